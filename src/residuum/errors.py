@@ -1,0 +1,93 @@
+"""One family of exceptions: everything residuum raises on purpose is a ResiduumError."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class ResiduumError(ValueError):
+    """Base of every error residuum raises on purpose; also a ValueError."""
+
+
+class InvalidNameError(ResiduumError):
+    """A name that could not be written in the text syntax, or a value that is no constant."""
+
+
+class UnsupportedNodeError(ResiduumError):
+    """A pass met a kind of node it has no case for."""
+
+
+class FormulaTooLargeError(ResiduumError):
+    """A formula's text, or its expansion over a domain, would exceed a documented limit."""
+
+
+class EvaluationError(ResiduumError):
+    """A formula or term cannot be evaluated: a missing atom, `mod` by zero, an unknown domain."""
+
+
+class UndecidedError(ResiduumError):
+    """A yes-or-no question was used as a Boolean although its answer is unknown."""
+
+
+class UnknownRelaxationError(ResiduumError):
+    """No relaxation has this name, or a parameter is out of range."""
+
+
+class InexactError(ResiduumError):
+    """Exact fractions were given to a relaxation that is not rational."""
+
+
+class DegreeError(ResiduumError):
+    """A degree of truth is missing, out of [0, 1], not a number, or of the wrong shape."""
+
+
+class InvalidGeneratorError(ResiduumError):
+    """A function offered as an additive generator is not one."""
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """One thing wrong in a text: where (both counted from 1) and what."""
+
+    line: int
+    column: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}, column {self.column}: {self.message}"
+
+
+class FormulaSyntaxError(ResiduumError):
+    """Text that is not a formula; the message ends with the line and a caret under it."""
+
+    def __init__(self, problem: Problem, excerpt: str) -> None:
+        super().__init__(f"{problem}\n{excerpt}" if excerpt else str(problem))
+        self.problem = problem
+        self.line = problem.line
+        self.column = problem.column
+
+
+class KnowledgeError(ResiduumError):
+    """A rule file that cannot be loaded, with every problem found in it, in order."""
+
+    def __init__(self, problems: Iterable[tuple[Problem, str]], source: str) -> None:
+        found = sorted(problems, key=lambda pair: pair[0])
+        self.problems = tuple(problem for problem, _ in found)
+        count = f"{len(found)} problem{'s' if len(found) != 1 else ''}"
+        details = "\n".join(f"{problem}\n{excerpt}" for problem, excerpt in found)
+        super().__init__(f"{source}: {count}\n{details}")
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Return ` Did you mean ...?` for the known name nearest to this one, or nothing.
+
+    >>> suggest("Digti", ["Digit", "Sum"])
+    ' Did you mean `Digit`?'
+    """
+    nearest = difflib.get_close_matches(name.lower(), [word.lower() for word in known], n=1)
+    for word in known:
+        if nearest and word.lower() == nearest[0]:
+            return f" Did you mean `{word}`?"
+    return ""

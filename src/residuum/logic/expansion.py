@@ -1,0 +1,199 @@
+"""Quantifiers over finite domains, spelt out: `forall` is a conjunction, `exists` a disjunction."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from residuum.errors import EvaluationError, FormulaTooLargeError, suggest
+from residuum.logic import formulas as fm
+from residuum.logic import terms as tm
+from residuum.logic.boolean import CONNECTIVES
+from residuum.logic.fold import Case, ScopedCase, fold, fold_scoped
+from residuum.logic.formulas import Formula
+from residuum.logic.interning import Node, replace_children
+from residuum.logic.questions import free_variables_by_node
+
+Member = int | str
+Domains = Mapping[str, int | Iterable[Member]]
+Functions = Mapping[str, Callable[..., Member]]
+
+MOST_GROUNDINGS: Final = 1_000_000
+"""The most groundings `expand` writes out."""
+
+_COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
+    ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_COMPUTE: Final[Mapping[str, Callable[[int, int], int]]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "mod": operator.mod,
+}  # fmt: skip
+
+
+def expand(formula: Formula, domains: Domains, functions: Functions | None = None) -> Formula:
+    """Return the formula without quantifiers, its ground terms computed.
+
+    `domains` gives each domain's members, or its size n for the members 0 to n − 1; `functions`
+    gives the functions that terms apply. Over an empty domain `forall` is `true` and `exists`
+    is `false`.
+
+    >>> from residuum.logic.formulas import Forall
+    >>> x = tm.Variable("x")
+    >>> rule = Forall([("x", "D")], fm.Atom("P", x) >> fm.Atom("P", tm.Arithmetic("+", x, 1)))
+    >>> str(expand(rule, {"D": 2}))
+    '(P(0) -> P(1)) & (P(1) -> P(2))'
+    """
+    grounding = _Grounding(
+        {name: _members(given) for name, given in domains.items()},
+        functions or {},
+        free_variables_by_node(formula),
+    )
+    result = fold_scoped(
+        formula,
+        {
+            **grounding.term_cases(),
+            fm.Forall: lambda _, parts, __: fm.And(*parts),
+            fm.Exists: lambda _, parts, __: fm.Or(*parts),
+        },
+        default=lambda node, parts, _: replace_children(node, tuple(parts)),
+        scope=(),
+        descend=grounding.descend,
+    )
+    assert isinstance(result, Formula)
+    return result
+
+
+def compute(formula: Formula, functions: Functions | None = None) -> Formula:
+    """Return the formula with its ground terms replaced by their values.
+
+    Functions that are not given stay as they are.
+    """
+    result = fold(
+        formula,
+        {
+            tm.Arithmetic: lambda node, parts: _arithmetic(node.operator, *parts),
+            tm.Application: lambda node, parts: _apply(node.function, parts, functions or {}),
+        },
+        default=lambda node, parts: replace_children(node, tuple(parts)),
+    )
+    assert isinstance(result, Formula)
+    return result
+
+
+# The values of the bound variables that matter at some place: what does not depend on an inner
+# variable has the same environment for each of its values, and so is folded once.
+Environment = tuple[tuple[str, Member], ...]
+
+
+class _Grounding:
+    """One expansion: from a node and an environment to the groundings below it."""
+
+    def __init__(
+        self,
+        members: Mapping[str, tuple[Member, ...]],
+        functions: Functions,
+        free: Mapping[Node, frozenset[str]],
+    ) -> None:
+        self._members = members
+        self._functions = functions
+        self._free = free
+        self._count = 0
+
+    def descend(self, node: Node, environment: Environment) -> list[tuple[Node, Environment]]:
+        if isinstance(node, fm.Quantifier):
+            return list(self._groundings(node, environment))
+        return [(child, self._relevant(child, environment)) for child in node.children]
+
+    def term_cases(self) -> dict[Any, ScopedCase[Any]]:
+        return {
+            tm.Variable: _value_of,
+            tm.Constant: lambda node, _, __: node,
+            tm.Arithmetic: lambda node, parts, _: _arithmetic(node.operator, *parts),
+            tm.Application: lambda node, parts, _: _apply(node.function, parts, self._functions),
+        }
+
+    def _relevant(self, node: Node, environment: Environment) -> Environment:
+        free = self._free[node]
+        return tuple(pair for pair in environment if pair[0] in free)
+
+    def _groundings(
+        self, node: fm.Quantifier, environment: Environment
+    ) -> Iterator[tuple[Node, Environment]]:
+        names = [binding.variable for binding in node.bindings]
+        ranges = [_range_of(binding, self._members) for binding in node.bindings]
+        outer = tuple(pair for pair in environment if pair[0] not in names)
+        for members in itertools.product(*ranges):
+            self._count += 1
+            if self._count > MOST_GROUNDINGS:
+                raise FormulaTooLargeError(
+                    f"the expansion has more than {MOST_GROUNDINGS:,} groundings"
+                )
+            inner = outer + tuple(zip(names, members, strict=True))
+            if node.guard is None or self._holds(node.guard, inner):
+                yield node.body, self._relevant(node.body, inner)
+
+    def _holds(self, guard: Formula, environment: Environment) -> bool:
+        def compare(node: fm.Comparison, parts: Sequence[Any], _: Environment) -> bool:
+            return _compare(node, *parts)
+
+        connectives = {kind: _ignoring_scope(case) for kind, case in CONNECTIVES.items()}
+        return bool(
+            fold_scoped(
+                guard,
+                {**connectives, **self.term_cases(), fm.Comparison: compare},
+                scope=self._relevant(guard, environment),
+                descend=self.descend,
+            )
+        )
+
+
+def _ignoring_scope(case: Case[bool]) -> ScopedCase[Any]:
+    return lambda node, parts, _: case(node, parts)
+
+
+def _value_of(node: tm.Variable, _: Sequence[Node], environment: Environment) -> Node:
+    return tm.Constant(environment[0][1]) if environment else node
+
+
+def _members(given: int | Iterable[Member]) -> tuple[Member, ...]:
+    return tuple(range(given)) if isinstance(given, int) else tuple(given)
+
+
+def _range_of(binding: fm.Binding, members: Mapping[str, tuple[Member, ...]]) -> tuple[Member, ...]:
+    if binding.domain not in members:
+        raise EvaluationError(
+            f"the members of domain `{binding.domain}` are not given; "
+            f"pass domains={{{binding.domain!r}: ...}}.{suggest(binding.domain, members)}"
+        )
+    return members[binding.domain]
+
+
+def _arithmetic(symbol: tm.ArithmeticOperator, left: Node, right: Node) -> Node:
+    assert isinstance(left, tm.Term)
+    assert isinstance(right, tm.Term)
+    if symbol == "mod" and isinstance(right, tm.Constant) and right.value == 0:
+        raise EvaluationError(f"`{left} mod 0`: the right-hand side of `mod` is zero")
+    if not isinstance(left, tm.Constant) or not isinstance(right, tm.Constant):
+        return tm.Arithmetic(symbol, left, right)
+    if isinstance(left.value, str) or isinstance(right.value, str):
+        label = left if isinstance(left.value, str) else right
+        raise EvaluationError(f"`{left} {symbol} {right}`: {label} is a label, not an integer")
+    return tm.Constant(_COMPUTE[symbol](left.value, right.value))
+
+
+def _apply(function: str, parts: Sequence[Node], functions: Functions) -> Node:
+    values = [part.value for part in parts if isinstance(part, tm.Constant)]
+    if function in functions and len(values) == len(parts):
+        return tm.Constant(functions[function](*values))
+    return tm.Application(function, *parts)  # type: ignore[arg-type]
+
+
+def _compare(node: fm.Comparison, left: Node, right: Node) -> bool:
+    if not isinstance(left, tm.Constant) or not isinstance(right, tm.Constant):
+        unknown = right if isinstance(left, tm.Constant) else left
+        raise EvaluationError(f"the guard `{node}` needs a value for `{unknown}`")
+    if node.operator not in ("=", "!=") and type(left.value) is not type(right.value):
+        raise EvaluationError(f"the guard `{node}` cannot put {left} and {right} in order")
+    return _COMPARE[node.operator](left.value, right.value)

@@ -1,0 +1,263 @@
+"""Formulas: frozen, hash-consed data. Questions about them are functions, elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, Literal, NamedTuple, NoReturn, final
+
+from residuum.errors import InvalidNameError
+from residuum.logic.interning import Node, intern
+from residuum.logic.names import check_name
+from residuum.logic.terms import Term, as_terms
+
+ComparisonOperator = Literal["=", "!=", "<", "<=", ">", ">="]
+COMPARISON_OPERATORS: Final[tuple[ComparisonOperator, ...]] = ("=", "!=", "<=", ">=", "<", ">")
+
+
+class Formula(Node):
+    """A formula; combine with `~ & | >>` and `.iff()`.
+
+    `P & Q & R` is one ternary conjunction, as in text; brackets on the right keep nesting:
+    `P & (Q & R)` has two operands. `And(And(P, Q), R)` nests on the left.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def sort_with(cls, children: tuple[Node, ...]) -> str:
+        """Return the common sort of the operands: comparisons do not mix with atoms."""
+        sorts = {child.sort for child in children} - {"either"}
+        if sorts == {"formula", "guard"}:
+            raise InvalidNameError(
+                "comparisons of terms stand only in the guard of a quantifier, without atoms: "
+                "`forall x, y in D where x != y: ...`"
+            )
+        return sorts.pop() if sorts else "either"
+
+    def __invert__(self) -> Formula:
+        return Not(self)
+
+    def __and__(self, other: Formula) -> Formula:
+        return And(*_operands(self, And), other) if isinstance(other, Formula) else NotImplemented
+
+    def __or__(self, other: Formula) -> Formula:
+        return Or(*_operands(self, Or), other) if isinstance(other, Formula) else NotImplemented
+
+    def __rshift__(self, other: Formula) -> Formula:
+        return Implies(self, other) if isinstance(other, Formula) else NotImplemented
+
+    def iff(self, other: Formula) -> Formula:
+        """Return the equivalence `self <-> other`."""
+        return Iff(self, other)
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            "a formula is not a Python truth value; combine formulas with ~ & | >> and .iff() "
+            "instead of not, and, or, if"
+        )
+
+
+def _operands(formula: Formula, kind: type[And] | type[Or]) -> tuple[Formula, ...]:
+    return formula.operands if isinstance(formula, kind) else (formula,)
+
+
+@final
+class Truth(Formula):
+    """The constant `true` or `false`."""
+
+    __slots__ = ("value",)
+    __match_args__ = ("value",)
+    value: bool
+
+    def __new__(cls, value: bool) -> Truth:
+        return intern(cls, bool(value))
+
+
+TRUE: Final = Truth(True)
+FALSE: Final = Truth(False)
+
+
+@final
+class Atom(Formula):
+    """A predicate over terms, or a proposition when there are none."""
+
+    __slots__ = ("arguments", "predicate")
+    __match_args__ = ("predicate", "arguments")
+    predicate: str
+    arguments: tuple[Term, ...]
+
+    @classmethod
+    def sort_with(cls, children: tuple[Node, ...]) -> str:  # noqa: ARG003
+        """Return "formula": its children are terms."""
+        return "formula"
+
+    def __new__(cls, predicate: str, *arguments: Term | int) -> Atom:
+        return intern(cls, check_name(predicate, "predicate"), as_terms(arguments))
+
+
+@final
+class Comparison(Formula):
+    """A comparison of two terms; it may stand only in the guard of a quantifier."""
+
+    __slots__ = ("left", "operator", "right")
+    __match_args__ = ("operator", "left", "right")
+    operator: ComparisonOperator
+    left: Term
+    right: Term
+
+    @classmethod
+    def sort_with(cls, children: tuple[Node, ...]) -> str:  # noqa: ARG003
+        """Return "guard": its children are terms."""
+        return "guard"
+
+    def __new__(
+        cls, operator: ComparisonOperator, left: Term | int, right: Term | int
+    ) -> Comparison:
+        if operator not in COMPARISON_OPERATORS:
+            raise InvalidNameError(
+                f"expected an operator among {', '.join(COMPARISON_OPERATORS)}, got {operator!r}"
+            )
+        return intern(cls, operator, *as_terms((left, right)))
+
+
+@final
+class Not(Formula):
+    """Negation."""
+
+    __slots__ = ("operand",)
+    __match_args__ = ("operand",)
+    operand: Formula
+
+    def __new__(cls, operand: Formula) -> Not:
+        return intern(cls, *_formulas((operand,)))
+
+
+@final
+class And(Formula):
+    """Conjunction of two or more; one operand is returned as it is, and none is `true`."""
+
+    __slots__ = ("operands",)
+    __match_args__ = ("operands",)
+    operands: tuple[Formula, ...]
+
+    def __new__(cls, *operands: Formula) -> Formula:  # type: ignore[misc]  # see the docstring
+        parts = _formulas(operands)
+        return intern(cls, parts) if len(parts) > 1 else parts[0] if parts else TRUE
+
+
+@final
+class Or(Formula):
+    """Disjunction of two or more; one operand is returned as it is, and none is `false`."""
+
+    __slots__ = ("operands",)
+    __match_args__ = ("operands",)
+    operands: tuple[Formula, ...]
+
+    def __new__(cls, *operands: Formula) -> Formula:  # type: ignore[misc]  # see the docstring
+        parts = _formulas(operands)
+        return intern(cls, parts) if len(parts) > 1 else parts[0] if parts else FALSE
+
+
+@final
+class Implies(Formula):
+    """Implication."""
+
+    __slots__ = ("antecedent", "consequent")
+    __match_args__ = ("antecedent", "consequent")
+    antecedent: Formula
+    consequent: Formula
+
+    def __new__(cls, antecedent: Formula, consequent: Formula) -> Implies:
+        return intern(cls, *_formulas((antecedent, consequent)))
+
+
+@final
+class Iff(Formula):
+    """Equivalence."""
+
+    __slots__ = ("left", "right")
+    __match_args__ = ("left", "right")
+    left: Formula
+    right: Formula
+
+    def __new__(cls, left: Formula, right: Formula) -> Iff:
+        return intern(cls, *_formulas((left, right)))
+
+
+class Binding(NamedTuple):
+    """One variable of a quantifier and the name of the domain it ranges over."""
+
+    variable: str
+    domain: str
+
+
+class Quantifier(Formula):
+    """What `Forall` and `Exists` have in common: `bindings`, an optional `guard`, a `body`."""
+
+    __slots__ = ("bindings", "body", "guard")
+    __match_args__ = ("bindings", "guard", "body")
+    bindings: tuple[Binding, ...]
+    guard: Formula | None
+    body: Formula
+
+    def __new__(
+        cls,
+        bindings: Iterable[tuple[str, str]],
+        body: Formula,
+        guard: Formula | None = None,
+    ) -> Quantifier:
+        checked = tuple(
+            Binding(check_name(variable, "variable"), check_name(domain, "domain"))
+            for variable, domain in bindings
+        )
+        if not checked:
+            raise InvalidNameError("a quantifier needs at least one variable")
+        names = [binding.variable for binding in checked]
+        for name in names:
+            if names.count(name) > 1:
+                raise InvalidNameError(f"variable `{name}` is bound twice by one quantifier")
+        _formulas((body,) if guard is None else (guard, body))
+        return intern(cls, checked, guard, body)
+
+    @classmethod
+    def sort_with(cls, children: tuple[Node, ...]) -> str:
+        """Return "formula" if the guard compares terms and the body does not."""
+        *guards, body = children
+        if body.sort == "guard" or any(guard.sort == "formula" for guard in guards):
+            raise InvalidNameError(
+                "the guard of a quantifier compares terms (`where x != y`), and its body does not"
+            )
+        return "formula"
+
+
+@final
+class Forall(Quantifier):
+    """Universal quantification: over an empty domain it is true."""
+
+    __slots__ = ()
+
+
+@final
+class Exists(Quantifier):
+    """Existential quantification: over an empty domain it is false."""
+
+    __slots__ = ()
+
+
+def _formulas(operands: tuple[Formula, ...]) -> tuple[Formula, ...]:
+    for operand in operands:
+        if not isinstance(operand, Formula):
+            raise InvalidNameError(
+                f"expected a formula, got {operand!r}; `atoms` and `parse` make formulas"
+            )
+    return operands
+
+
+def atoms(names: str) -> tuple[Atom, ...]:
+    """Return one proposition for each name, separated by spaces or commas.
+
+    >>> P, Q = atoms("P Q")
+    >>> str(P & ~Q)
+    'P & ~Q'
+    """
+    return tuple(Atom(name) for name in names.replace(",", " ").split())

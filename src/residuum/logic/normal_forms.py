@@ -1,0 +1,73 @@
+"""Negation normal form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from residuum.logic import formulas as fm
+from residuum.logic.fold import Case, fold
+from residuum.logic.formulas import Formula
+from residuum.logic.interning import Node
+
+# What each sub-formula becomes, and what its negation becomes.
+Pair = tuple[Formula, Formula]
+
+
+def negation_normal_form(formula: Formula) -> Formula:
+    """Return an equivalent (Boolean) formula of literals, `&`, `|` and quantifiers.
+
+    Negation is pushed down to the atoms and `->` and `<->` are spelt out. The result shares its
+    parts, so its distinct nodes are linear in the formula's, `<->` included. It is an
+    equivalence of Boolean logic: most relaxations tell the two apart.
+
+    >>> from residuum.logic.formulas import atoms
+    >>> P, Q = atoms("P Q")
+    >>> str(negation_normal_form(~(P >> Q)))
+    'P & ~Q'
+    """
+    cases: dict[Any, Case[Pair]] = {
+        fm.Truth: lambda node, _: (node, fm.Truth(not node.value)),
+        fm.Not: lambda _, parts: parts[0][::-1],
+        fm.And: lambda _, parts: (fm.And(*_kept(parts)), fm.Or(*_negated(parts))),
+        fm.Or: lambda _, parts: (fm.Or(*_kept(parts)), fm.And(*_negated(parts))),
+        fm.Implies: _implies,
+        fm.Iff: _iff,
+        fm.Forall: lambda node, parts: _quantifier(node, parts, fm.Forall, fm.Exists),
+        fm.Exists: lambda node, parts: _quantifier(node, parts, fm.Exists, fm.Forall),
+    }
+    return fold(formula, cases, default=_leaf)[0]
+
+
+def _leaf(node: Node, _: Sequence[Pair]) -> Pair:
+    # Terms are folded too, below atoms and comparisons; nothing reads what they become.
+    return (node, fm.Not(node)) if isinstance(node, Formula) else (fm.TRUE, fm.FALSE)
+
+
+def _kept(parts: Sequence[Pair]) -> list[Formula]:
+    return [kept for kept, _ in parts]
+
+
+def _negated(parts: Sequence[Pair]) -> list[Formula]:
+    return [negated for _, negated in parts]
+
+
+def _implies(_: Node, parts: Sequence[Pair]) -> Pair:
+    (antecedent, no_antecedent), (consequent, no_consequent) = parts
+    return fm.Or(no_antecedent, consequent), fm.And(antecedent, no_consequent)
+
+
+def _iff(_: Node, parts: Sequence[Pair]) -> Pair:
+    (left, no_left), (right, no_right) = parts
+    both_or_neither = fm.Or(fm.And(left, right), fm.And(no_left, no_right))
+    exactly_one = fm.Or(fm.And(left, no_right), fm.And(no_left, right))
+    return both_or_neither, exactly_one
+
+
+def _quantifier(
+    node: fm.Quantifier, parts: Sequence[Pair], kept: type[fm.Quantifier], dual: type[fm.Quantifier]
+) -> Pair:
+    # A guard restricts the groundings of either quantifier, so it is not negated.
+    body, no_body = parts[-1]
+    guard = parts[0][0] if node.guard is not None else None
+    return kept(node.bindings, body, guard), dual(node.bindings, no_body, guard)

@@ -1,0 +1,281 @@
+"""Formula → text: ASCII and Unicode that parse back to the same formula, and LaTeX.
+
+Brackets are minimal. One function says how a node is laid out; the length of the text is folded
+from it before a character is written, so that a formula whose text would be astronomically long
+is refused with its size instead of filling the memory.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from residuum.errors import FormulaTooLargeError, ResiduumError
+from residuum.logic import formulas as fm
+from residuum.logic import terms as tm
+from residuum.logic.fold import fold
+from residuum.logic.interning import Node
+
+LONGEST_TEXT: Final = 10_000_000
+"""The most characters `render` writes."""
+
+LARGEST_SUMMARY: Final = 30
+"""The most nodes whose text `repr` shows; larger formulas are described."""
+
+# How tightly an operator binds; an operand that binds less tightly is bracketed.
+_IFF, _IMPLIES, _OR, _AND, _UNARY = range(1, 6)
+_SUM, _PRODUCT, _LEAF = range(6, 9)
+
+
+class Operand(NamedTuple):
+    """A child in a layout, with the tightness it needs to stand there without brackets.
+
+    A quantifier reaches as far right as it can, so text that ends in one may stand unbracketed
+    only where nothing follows it: where `is_last`.
+    """
+
+    node: Node
+    tightness: int
+    is_last: bool
+
+
+Piece = str | Operand
+Layout = Sequence[Piece]
+
+
+@dataclass(frozen=True)
+class Style:
+    """The symbols of one way of writing."""
+
+    symbols: Mapping[str, str]
+    name: Callable[[str], str]
+    label: Callable[[str], str]
+    application: Callable[[str], str]
+
+    def __getitem__(self, symbol: str) -> str:
+        return self.symbols.get(symbol, symbol)
+
+
+def _unicode_label(label: str) -> str:
+    printable = label.isprintable()
+    return json.dumps(label, ensure_ascii=not printable)
+
+
+def _latex_escape(text: str) -> str:
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return re.sub(r"[\\~^#$%&_{}]", lambda m: special.get(m[0], "\\" + m[0]), text)
+
+
+def _latex_name(name: str) -> str:
+    return name if len(name) == 1 else rf"\mathit{{{_latex_escape(name)}}}"
+
+
+def _same(name: str) -> str:
+    return name
+
+
+_ASCII = Style({}, _same, json.dumps, _same)
+_UNICODE = Style(
+    {
+        "~": "¬", " & ": " ∧ ", " | ": " ∨ ", " -> ": " → ", " <-> ": " ↔ ",
+        "true": "⊤", "false": "⊥", "forall ": "∀", "exists ": "∃", " in ": " ∈ ",
+        "!=": "≠", "<=": "≤", ">=": "≥",
+    },
+    _same, _unicode_label, _same,
+)  # fmt: skip
+_LATEX = Style(
+    {
+        "~": r"\lnot ", " & ": r" \land ", " | ": r" \lor ", " -> ": r" \rightarrow ",
+        " <-> ": r" \leftrightarrow ", "true": r"\top", "false": r"\bot",
+        "forall ": r"\forall ", "exists ": r"\exists ", " in ": r" \in ", ": ": r" \colon ",
+        " where ": r" \text{ where } ", "!=": r"\neq", "<=": r"\leq", ">=": r"\geq",
+        "*": r"\cdot", "mod": r"\bmod",
+    },
+    _latex_name, lambda label: rf"\text{{{_latex_escape(label)}}}", _latex_name,
+)  # fmt: skip
+
+STYLES: Final[Mapping[str, Style]] = {"ascii": _ASCII, "unicode": _UNICODE, "latex": _LATEX}
+
+
+def render(node: Node, style: str = "ascii") -> str:
+    r"""Return the text of a formula or term in the style "ascii", "unicode" or "latex".
+
+    ASCII and Unicode text parses back to the same formula. Text of more than LONGEST_TEXT
+    characters is refused with FormulaTooLargeError.
+
+    >>> P, Q = fm.atoms("P Q")
+    >>> render((P & ~Q) >> P, "latex")
+    'P \\land \\lnot Q \\rightarrow P'
+    """
+    if style not in STYLES:
+        raise ResiduumError(f"expected a style among {', '.join(STYLES)}, got {style!r}")
+    chosen = STYLES[style]
+    extents = _measure(node, chosen)
+    length = extents[node].length
+    if length > LONGEST_TEXT:
+        raise FormulaTooLargeError(
+            f"the text of this formula would have {count_in_words(length)} characters; "
+            f"at most {LONGEST_TEXT:,} are written"
+        )
+    return "".join(_write(node, chosen, extents))
+
+
+def summarise(node: Node) -> str:
+    """Return a short text for any node, however large: what `repr` shows."""
+    seen, stack = 0, [node]
+    while stack and seen <= LARGEST_SUMMARY:
+        stack.extend(stack.pop().children)
+        seen += 1
+    if not stack and seen <= LARGEST_SUMMARY:
+        text = render(node)
+        if len(text) <= 20 * LARGEST_SUMMARY:
+            return f"<{type(node).__name__} {text}>"
+    return f"<{type(node).__name__}, more than {LARGEST_SUMMARY} nodes>"
+
+
+def count_in_words(count: int) -> str:
+    """Return a count that stays short and never fails, whatever its size.
+
+    >>> count_in_words(12345), count_in_words(2**200)
+    ('12,345', 'about 10^60')
+    """
+    if count < 10**15:
+        return f"{count:,}"
+    return f"about 10^{math.floor(count.bit_length() * math.log10(2))}"
+
+
+class _Extent(NamedTuple):
+    """What a parent must know of a written child."""
+
+    length: int
+    tightness: int
+    ends_in_quantifier: bool
+
+
+def _measure(root: Node, style: Style) -> Mapping[Node, _Extent]:
+    extents: dict[Node, _Extent] = {}
+
+    def measure(node: Node, _: Sequence[None]) -> None:
+        length, open_end = 0, isinstance(node, fm.Quantifier)
+        for piece in _lay_out(node, style):
+            if isinstance(piece, str):
+                length += len(piece)
+            else:
+                bracketed = _needs_brackets(piece, extents[piece.node])
+                length += extents[piece.node].length + 2 * bracketed
+                if piece.is_last and not bracketed:
+                    open_end = open_end or extents[piece.node].ends_in_quantifier
+        extents[node] = _Extent(length, _tightness(node), open_end)
+
+    fold(root, {}, default=measure)
+    return extents
+
+
+def _needs_brackets(operand: Operand, extent: _Extent) -> bool:
+    if isinstance(operand.node, fm.Quantifier):
+        return not operand.is_last
+    return extent.tightness < operand.tightness or (
+        extent.ends_in_quantifier and not operand.is_last
+    )
+
+
+def _write(root: Node, style: Style, extents: Mapping[Node, _Extent]) -> list[str]:
+    written: list[str] = []
+    stack: list[Piece] = [Operand(root, 0, True)]
+    while stack:
+        piece = stack.pop()
+        if isinstance(piece, str):
+            written.append(piece)
+            continue
+        pieces = list(_lay_out(piece.node, style))
+        if _needs_brackets(piece, extents[piece.node]):
+            pieces = ["(", *pieces, ")"]
+        stack.extend(reversed(pieces))
+    return written
+
+
+def _tightness(node: Node) -> int:
+    match node:
+        case fm.Iff():
+            return _IFF
+        case fm.Implies():
+            return _IMPLIES
+        case fm.Or():
+            return _OR
+        case fm.And():
+            return _AND
+        case fm.Not() | fm.Quantifier():
+            return _UNARY
+        case tm.Arithmetic(operator):
+            return _SUM if operator in "+-" else _PRODUCT
+        case _:
+            return _LEAF
+
+
+def _lay_out(node: Node, style: Style) -> Layout:
+    """Return the pieces of a node's text, without the brackets its operands may need."""
+    match node:
+        case tm.Variable(name):
+            return [style.name(name)]
+        case tm.Constant(value):
+            return [str(value) if isinstance(value, int) else style.label(value)]
+        case tm.Application(function, arguments):
+            return [style.application(function), "(", *_listed(arguments), ")"]
+        case fm.Atom(predicate, arguments):
+            called = ["(", *_listed(arguments), ")"] if arguments else []
+            return [style.application(predicate), *called]
+        case tm.Arithmetic(operator, left, right):
+            tight = _tightness(node)
+            return [
+                Operand(left, tight, False),
+                f" {style[operator]} ",
+                Operand(right, tight + 1, True),
+            ]
+        case fm.Comparison(operator, left, right):
+            return [Operand(left, _SUM, False), f" {style[operator]} ", Operand(right, _SUM, True)]
+        case fm.Truth(value):
+            return [style["true" if value else "false"]]
+        case fm.Not(operand):
+            return [style["~"], Operand(operand, _UNARY, True)]
+        case fm.And(operands):
+            return _joined(operands, style[" & "], _AND + 1)
+        case fm.Or(operands):
+            return _joined(operands, style[" | "], _OR + 1)
+        case fm.Implies(antecedent, consequent):
+            arrow = style[" -> "]
+            return [Operand(antecedent, _OR, False), arrow, Operand(consequent, _IMPLIES, True)]
+        case fm.Iff(left, right):
+            return [Operand(left, _IFF, False), style[" <-> "], Operand(right, _IMPLIES, True)]
+        case fm.Quantifier():
+            return _lay_out_quantifier(node, style)
+    raise AssertionError(f"no layout for {type(node).__name__}")
+
+
+def _listed(arguments: tuple[tm.Term, ...]) -> Layout:
+    return _joined(arguments, ", ", 0)
+
+
+def _joined(operands: Sequence[Node], separator: str, tightness: int) -> list[Piece]:
+    pieces: list[Piece] = []
+    for operand in operands:
+        pieces += [separator, Operand(operand, tightness, False)]
+    pieces[-1] = Operand(operands[-1], tightness, True)
+    return pieces[1:]
+
+
+def _lay_out_quantifier(node: fm.Quantifier, style: Style) -> Layout:
+    groups: list[tuple[str, list[str]]] = []
+    for variable, domain in node.bindings:
+        if not groups or groups[-1][0] != domain:
+            groups.append((domain, []))
+        groups[-1][1].append(style.name(variable))
+    heads = [", ".join(names) + style[" in "] + style.name(domain) for domain, names in groups]
+    word = "forall " if isinstance(node, fm.Forall) else "exists "
+    pieces: list[Piece] = [style[word], ", ".join(heads)]
+    if node.guard is not None:
+        pieces += [style[" where "], Operand(node.guard, 0, True)]
+    return [*pieces, style[": "], Operand(node.body, 0, True)]

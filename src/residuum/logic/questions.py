@@ -1,0 +1,86 @@
+"""Questions with a structural answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from residuum.logic.fold import fold
+from residuum.logic.formulas import Atom, Formula, Quantifier
+from residuum.logic.interning import Node
+from residuum.logic.terms import Variable
+
+
+def atoms_of(formula: Formula) -> tuple[Atom, ...]:
+    """Return the distinct atoms, in the order in which they first occur.
+
+    >>> from residuum.logic.formulas import atoms
+    >>> P, Q = atoms("P Q")
+    >>> [str(atom) for atom in atoms_of(Q >> (P & Q))]
+    ['Q', 'P']
+    """
+    found: dict[Atom, None] = {}
+
+    def visit(node: Node, _: Sequence[None]) -> None:
+        if isinstance(node, Atom):
+            found[node] = None
+
+    fold(formula, {}, default=visit)
+    return tuple(found)
+
+
+def quantifiers_of(formula: Formula) -> tuple[Quantifier, ...]:
+    """Return the distinct quantified sub-formulas, inner ones first."""
+    found: dict[Quantifier, None] = {}
+
+    def visit(node: Node, _: Sequence[None]) -> None:
+        if isinstance(node, Quantifier):
+            found[node] = None
+
+    fold(formula, {}, default=visit)
+    return tuple(found)
+
+
+def free_variables(node: Node) -> frozenset[str]:
+    """Return the names of the variables that no quantifier binds."""
+    return free_variables_by_node(node)[node]
+
+
+def free_variables_by_node(root: Node) -> dict[Node, frozenset[str]]:
+    """Return the free variables of every distinct node of a formula or term."""
+    free: dict[Node, frozenset[str]] = {}
+
+    def visit(node: Node, _: Sequence[None]) -> None:
+        if isinstance(node, Variable):
+            free[node] = frozenset((node.name,))
+            return
+        below = _union([free[child] for child in node.children])
+        if isinstance(node, Quantifier):
+            below = below.difference(binding.variable for binding in node.bindings)
+        free[node] = below
+
+    fold(root, {}, default=visit)
+    return free
+
+
+def _union(sets: Sequence[frozenset[str]]) -> frozenset[str]:
+    # Most nodes have the variables of their widest child; sharing that set saves memory.
+    widest = max(sets, key=len, default=frozenset())
+    return widest if all(names <= widest for names in sets) else widest.union(*sets)
+
+
+def depth(node: Node) -> int:
+    """Return the number of nodes on the longest path downwards; an atom `P` has depth 1."""
+    return fold(node, {}, default=lambda _, below: 1 + max(below, default=0))
+
+
+def size(node: Node) -> int:
+    """Return the number of nodes, shared ones counted each time they occur.
+
+    >>> from residuum.logic.formulas import Or, atoms
+    >>> (formula,) = atoms("P")
+    >>> for _ in range(200):
+    ...     formula = Or(formula, formula)
+    >>> size(formula) == 2**201 - 1
+    True
+    """
+    return fold(node, {}, default=lambda _, below: 1 + sum(below))

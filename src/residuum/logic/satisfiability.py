@@ -1,0 +1,199 @@
+"""Is a formula a tautology, is it satisfiable, and which assignment shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from residuum.errors import UndecidedError
+from residuum.logic import formulas as fm
+from residuum.logic.expansion import compute
+from residuum.logic.fold import Case, fold
+from residuum.logic.formulas import Atom, Formula
+from residuum.logic.interning import Node, replace_children
+from residuum.logic.questions import atoms_of, quantifiers_of
+from residuum.logic.terms import Application, Arithmetic
+
+MOST_TABLED_ATOMS: Final = 12
+"""Up to this many atoms a truth table decides; beyond, the SAT solver."""
+
+MOST_CONFLICTS: Final = 200_000
+MOST_PROPAGATIONS: Final = 200_000_000
+"""What the SAT solver may spend before it answers "unknown": a few seconds of search, counted
+in steps rather than seconds so that every machine gives the same answer."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer to a yes-or-no question: True, False, or None for unknown.
+
+    `witness` assigns every atom: a model of a satisfiable formula, a counter-model of a formula
+    that is no tautology. `reason` says why an unknown answer is unknown.
+    """
+
+    answer: bool | None
+    witness: Mapping[Atom, bool] | None = None
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        if self.answer is None:
+            raise UndecidedError(f"this is not known: {self.reason}")
+        return self.answer
+
+
+def is_tautology(formula: Formula) -> Verdict:
+    """Return whether every assignment makes the formula true, with a counter-model if not.
+
+    >>> P, Q = fm.atoms("P Q")
+    >>> bool(is_tautology((P & Q) >> P))
+    True
+    >>> dict(is_tautology(P >> Q).witness)
+    {<Atom P>: True, <Atom Q>: False}
+    """
+    refuted = is_satisfiable(fm.Not(formula))
+    answer = None if refuted.answer is None else not refuted.answer
+    return Verdict(answer, refuted.witness, refuted.reason)
+
+
+def is_satisfiable(formula: Formula) -> Verdict:
+    """Return whether some assignment makes the formula true, with one that does.
+
+    Atoms are independent propositions. Quantified parts are not looked into, so that only an
+    answer which does not depend on them is given.
+    """
+    formula = compute(formula)
+    opaque = _opaque_part(formula)
+    abstraction, atoms = _abstract(formula)
+    few = len(atoms) <= MOST_TABLED_ATOMS
+    verdict = _by_truth_table(abstraction, atoms) if few else _by_solver(abstraction, atoms)
+    if verdict.answer and opaque:
+        return Verdict(None, reason=opaque)
+    return verdict
+
+
+def _opaque_part(formula: Formula) -> str:
+    """Return why an assignment of the atoms may not be a model, or nothing if it always is."""
+    if quantifiers_of(formula):
+        return "it depends on a quantified part; spell it out with `expand` over its domains"
+    for atom in atoms_of(formula):
+        if any(isinstance(term, Arithmetic | Application) for term in atom.arguments):
+            return f"`{atom}` may be the same as another atom once its terms are computed"
+    return ""
+
+
+def _abstract(formula: Formula) -> tuple[Formula, tuple[Atom, ...]]:
+    """Return the formula with each quantified part as a proposition of its own, and its atoms."""
+    taken = {atom.predicate for atom in atoms_of(formula)}
+    fresh: dict[Node, Atom] = {}
+
+    def stand_in(node: fm.Quantifier, _: Sequence[Node]) -> Node:
+        if node not in fresh:
+            number = len(fresh)
+            while f"Quantified_{number}" in taken:
+                number += 1
+            taken.add(f"Quantified_{number}")
+            fresh[node] = Atom(f"Quantified_{number}")
+        return fresh[node]
+
+    abstraction = fold(
+        formula,
+        {fm.Forall: stand_in, fm.Exists: stand_in},
+        default=lambda node, parts: replace_children(node, tuple(parts)),
+    )
+    assert isinstance(abstraction, Formula)
+    return abstraction, atoms_of(abstraction)
+
+
+def _by_truth_table(formula: Formula, atoms: Sequence[Atom]) -> Verdict:
+    """Decide by the whole truth table at once: one bit for each row, in one big integer."""
+    rows = 1 << len(atoms)
+    every = (1 << rows) - 1
+    # Bit k of an atom's column is set where bit i of k is clear: 0101…, 00110011…, and so on.
+    columns = {atom: every // ((1 << (1 << i)) + 1) for i, atom in enumerate(atoms)}
+
+    def conjoin(_: Node, parts: Sequence[int]) -> int:
+        result = every
+        for part in parts:
+            result &= part
+        return result
+
+    def disjoin(_: Node, parts: Sequence[int]) -> int:
+        result = 0
+        for part in parts:
+            result |= part
+        return result
+
+    cases: Mapping[Any, Case[int]] = {
+        fm.Truth: lambda node, _: every if node.value else 0,
+        Atom: lambda node, _: columns[node],
+        fm.Not: lambda _, parts: every ^ parts[0],
+        fm.And: conjoin,
+        fm.Or: disjoin,
+        fm.Implies: lambda _, parts: (every ^ parts[0]) | parts[1],
+        fm.Iff: lambda _, parts: every ^ parts[0] ^ parts[1],
+    }
+    satisfying = fold(formula, cases, default=lambda *_: 0)
+    if not satisfying:
+        return Verdict(False)
+    row = (satisfying & -satisfying).bit_length() - 1
+    return Verdict(True, {atom: not row >> i & 1 for i, atom in enumerate(atoms)})
+
+
+def _by_solver(formula: Formula, atoms: Sequence[Atom]) -> Verdict:
+    from pysat.solvers import Solver  # compiled, and needed by few formulas
+
+    with Solver(name="glucose4") as solver:
+        variables = {atom: number for number, atom in enumerate(atoms, start=1)}
+        clauses = _Clauses(solver, first_free=len(atoms) + 1)
+        solver.add_clause([fold(formula, clauses.cases(variables), default=lambda *_: 0)])
+        solver.conf_budget(MOST_CONFLICTS)
+        solver.prop_budget(MOST_PROPAGATIONS)
+        answer = solver.solve_limited()
+        if answer is None:
+            return Verdict(
+                None, reason=f"the search was given up after {MOST_CONFLICTS:,} conflicts"
+            )
+        if not answer:
+            return Verdict(False)
+        true = {literal for literal in solver.get_model() if literal > 0}
+    return Verdict(True, {atom: number in true for atom, number in variables.items()})
+
+
+class _Clauses:
+    """Tseitin's transformation: every connective becomes a variable defined by clauses."""
+
+    def __init__(self, solver: Any, first_free: int) -> None:
+        self._add = solver.add_clause
+        self._next = first_free
+
+    def cases(self, variables: Mapping[Atom, int]) -> Mapping[Any, Case[int]]:
+        return {
+            fm.Truth: lambda node, _: -self._all([]) if not node.value else self._all([]),
+            Atom: lambda node, _: variables[node],
+            fm.Not: lambda _, parts: -parts[0],
+            fm.And: lambda _, parts: self._all(parts),
+            fm.Or: lambda _, parts: -self._all([-part for part in parts]),
+            fm.Implies: lambda _, parts: -self._all([parts[0], -parts[1]]),
+            fm.Iff: lambda _, parts: self._equal(*parts),
+        }
+
+    def _new(self) -> int:
+        self._next += 1
+        return self._next - 1
+
+    def _all(self, literals: Sequence[int]) -> int:
+        """Return a variable that is true exactly when all the literals are."""
+        defined = self._new()
+        for literal in literals:
+            self._add([-defined, literal])
+        self._add([defined, *(-literal for literal in literals)])
+        return defined
+
+    def _equal(self, left: int, right: int) -> int:
+        defined = self._new()
+        self._add([-defined, -left, right])
+        self._add([-defined, left, -right])
+        self._add([defined, left, right])
+        self._add([defined, -left, -right])
+        return defined

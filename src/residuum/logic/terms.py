@@ -1,0 +1,107 @@
+"""Terms: what predicates speak about."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, final
+
+from residuum.errors import InvalidNameError
+from residuum.logic.interning import Node, intern
+from residuum.logic.names import check_name
+
+ArithmeticOperator = Literal["+", "-", "*", "mod"]
+ARITHMETIC_OPERATORS: Final[tuple[ArithmeticOperator, ...]] = ("+", "-", "*", "mod")
+
+LARGEST_INTEGER: Final = 2**63 - 1
+"""Integers in formulas are those of 64 bits, so that they can index tensors."""
+
+
+class Term(Node):
+    """A variable, a constant, a function of terms or arithmetic on terms."""
+
+    __slots__ = ()
+
+    @classmethod
+    def sort_with(cls, children: tuple[Node, ...]) -> str:  # noqa: ARG003
+        """Return "term": arguments were checked on the way in."""
+        return "term"
+
+
+@final
+class Variable(Term):
+    """A name that a quantifier binds, or a free one."""
+
+    __slots__ = ("name",)
+    __match_args__ = ("name",)
+    name: str
+
+    def __new__(cls, name: str) -> Variable:
+        return intern(cls, check_name(name, "variable"))
+
+
+@final
+class Constant(Term):
+    """An integer or a label, the member of some domain."""
+
+    __slots__ = ("value",)
+    __match_args__ = ("value",)
+    value: int | str
+
+    def __new__(cls, value: int | str) -> Constant:
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            raise InvalidNameError(f"expected an integer or a label (text), got {value!r}")
+        if isinstance(value, int) and not -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
+            raise InvalidNameError(
+                "an integer in a formula has at most 64 bits; this one is too large"
+            )
+        return intern(cls, value)
+
+
+@final
+class Application(Term):
+    """A named function of terms, such as `begin(x)`."""
+
+    __slots__ = ("arguments", "function")
+    __match_args__ = ("function", "arguments")
+    function: str
+    arguments: tuple[Term, ...]
+
+    def __new__(cls, function: str, *arguments: Term | int) -> Application:
+        if not arguments:
+            raise InvalidNameError(f"function `{function}` needs at least one argument")
+        return intern(cls, check_name(function, "function"), as_terms(arguments))
+
+
+@final
+class Arithmetic(Term):
+    """`left + right`, `-`, `*` or floor-`mod` on integers and sequence positions."""
+
+    __slots__ = ("left", "operator", "right")
+    __match_args__ = ("operator", "left", "right")
+    operator: ArithmeticOperator
+    left: Term
+    right: Term
+
+    def __new__(
+        cls, operator: ArithmeticOperator, left: Term | int, right: Term | int
+    ) -> Arithmetic:
+        if operator not in ARITHMETIC_OPERATORS:
+            raise InvalidNameError(
+                f"expected an operator among {', '.join(ARITHMETIC_OPERATORS)}, got {operator!r}"
+            )
+        return intern(cls, operator, *as_terms((left, right)))
+
+
+def as_terms(arguments: tuple[Term | int, ...]) -> tuple[Term, ...]:
+    """Accept plain integers where terms are expected; text would be ambiguous and is refused."""
+    return tuple(
+        argument if isinstance(argument, Term) else _as_constant(argument) for argument in arguments
+    )
+
+
+def _as_constant(value: object) -> Constant:
+    if isinstance(value, int):
+        return Constant(value)
+    raise InvalidNameError(
+        f"expected a term or an integer, got {value!r}; write Variable({value!r}) or "
+        f"Constant({value!r})"
+    )
