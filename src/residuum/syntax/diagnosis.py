@@ -1,0 +1,98 @@
+"""From the parser's exceptions to words a person can act on."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+from residuum.errors import Problem
+from residuum.syntax.excerpts import locate
+
+# How others write it → how we do. Longest first, for `<=>` contains `=>`.
+_FOREIGN: Final = {
+    "<==>": "<->", "<=>": "<->", "==>": "->", "=>": "->", "⇒": "->", "⇔": "<->", "⊃": "->",
+    "&&": "&", "||": "|", "/\\": "&", "\\/": "|", "^": "&", "!": "~", "−": "-", "%": "mod",
+    "==": "=", "'": '"', ".": ":", "[": "(", "]": ")", "{": "(", "}": ")", ";": "#",
+}  # fmt: skip
+_FOREIGN_WORDS: Final = {
+    "xor": "~(P <-> Q)", "then": "->", "if": "->", "all": "forall", "some": "exists",
+    "any": "exists", "v": "|", "such": "where", "suchthat": "where",
+}  # fmt: skip
+
+_READABLE: Final = {
+    "_IFF": "`<->`", "_IMPLIES": "`->`", "_OR": "`|`", "_AND": "`&`", "_NOT": "`~`",
+    "_FORALL": "`forall`", "_EXISTS": "`exists`", "_IN": "`in`", "_WHERE": "`where`",
+    "TRUE": "`true`", "FALSE": "`false`", "NAME": "a name", "INTEGER": "an integer",
+    "STRING": "a quoted label", "DECIMAL": "a number", "EQUAL": "`=`", "PLUS": "`+`",
+    "MINUS": "`-`", "MULTIPLICATIVE": "`*` or `mod`", "COMPARISON": "a comparison",
+    "LPAR": "`(`", "RPAR": "`)`", "COMMA": "`,`", "COLON": "`:`", "__ANON_0": "`..`",
+    "SEQUENCE": "`sequence`", "INDEPENDENT": "`independent`", "_WEIGHT": "`weight`",
+    "$END": "the end",
+}  # fmt: skip
+_STARTS_FORMULA: Final = {"NAME", "LPAR", "_NOT", "_FORALL", "_EXISTS", "TRUE", "FALSE"}
+_STARTS_TERM: Final = {"NAME", "LPAR", "INTEGER", "STRING", "MINUS"}
+_CONNECTIVES: Final = {"_IFF", "_IMPLIES", "_OR", "_AND"}
+
+
+def diagnose(text: str, error: UnexpectedInput) -> Problem:
+    """Return where the text goes wrong, what was expected, what was found and what may help."""
+    offset = error.pos_in_stream if error.pos_in_stream is not None else len(text)
+    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+        offset = len(text.rstrip()) if text.strip() else 0
+    found = _found(text, offset, error)
+    expected = "" if isinstance(error, UnexpectedCharacters) else _expected(error)
+    message = f"expected {expected}, got {found}." if expected else f"{found} means nothing here."
+    return Problem(*locate(text, offset), message + _advice(text, offset))
+
+
+def _found(text: str, offset: int, error: UnexpectedInput) -> str:
+    if isinstance(error, UnexpectedToken):
+        return "the end" if error.token.type == "$END" else f"`{_shorten(str(error.token))}`"
+    character = text[offset]
+    return f"`{character}`" if character.isprintable() else f"the character U+{ord(character):04X}"
+
+
+def _shorten(word: str) -> str:
+    return word if len(word) <= 40 else word[:40] + "…"
+
+
+def _expected(error: UnexpectedInput) -> str:
+    assert isinstance(error, UnexpectedToken)
+    accepted = set(error.accepts or error.expected)
+    named = []
+    if accepted >= _STARTS_FORMULA:
+        named.append("a formula")
+        accepted -= _STARTS_FORMULA
+    elif accepted >= _STARTS_TERM:
+        named.append("a term")
+        accepted -= _STARTS_TERM
+    if accepted >= _CONNECTIVES:
+        named.append("a connective")
+        accepted -= _CONNECTIVES
+    named += sorted(_READABLE.get(kind, f"`{kind.strip('_').lower()}`") for kind in accepted)
+    return " or ".join(filter(None, (", ".join(named[:-1]), named[-1] if named else "")))
+
+
+def _advice(text: str, offset: int) -> str:
+    for foreign, ours in _FOREIGN.items():
+        # The parser may have taken the first character of a foreign symbol for one of ours.
+        start = text.rfind(foreign, max(0, offset - len(foreign) + 1), offset + len(foreign))
+        if start >= 0:
+            return f" Did you mean `{ours}`?"
+    word = re.compile(r"\w+").match(text, offset)
+    if word:
+        ours = _FOREIGN_WORDS.get(word[0].lower()) or _lower_keyword(word[0])
+        if ours:
+            return f" Did you mean `{ours}`?"
+    if text[offset : offset + 1] == "=":
+        return " Did you mean `<->`? Terms are compared in a `where` guard only."
+    return ""
+
+
+def _lower_keyword(word: str) -> str:
+    from residuum.logic.names import KEYWORDS
+
+    lower = word.lower()
+    return lower if lower != word and lower in KEYWORDS else ""

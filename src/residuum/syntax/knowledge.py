@@ -1,0 +1,107 @@
+"""Knowledge as plain, immutable data: what a rule file says once it has been checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar, final
+
+from residuum.logic import Formula
+
+Label = int | str
+K = TypeVar("K")
+V = TypeVar("V", covariant=True)
+
+
+@final
+class FrozenMapping(Mapping[K, V]):
+    """A mapping that cannot change, and can be pickled."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Mapping[K, V] | None = None) -> None:
+        self._items = dict(items or {})
+
+    def __getitem__(self, key: K) -> V:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What variables range over: listed labels, positions of a sequence, or open.
+
+    The members of an open domain (`labels` is None) come with the data.
+    """
+
+    name: str
+    labels: tuple[Label, ...] | None = None
+    is_sequence: bool = False
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether arithmetic on its members makes sense."""
+        return self.is_sequence or (
+            self.labels is not None and all(isinstance(label, int) for label in self.labels)
+        )
+
+    def __str__(self) -> str:
+        if self.labels is None:
+            return f"`{self.name}` ({'a sequence' if self.is_sequence else 'open'})"
+        shown = ", ".join(map(str, self.labels[:6])) + (", …" if len(self.labels) > 6 else "")
+        return f"`{self.name}` ({shown})"
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function between domains, given by a table or (`table` is None) bound from Python."""
+
+    name: str
+    domains: tuple[str, ...]
+    result: str
+    table: Mapping[tuple[Label, ...], Label] | None = None
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """A predicate over domains; the last is exclusive (one softmax) unless independent."""
+
+    name: str
+    domains: tuple[str, ...] = ()
+    is_independent: bool = False
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A named set of labelled examples of one predicate, bound from Python."""
+
+    name: str
+    predicate: str
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A named closed formula and its weight."""
+
+    name: str
+    formula: Formula
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """A whole rule file: everything it declares, by name, in the order of the text."""
+
+    domains: Mapping[str, Domain] = field(default_factory=FrozenMapping)
+    functions: Mapping[str, Function] = field(default_factory=FrozenMapping)
+    predicates: Mapping[str, Predicate] = field(default_factory=FrozenMapping)
+    facts: Mapping[str, Facts] = field(default_factory=FrozenMapping)
+    rules: Mapping[str, Rule] = field(default_factory=FrozenMapping)

@@ -1,0 +1,29 @@
+"""Text → formula."""
+
+from __future__ import annotations
+
+from residuum.errors import FormulaSyntaxError
+from residuum.logic import Formula
+from residuum.syntax.excerpts import excerpt
+from residuum.syntax.phrases import read_phrase
+from residuum.syntax.reading import Reader
+
+
+def parse(text: str) -> Formula:
+    """Return the formula a text spells; FormulaSyntaxError says where it goes wrong.
+
+    >>> parse("forall x in D: Cat(x) -> not Dog(x)")
+    <Forall forall x in D: Cat(x) -> ~Dog(x)>
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"expected the text of a formula, got {type(text).__name__}")
+    reader = Reader(vocabulary=None)
+    formula = reader.read(read_phrase(text, "formula"))
+    for problem in sorted(reader.problems):
+        raise FormulaSyntaxError(problem, excerpt(text, problem))
+    return formula
+
+
+def as_formula(formula: str | Formula) -> Formula:
+    """Return a formula given as itself or as text."""
+    return formula if isinstance(formula, Formula) else parse(formula)

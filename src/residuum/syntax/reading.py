@@ -1,0 +1,294 @@
+"""Phrases → formulas: names are resolved and, where things are declared, checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from lark import Token
+
+from residuum.errors import Problem, suggest
+from residuum.logic import formulas as fm
+from residuum.logic import terms as tm
+from residuum.logic.fold import fold_scoped
+from residuum.logic.formulas import Formula
+from residuum.logic.terms import LARGEST_INTEGER, Term
+from residuum.syntax.knowledge import Domain, Function, Predicate
+from residuum.syntax.phrases import Phrase
+
+_SYMBOLS: Final = {"·": "*", "×": "*", "≠": "!=", "≤": "<=", "≥": ">="}
+
+NUMBERS: Final = Domain("integers", None, is_sequence=True)
+"""What arithmetic yields: fits wherever a numeric domain is expected."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What is declared, and so what names may mean."""
+
+    domains: Mapping[str, Domain]
+    functions: Mapping[str, Function]
+    predicates: Mapping[str, Predicate]
+
+
+class ReadTerm(NamedTuple):
+    """A term, the domain its value is in, and its first word.
+
+    The domain is None for a constant or an unbound name, which take the domain expected of
+    them, and for anything that has been reported already.
+    """
+
+    term: Term
+    domain: Domain | None
+    word: Token
+
+
+@dataclass(frozen=True, eq=False)
+class _Scope:
+    """The variables bound around a place, innermost first."""
+
+    bound: Mapping[str, Domain | None] = field(default_factory=dict)
+    outer: _Scope | None = None
+
+    def find(self, name: str) -> _Scope | None:
+        scope: _Scope | None = self
+        while scope is not None and name not in scope.bound:
+            scope = scope.outer
+        return scope
+
+
+class Reader:
+    """Reads phrases against a vocabulary (None: nothing is declared) and gathers problems."""
+
+    def __init__(self, vocabulary: Vocabulary | None) -> None:
+        self.problems: list[Problem] = []
+        self._vocabulary = vocabulary
+        self._scopes: dict[Phrase, _Scope] = {}
+
+    def read(self, phrase: Phrase) -> Formula:
+        """Return the formula of a phrase; where there were problems, it is only a stand-in."""
+        result = fold_scoped(
+            phrase,
+            {
+                "truth": lambda p, _, __: fm.Truth(p.words[0].type == "TRUE"),
+                "not": lambda _, parts, __: fm.Not(*parts),
+                "and": lambda _, parts, __: fm.And(*parts),
+                "or": lambda _, parts, __: fm.Or(*parts),
+                "implies": lambda _, parts, __: fm.Implies(*parts),
+                "iff": lambda _, parts, __: fm.Iff(*parts),
+                "forall": lambda p, parts, _: self._quantifier(fm.Forall, p, parts),
+                "exists": lambda p, parts, _: self._quantifier(fm.Exists, p, parts),
+                "atom": lambda p, parts, _: self._atom(p, parts),
+                "comparison": lambda p, parts, _: self._comparison(p, *parts),
+                "variable": lambda p, _, scope: self._variable(p.words[0], scope),
+                "integer": lambda p, _, __: self._integer(p.words[0], 1),
+                "string": lambda p, _, __: self._string(p.words[0]),
+                "minus": lambda p, parts, _: self._minus(p, parts[0]),
+                "arithmetic": lambda p, parts, _: self._arithmetic(p, *parts),
+                "application": lambda p, parts, _: self._application(p, parts),
+            },
+            scope=_Scope(),
+            descend=self._descend,
+        )
+        assert isinstance(result, Formula)
+        return result
+
+    def report(self, word: Token, message: str) -> None:
+        """Remember that something is wrong at a word."""
+        self.problems.append(Problem(word.line or 1, word.column or 1, message))
+
+    def constant(self, words: Sequence[Token]) -> tm.Constant:
+        """Return the constant that a label's words spell: a name, a string or an integer."""
+        word = words[-1]
+        if word.type == "NAME":
+            return tm.Constant(str(word))
+        if word.type == "STRING":
+            return _as_constant(self._string(word))
+        return _as_constant(self._integer(word, -1 if len(words) == 2 else 1))
+
+    # Quantifiers and the variables they bind
+
+    def _descend(self, phrase: Phrase, scope: _Scope) -> list[tuple[Phrase, _Scope]]:
+        if phrase.kind not in ("forall", "exists"):
+            return [(part, scope) for part in phrase.parts]
+        bindings, *rest = phrase.parts
+        inner = self._scopes[phrase] = self._bind(bindings, scope)
+        return [(part, inner) for part in rest]
+
+    def _bind(self, bindings: Phrase, outer: _Scope) -> _Scope:
+        bound: dict[str, Domain | None] = {}
+        for group in bindings.parts:
+            *names, domain = group.words
+            known = self._domain(domain)
+            for name in names:
+                if str(name) in bound:
+                    self.report(name, f"variable `{name}` is bound twice by one quantifier.")
+                bound[str(name)] = known
+        return _Scope(bound, outer)
+
+    def _domain(self, word: Token) -> Domain | None:
+        if self._vocabulary is None:
+            return None
+        known: Domain | None = self._declared(word, self._vocabulary.domains, "domain")
+        return known
+
+    def _declared(self, word: Token, known: Mapping[str, Any], role: str) -> Any:
+        if str(word) not in known:
+            self.report(word, f"{role} `{word}` is not declared.{suggest(str(word), known)}")
+        return known.get(str(word))
+
+    def _quantifier(
+        self, kind: type[fm.Quantifier], phrase: Phrase, parts: Sequence[Formula]
+    ) -> Formula:
+        bindings: dict[str, str] = {}
+        for group in phrase.parts[0].parts:
+            *names, domain = group.words
+            bindings.update({str(name): str(domain) for name in names})
+        guard = parts[0] if len(parts) == 2 else None
+        return kind(bindings.items(), parts[-1], guard)
+
+    # Atoms and comparisons
+
+    def _atom(self, phrase: Phrase, arguments: Sequence[ReadTerm]) -> Formula:
+        word = phrase.words[0]
+        known = self._vocabulary.predicates if self._vocabulary else None
+        return fm.Atom(str(word), *self._arguments(word, "predicate", known, arguments))
+
+    def _arguments(
+        self,
+        word: Token,
+        role: str,
+        known: Mapping[str, Predicate] | Mapping[str, Function] | None,
+        arguments: Sequence[ReadTerm],
+    ) -> list[Term]:
+        declared = None if known is None else self._declared(word, known, role)
+        if declared is None or self._vocabulary is None:
+            return [argument.term for argument in arguments]
+        if len(declared.domains) != len(arguments):
+            wanted = ", ".join(declared.domains) or "nothing"
+            self.report(
+                word,
+                f"{role} `{word}` takes {len(declared.domains)} arguments ({wanted}), "
+                f"got {len(arguments)}.",
+            )
+            return [argument.term for argument in arguments]
+        domains = [self._vocabulary.domains.get(name) for name in declared.domains]
+        return [
+            self._fit(argument, domain) for argument, domain in zip(arguments, domains, strict=True)
+        ]
+
+    def _comparison(self, phrase: Phrase, left: ReadTerm, right: ReadTerm) -> Formula:
+        operator: Any = _SYMBOLS.get(str(phrase.words[0]), str(phrase.words[0]))
+        sides = (left.term, right.term)
+        if self._vocabulary is not None:
+            domain = left.domain or right.domain or NUMBERS
+            sides = (self._fit(left, domain), self._fit(right, domain))
+            if operator not in ("=", "!=") and not domain.is_numeric:
+                self.report(
+                    phrase.words[0],
+                    f"`{operator}` needs numbers; the labels of {domain} have no order.",
+                )
+        return fm.Comparison(operator, *sides)
+
+    def _fit(self, read: ReadTerm, expected: Domain | None) -> Term:
+        """Return the term as a member of the expected domain; report it if it is none."""
+        if expected is None:
+            return read.term
+        if read.domain is not None:
+            if not _is_within(read.domain, expected):
+                self.report(
+                    read.word, f"`{read.term}` is in domain {read.domain}, not in {expected}."
+                )
+            return read.term
+        match read.term:
+            case tm.Variable(name) if name in (expected.labels or ()):
+                return tm.Constant(name)
+            case tm.Variable(name):
+                labels = [str(label) for label in expected.labels or ()]
+                self.report(
+                    read.word,
+                    f"`{name}` is bound by no quantifier and is no label of domain {expected}."
+                    + suggest(name, labels),
+                )
+            case tm.Constant(value) if not _has_member(expected, value):
+                self.report(read.word, f"{read.term} is no label of domain {expected}.")
+        return read.term
+
+    # Terms
+
+    def _variable(self, word: Token, scope: _Scope) -> ReadTerm:
+        binder = scope.find(str(word)) if self._vocabulary else None
+        domain = binder.bound[str(word)] if binder else None
+        if binder and domain is None:
+            domain = _ANYTHING  # its domain is unknown, and that has been reported
+        return ReadTerm(tm.Variable(str(word)), domain, word)
+
+    def _integer(self, word: Token, sign: int) -> ReadTerm:
+        # Comparing lengths first keeps a number of a million digits from being converted.
+        if len(word) > len(str(LARGEST_INTEGER)) or int(word) > LARGEST_INTEGER:
+            self.report(word, "an integer in a formula has at most 64 bits.")
+            return ReadTerm(tm.Constant(0), None, word)
+        return ReadTerm(tm.Constant(sign * int(word)), None, word)
+
+    def _string(self, word: Token) -> ReadTerm:
+        try:
+            value = json.loads(str(word), strict=False)
+        except ValueError:
+            self.report(word, 'a quoted label uses the escapes of JSON: \\" \\\\ \\n \\u00e9.')
+            value = ""
+        return ReadTerm(tm.Constant(value), None, word)
+
+    def _minus(self, phrase: Phrase, operand: ReadTerm) -> ReadTerm:
+        word = phrase.words[0]
+        if isinstance(operand.term, tm.Constant) and isinstance(operand.term.value, int):
+            return ReadTerm(tm.Constant(-operand.term.value), None, word)
+        zero = ReadTerm(tm.Constant(0), None, word)
+        return self._compute("-", word, zero, operand)
+
+    def _arithmetic(self, phrase: Phrase, left: ReadTerm, right: ReadTerm) -> ReadTerm:
+        word = phrase.words[0]
+        return self._compute(_SYMBOLS.get(str(word), str(word)), word, left, right)
+
+    def _compute(self, symbol: Any, word: Token, left: ReadTerm, right: ReadTerm) -> ReadTerm:
+        if symbol == "mod" and right.term == tm.Constant(0):
+            self.report(word, "the right-hand side of `mod` is zero.")
+        sides = (left.term, right.term)
+        if self._vocabulary is not None:
+            sides = (self._fit(left, NUMBERS), self._fit(right, NUMBERS))
+        return ReadTerm(tm.Arithmetic(symbol, *sides), NUMBERS, left.word)
+
+    def _application(self, phrase: Phrase, arguments: Sequence[ReadTerm]) -> ReadTerm:
+        word = phrase.words[0]
+        known = self._vocabulary.functions if self._vocabulary else None
+        term = tm.Application(str(word), *self._arguments(word, "function", known, arguments))
+        if self._vocabulary is None:
+            return ReadTerm(term, None, word)
+        declared = self._vocabulary.functions.get(str(word))
+        domain = self._vocabulary.domains.get(declared.result) if declared else None
+        return ReadTerm(term, domain or _ANYTHING, word)
+
+
+_ANYTHING: Final = Domain("anything")
+
+
+def _is_within(domain: Domain, expected: Domain) -> bool:
+    if _ANYTHING in (domain, expected) or domain == expected:
+        return True
+    if NUMBERS in (domain, expected):
+        return domain.is_numeric and expected.is_numeric
+    # 0..9 may stand where 0..18 is expected: their labels are the same numbers.
+    numeric = domain.is_numeric and expected.is_numeric
+    return numeric and set(domain.labels or ()) <= set(expected.labels or ())
+
+
+def _has_member(domain: Domain, value: int | str) -> bool:
+    if domain.labels is None:
+        return domain == _ANYTHING or (domain.is_sequence and isinstance(value, int))
+    return value in domain.labels
+
+
+def _as_constant(read: ReadTerm) -> tm.Constant:
+    assert isinstance(read.term, tm.Constant)
+    return read.term
