@@ -1,0 +1,18 @@
+"""Relaxations: meanings of the connectives on degrees of truth, written once for any carrier."""
+
+from residuum.relaxations.carriers import FLOATS as FLOATS
+from residuum.relaxations.carriers import FRACTIONS as FRACTIONS
+from residuum.relaxations.carriers import Carrier as Carrier
+from residuum.relaxations.catalogue import PAPER as PAPER
+from residuum.relaxations.catalogue import Parameter as Parameter
+from residuum.relaxations.catalogue import default_relaxations as default_relaxations
+from residuum.relaxations.catalogue import parameter_of as parameter_of
+from residuum.relaxations.catalogue import register as register
+from residuum.relaxations.catalogue import relaxation as relaxation
+from residuum.relaxations.catalogue import relaxation_names as relaxation_names
+from residuum.relaxations.degrees import Degree as Degree
+from residuum.relaxations.generated import Generated as Generated
+from residuum.relaxations.relaxation import Relaxation as Relaxation
+from residuum.relaxations.tnorms import TNorm as TNorm
+from residuum.relaxations.truth import interpret as interpret
+from residuum.relaxations.truth import truth as truth

@@ -1,0 +1,64 @@
+"""NumPy arrays as a carrier, element by element, in double precision."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from residuum.relaxations.carriers import Exact
+
+Array = npt.NDArray[np.float64]
+
+
+@final
+class Arrays:
+    """Arrays of float64, and scalars broadcast against them."""
+
+    def constant(self, value: Exact) -> float:
+        return float(value)
+
+    def minimum(self, x: Array, y: Array) -> Array:
+        return np.minimum(x, y)
+
+    def maximum(self, x: Array, y: Array) -> Array:
+        return np.maximum(x, y)
+
+    def excess(self, x: Array, y: Array) -> Array:
+        x, y = np.broadcast_arrays(x, y)
+        return np.subtract(x, y, out=np.zeros(x.shape), where=x > y)
+
+    def ratio(self, x: Array, y: Array, at_zero: Exact) -> Array:
+        x, y = np.broadcast_arrays(x, y)
+        with np.errstate(over="ignore", invalid="ignore"):  # inf / inf is never selected
+            result: Array = np.divide(x, y, out=np.full(x.shape, float(at_zero)), where=y != 0)
+            return result
+
+    def choose(self, x: Array, y: Array, then: Array, otherwise: Array) -> Array:
+        return np.where(np.less_equal(x, y), then, otherwise)
+
+    def power(self, x: Array, exponent: Exact) -> Array:
+        return self._quietly(np.power, x, float(exponent))
+
+    def log(self, x: Array) -> Array:
+        return self._quietly(np.log, x)
+
+    def log1p(self, x: Array) -> Array:
+        return self._quietly(np.log1p, x)
+
+    def exp(self, x: Array) -> Array:
+        return self._quietly(np.exp, x)
+
+    def expm1(self, x: Array) -> Array:
+        return self._quietly(np.expm1, x)
+
+    def _quietly(self, function: Any, *arguments: Any) -> Array:
+        # The infinities are what the protocol promises, so NumPy need not warn of them; it also
+        # speaks up for elements that `choose` will not select.
+        with np.errstate(all="ignore"):
+            result: Array = function(*arguments)
+            return result
+
+
+ARRAYS = Arrays()

@@ -1,0 +1,172 @@
+"""The arithmetic a relaxation may use, and the plain numbers that have it.
+
+A relaxation is written once, against this protocol. A *number* is whatever a carrier computes
+with; numbers combine with `+`, `-` and `*`, and the carrier adds what operators cannot say.
+Numbers are extended: `log(0)` is −inf and overflow is inf, never an exception or a NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, Protocol, final
+
+from residuum.errors import InexactError
+
+Number = Any
+Exact = Fraction | int | float
+
+LARGEST_EXACT_EXPONENT = 1000
+"""Beyond it a power of a fraction has too many digits to be worth having."""
+
+
+class Carrier(Protocol):
+    """What floats, fractions, arrays, tensors and exact functions all offer."""
+
+    def constant(self, value: Exact) -> Number:
+        """Return a parameter of a relaxation as a number."""
+        ...
+
+    def minimum(self, x: Number, y: Number) -> Number:
+        """Return the smaller."""
+        ...
+
+    def maximum(self, x: Number, y: Number) -> Number:
+        """Return the larger."""
+        ...
+
+    def excess(self, x: Number, y: Number) -> Number:
+        """Return max(0, x − y), with inf − inf = 0."""
+        ...
+
+    def ratio(self, x: Number, y: Number, at_zero: Exact) -> Number:
+        """Return x / y, and `at_zero` where y is 0."""
+        ...
+
+    def choose(self, x: Number, y: Number, then: Number, otherwise: Number) -> Number:
+        """Return `then` where x ≤ y and `otherwise` elsewhere."""
+        ...
+
+    def power(self, x: Number, exponent: Exact) -> Number:
+        """Return x to a positive exponent, for x ≥ 0."""
+        ...
+
+    def log(self, x: Number) -> Number:
+        """Return the natural logarithm, −inf at 0."""
+        ...
+
+    def log1p(self, x: Number) -> Number:
+        """Return log(1 + x), −inf at −1."""
+        ...
+
+    def exp(self, x: Number) -> Number:
+        """Return e to the x."""
+        ...
+
+    def expm1(self, x: Number) -> Number:
+        """Return exp(x) − 1."""
+        ...
+
+
+@final
+class Floats:
+    """Python floats."""
+
+    def constant(self, value: Exact) -> float:
+        return float(value)
+
+    def minimum(self, x: float, y: float) -> float:
+        return min(x, y)
+
+    def maximum(self, x: float, y: float) -> float:
+        return max(x, y)
+
+    def excess(self, x: float, y: float) -> float:
+        return x - y if x > y else 0.0
+
+    def ratio(self, x: float, y: float, at_zero: Exact) -> float:
+        return x / y if y else float(at_zero)
+
+    def choose(self, x: float, y: float, then: float, otherwise: float) -> float:
+        return then if x <= y else otherwise
+
+    def power(self, x: float, exponent: Exact) -> float:
+        try:
+            return math.pow(x, exponent)
+        except OverflowError:
+            return math.inf
+
+    def log(self, x: float) -> float:
+        return math.log(x) if x else -math.inf
+
+    def log1p(self, x: float) -> float:
+        return math.log1p(x) if x != -1 else -math.inf
+
+    def exp(self, x: float) -> float:
+        try:
+            return math.exp(x)
+        except OverflowError:
+            return math.inf
+
+    def expm1(self, x: float) -> float:
+        try:
+            return math.expm1(x)
+        except OverflowError:
+            return math.inf
+
+
+@final
+class Fractions:
+    """Exact fractions; what is not rational raises InexactError."""
+
+    def constant(self, value: Exact) -> Fraction | float:
+        return value if value in (math.inf, -math.inf) else Fraction(value)
+
+    def minimum(self, x: Fraction, y: Fraction) -> Fraction:
+        return min(x, y)
+
+    def maximum(self, x: Fraction, y: Fraction) -> Fraction:
+        return max(x, y)
+
+    def excess(self, x: Fraction, y: Fraction) -> Fraction:
+        return x - y if x > y else Fraction(0)
+
+    def ratio(self, x: Fraction, y: Fraction, at_zero: Exact) -> Fraction | float:
+        return x / y if y else self.constant(at_zero)
+
+    def choose(self, x: Fraction, y: Fraction, then: Number, otherwise: Number) -> Number:
+        return then if x <= y else otherwise
+
+    def power(self, x: Fraction, exponent: Exact) -> Fraction:
+        if exponent != int(exponent) or exponent > LARGEST_EXACT_EXPONENT:
+            raise _inexact()
+        return x ** int(exponent)
+
+    def log(self, x: Fraction) -> Fraction:
+        return _zero_at(x, 1)
+
+    def log1p(self, x: Fraction) -> Fraction:
+        return _zero_at(x, 0)
+
+    def exp(self, x: Fraction) -> Fraction:
+        return 1 + _zero_at(x, 0)
+
+    def expm1(self, x: Fraction) -> Fraction:
+        return _zero_at(x, 0)
+
+
+def _zero_at(x: Fraction, root: int) -> Fraction:
+    if x == root:
+        return Fraction(0)
+    raise _inexact()
+
+
+def _inexact() -> InexactError:
+    return InexactError(
+        "this relaxation is not rational, so it has no exact value on fractions; "
+        "give the degrees as floats"
+    )
+
+
+FLOATS = Floats()
+FRACTIONS = Fractions()

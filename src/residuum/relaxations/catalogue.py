@@ -1,0 +1,209 @@
+"""The relaxations, by name. A family is one line of `_FAMILIES`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from residuum.errors import UnknownRelaxationError, suggest
+from residuum.logic.names import check_name
+from residuum.relaxations.carriers import Exact
+from residuum.relaxations.drastic import Drastic
+from residuum.relaxations.frank import frank
+from residuum.relaxations.hamacher import Hamacher
+from residuum.relaxations.lukasiewicz import Lukasiewicz
+from residuum.relaxations.minimum import Minimum
+from residuum.relaxations.nilpotent_minimum import NilpotentMinimum
+from residuum.relaxations.powers import aczel_alsina, dombi, yager
+from residuum.relaxations.product import Product
+from residuum.relaxations.relaxation import Kind, Relaxation
+from residuum.relaxations.schweizer_sklar import schweizer_sklar
+from residuum.relaxations.sugeno_weber import sugeno_weber
+from residuum.relaxations.tnorms import TNorm
+
+PAPER: Final = ("s-product", "r-product", "s-godel", "r-godel", "lukasiewicz")
+"""The five relaxations of the paper: the default set everywhere."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """The parameter of a family: its symbol, its range, and the infinities it may take."""
+
+    symbol: str
+    above: float = -math.inf
+    includes_bound: bool = False
+    infinity: float | None = None
+    example: str = "2"
+
+    @property
+    def range(self) -> str:
+        """The range in words, such as `p > 0 or inf`."""
+        bound = f"{self.symbol} {'>=' if self.includes_bound else '>'} {self.above:g}"
+        finite = f"{self.symbol} real" if self.above == -math.inf else bound
+        return finite if self.infinity is None else f"{finite} or {self.infinity:g}"
+
+    def admits(self, value: Exact) -> bool:
+        """Return whether the value is in the range."""
+        if value in (math.inf, -math.inf):
+            return value == self.infinity
+        return value > self.above or (self.includes_bound and value == self.above)
+
+
+@dataclass(frozen=True)
+class Family:
+    """A t-norm or a family of them, and the logics made of it: prefix → kind."""
+
+    make: Callable[..., TNorm]
+    parameter: Parameter | None = None
+    logics: tuple[tuple[str, Kind], ...] = (("s-", "S"), ("r-", "R"))
+
+
+_FAMILIES: Final[Mapping[str, Family]] = {
+    "product": Family(Product),
+    "godel": Family(Minimum),
+    "lukasiewicz": Family(Lukasiewicz, logics=(("", "S and R"),)),
+    "hamacher": Family(Hamacher, Parameter("γ", 0, includes_bound=True)),
+    "frank": Family(frank, Parameter("s", 0, infinity=math.inf)),
+    "yager": Family(yager, Parameter("p", 0, infinity=math.inf)),
+    "dombi": Family(dombi, Parameter("λ", 0, infinity=math.inf)),
+    "aczel-alsina": Family(aczel_alsina, Parameter("λ", 0, infinity=math.inf)),
+    "schweizer-sklar": Family(schweizer_sklar, Parameter("p", infinity=-math.inf)),
+    "sugeno-weber": Family(sugeno_weber, Parameter("λ", -1, infinity=math.inf)),
+    "nilpotent-minimum": Family(NilpotentMinimum),
+    "drastic": Family(Drastic, logics=(("s-", "S"),)),
+}
+_MAXSAT: Final = Relaxation("lukasiewicz-maxsat", Lukasiewicz(), "S and R", is_capped=False)
+_registered: dict[str, TNorm] = {}
+
+_NAME = re.compile(r"\s*([\w-]+?)\s*(?:\(\s*(\S+?)\s*\))?\s*")
+
+
+def relaxation(name: str | Relaxation) -> Relaxation:
+    """Return the relaxation with this name, such as `r-product` or `s-yager(2)`.
+
+    >>> relaxation("r-yager(2)").structure
+    'nilpotent'
+    """
+    if isinstance(name, Relaxation):
+        return name
+    match = _NAME.fullmatch(name) if isinstance(name, str) else None
+    word, written = (match[1], match[2]) if match else (str(name), None)
+    if word == _MAXSAT.name and written is None:
+        return _MAXSAT
+    for family_name, family in _families().items():
+        for prefix, kind in family.logics:
+            if word == prefix + family_name:
+                value = _parameter(word, family.parameter, written)
+                tnorm = family.make() if value is None else family.make(value)
+                shown = word if value is None else f"{word}({_in_text(value)})"
+                return Relaxation(shown, tnorm, kind)
+    raise UnknownRelaxationError(
+        f"no relaxation is called `{name}`.{suggest(word, _patterns())} "
+        f"Known are: {', '.join(_patterns().values())}"
+    )
+
+
+def relaxation_names() -> tuple[str, ...]:
+    """Return the names of the catalogue, families with an example of their parameter."""
+    names = [*PAPER, _MAXSAT.name]
+    for family_name, family in _families().items():
+        example = f"({family.parameter.example})" if family.parameter else ""
+        names += [prefix + family_name + example for prefix, _ in family.logics]
+    return tuple(dict.fromkeys(names))
+
+
+def parameter_of(name: str) -> Parameter | None:
+    """Return the parameter that the family of this relaxation takes, if it takes one."""
+    word = name.split("(")[0].removeprefix("s-").removeprefix("r-")
+    family = _families().get(word)
+    return family.parameter if family else None
+
+
+def register(name: str, tnorm: TNorm) -> None:
+    """Make `s-NAME` and `r-NAME` known everywhere, for a t-norm of one's own.
+
+    A name of the catalogue cannot be taken; registering one's own name again replaces it.
+
+    >>> from residuum.relaxations.degrees import Degree
+    >>> from residuum.relaxations.generated import Generated
+    >>> register("cubic", Generated(
+    ...     generator=lambda x: x.false * x.false * x.false,
+    ...     inverse=lambda on, penalty: Degree(on, false=on.power(penalty, 1 / 3)),
+    ...     at_zero=1,
+    ... ))
+    >>> relaxation("r-cubic").structure
+    'nilpotent'
+    """
+    for part in name.split("-"):
+        check_name(part, "relaxation")
+    if name in _FAMILIES or f"{name}-maxsat" == _MAXSAT.name or name == _MAXSAT.name:
+        raise UnknownRelaxationError(f"`{name}` is in the catalogue; choose another name")
+    _registered[name] = tnorm
+
+
+def _families() -> Mapping[str, Family]:
+    own = {name: _own(tnorm) for name, tnorm in _registered.items()}
+    return {**_FAMILIES, **own}
+
+
+def _own(tnorm: TNorm) -> Family:
+    return Family(lambda: tnorm)
+
+
+def _patterns() -> Mapping[str, str]:
+    """Return every name without its parameter, and with the parameter's symbol and range."""
+    known = {_MAXSAT.name: _MAXSAT.name}
+    for family_name, family in _families().items():
+        for prefix, _ in family.logics:
+            word, parameter = prefix + family_name, family.parameter
+            known[word] = f"{word}({parameter.symbol})" if parameter else word
+    return known
+
+
+def _parameter(word: str, parameter: Parameter | None, written: str | None) -> Exact | None:
+    if parameter is None:
+        if written is not None:
+            raise UnknownRelaxationError(f"`{word}` takes no parameter, got `{written}`")
+        return None
+    if written is None:
+        raise UnknownRelaxationError(
+            f"`{word}` needs its parameter ({parameter.range}): `{word}({parameter.example})`"
+        )
+    value = _number(written)
+    if value is None or not parameter.admits(value):
+        raise UnknownRelaxationError(
+            f"`{word}({written})`: expected a parameter with {parameter.range}, got `{written}`"
+        )
+    return value
+
+
+_DECIMAL = re.compile(
+    r"[+-]?(\d{1,20}(\.\d{0,20})?|\.\d{1,20})([eE][+-]?\d{1,3})?|[+-]?\d{1,20}/\d{1,20}"
+)
+
+
+def _number(written: str) -> Exact | None:
+    """Return the number as written, exactly: 0.1 is 1/10. None: it is no number."""
+    if written in ("inf", "+inf", "-inf"):
+        return float(written)
+    if not _DECIMAL.fullmatch(written) or re.search(r"/0+$", written):
+        return None
+    value = Fraction(written)
+    # What a float cannot hold could not be computed with.
+    return value if value == 0 or Fraction(1, 10**300) <= abs(value) <= 10**300 else None
+
+
+def _in_text(value: Exact) -> str:
+    if value in (math.inf, -math.inf) or value == int(value):
+        return f"{value:g}" if isinstance(value, float) else str(int(value))
+    short = repr(float(value))
+    return short if Fraction(short) == value else str(value)
+
+
+def default_relaxations(names: Sequence[str] | None) -> tuple[Relaxation, ...]:
+    """Return the relaxations of these names, or the paper's five when there are none."""
+    return tuple(relaxation(name) for name in names or PAPER)

@@ -1,0 +1,50 @@
+"""The drastic t-norm, the smallest of all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+from residuum.errors import UnknownRelaxationError
+from residuum.relaxations.degrees import Degree, choose, ordered, truth_of
+from residuum.relaxations.expressions import Expressions
+from residuum.relaxations.tnorms import Jump, Structure, TNorm
+
+
+@final
+@dataclass(frozen=True)
+class Drastic(TNorm):
+    """T(x, y) is the other operand where one is 1, else 0. It has no residuum."""
+
+    source = "Schweizer and Sklar 1960"
+
+    @property
+    def structure(self) -> Structure:
+        return "discontinuous"
+
+    @property
+    def expressions(self) -> Expressions:
+        return Expressions(
+            conjunction="min(x, y) if max(x, y) == 1 else 0",
+            disjunction="max(x, y) if min(x, y) == 0 else 1",
+            residuum=None,
+            penalty="1 - x",
+        )
+
+    @property
+    def jumps(self) -> Mapping[str, Jump]:
+        return {
+            "and": Jump("0 < min(x, y) <= max(x, y) == 1", inside=False),
+            "or": Jump("0 == min(x, y) <= max(x, y) < 1", inside=False),
+            "s-implies": Jump("0 == min(1 - x, y) <= max(1 - x, y) < 1", inside=False),
+        }
+
+    def conjoin(self, x: Degree, y: Degree) -> Degree:
+        one, zero = truth_of(x.on, True), truth_of(x.on, False)
+        return choose(*ordered(one, x), y, choose(*ordered(one, y), x, zero))
+
+    def residuum(self, x: Degree, y: Degree) -> Degree:  # noqa: ARG002
+        raise UnknownRelaxationError(
+            "the drastic t-norm is not left-continuous and has no residuum; use `s-drastic`"
+        )

@@ -1,0 +1,80 @@
+"""A t-norm from a generator of one's own."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import final
+
+from residuum.errors import InvalidGeneratorError
+from residuum.relaxations.carriers import FLOATS, Carrier, Exact, Number
+from residuum.relaxations.degrees import Degree
+from residuum.relaxations.expressions import Expressions
+from residuum.relaxations.tnorms import Archimedean
+
+
+@final
+@dataclass(frozen=True)
+class Generated(Archimedean):
+    """The t-norm of an additive generator, given with its inverse and its value at 0.
+
+    `generator` takes a Degree (`x.true`, `x.false`, `x.log_true`, and the arithmetic in `x.on`)
+    to its penalty; `inverse` takes a carrier and a penalty to a Degree. `at_zero` is inf for a
+    strict t-norm. Checked when it is made: a function that is no generator is refused.
+    """
+
+    generator: Callable[[Degree], Number]
+    inverse: Callable[[Carrier, Number], Degree]
+    at_zero: Exact
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    @property
+    def limit(self) -> Exact:
+        return self.at_zero
+
+    @property
+    def expressions(self) -> Expressions:
+        return Expressions(
+            conjunction="g_inverse(min(g(0), g(x) + g(y)))",
+            disjunction="1 - g_inverse(min(g(0), g(1 - x) + g(1 - y)))",
+            residuum="g_inverse(max(0, g(y) - g(x)))",
+            penalty="g(x)",
+        )
+
+    @property
+    def is_steep(self) -> Mapping[str, bool | None]:
+        return {"and": None, "residuum": None}
+
+    def penalty(self, x: Degree) -> Number:
+        return self.generator(x)
+
+    def degree(self, on: Carrier, penalty: Number) -> Degree:
+        return self.inverse(on, penalty)
+
+
+def _check(tnorm: Generated) -> None:
+    """Raise unless g(1) = 0, g(0) is as stated, g decreases, and the inverse undoes it."""
+    points = [i / 64 for i in range(65)]
+    images = [float(tnorm.generator(Degree(FLOATS, true=x))) for x in points]
+    if images[-1] != 0:
+        raise InvalidGeneratorError(f"a generator has g(1) = 0, this one g(1) = {images[-1]:g}")
+    if images[0] != float(tnorm.at_zero):
+        raise InvalidGeneratorError(
+            f"g(0) is {images[0]:g}, but at_zero={float(tnorm.at_zero):g} was given"
+        )
+    for (x, high), (y, low) in itertools.pairwise(zip(points, images, strict=True)):
+        if not high > low:
+            raise InvalidGeneratorError(
+                f"a generator decreases strictly: g({x:g}) = {high:g}, but g({y:g}) = {low:g}"
+            )
+    for x, image in zip(points, images, strict=True):
+        back = float(tnorm.inverse(FLOATS, image).true)
+        if not math.isclose(back, x, rel_tol=1e-9, abs_tol=1e-9):
+            raise InvalidGeneratorError(
+                f"the inverse does not undo the generator: g({x:g}) = {image:g}, "
+                f"whose inverse is {back:g}"
+            )

@@ -1,0 +1,65 @@
+"""Hamacher's family."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+from residuum.relaxations.carriers import Carrier, Exact, Number
+from residuum.relaxations.degrees import Degree
+from residuum.relaxations.expressions import Expressions
+from residuum.relaxations.tnorms import ClosedForm
+
+
+@final
+@dataclass(frozen=True)
+class Hamacher(ClosedForm):
+    """T(x, y) = xy / (γ + (1 − γ)(x + y − xy)), γ ≥ 0; γ = 1 is the product."""
+
+    source = "Hamacher 1978"
+    gamma: Exact
+
+    @property
+    def limit(self) -> Exact:
+        return math.inf
+
+    @property
+    def parameters(self) -> Mapping[str, Exact]:
+        return {"γ": self.gamma}
+
+    @property
+    def expressions(self) -> Expressions:
+        return Expressions(
+            conjunction="0 if x == y == 0 else x * y / (γ + (1 - γ) * (x + y - x * y))",
+            disjunction="1 if x == y == 1 else (x + y + (γ - 2) * x * y) / (1 + (γ - 1) * x * y)",
+            residuum="1 if x <= y else y * (γ + (1 - γ) * x) / (y * (γ + (1 - γ) * x) + x - y)",
+            penalty="(1 - x) / x" if self.gamma == 0 else "log(1 + γ * (1 - x) / x) / γ",
+        )
+
+    def penalty(self, x: Degree) -> Number:
+        odds = x.on.ratio(x.false, x.true, at_zero=math.inf)
+        if self.gamma == 0:
+            return odds
+        gamma = x.on.constant(self.gamma)
+        return x.on.ratio(x.on.log1p(gamma * odds), gamma, at_zero=0)
+
+    def degree(self, on: Carrier, penalty: Number) -> Degree:
+        odds = penalty
+        if self.gamma != 0:
+            gamma = on.constant(self.gamma)
+            odds = on.ratio(on.expm1(gamma * penalty), gamma, at_zero=0)
+        return Degree(on, true=on.ratio(on.constant(1), 1 + odds, at_zero=0))
+
+    def conjoin(self, x: Degree, y: Degree) -> Degree:
+        on = x.on
+        # The denominator γ + (1 − γ)(x + y − xy), as a sum without cancellation.
+        below = on.constant(self.gamma) * x.false * y.false + x.true + x.false * y.true
+        return Degree(on, true=on.ratio(x.true * y.true, below, at_zero=0))
+
+    def residuum(self, x: Degree, y: Degree) -> Degree:
+        on = x.on
+        above = y.true * (x.true + on.constant(self.gamma) * x.false)
+        below = above + on.excess(x.true, y.true)
+        return Degree(on, true=on.ratio(above, below, at_zero=1))

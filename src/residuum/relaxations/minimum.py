@@ -1,0 +1,37 @@
+"""The minimum: Gödel's t-norm, and the limit of several families."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from residuum.relaxations.degrees import Degree, choose, lesser, ordered, truth_of
+from residuum.relaxations.expressions import Expressions
+from residuum.relaxations.tnorms import Structure, TNorm
+
+
+@final
+@dataclass(frozen=True)
+class Minimum(TNorm):
+    """T(x, y) = min(x, y), the largest t-norm and the only idempotent one."""
+
+    source = "Gödel 1932; Dummett 1959"
+
+    @property
+    def structure(self) -> Structure:
+        return "idempotent"
+
+    @property
+    def expressions(self) -> Expressions:
+        return Expressions(
+            conjunction="min(x, y)",
+            disjunction="max(x, y)",
+            residuum="1 if x <= y else y",
+            penalty="1 - x",
+        )
+
+    def conjoin(self, x: Degree, y: Degree) -> Degree:
+        return lesser(x, y)
+
+    def residuum(self, x: Degree, y: Degree) -> Degree:
+        return choose(*ordered(x, y), truth_of(x.on, True), y)

@@ -1,0 +1,50 @@
+"""Fodor's nilpotent minimum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+from residuum.relaxations.degrees import Degree, choose, lesser, ordered, truth_of
+from residuum.relaxations.expressions import Expressions
+from residuum.relaxations.tnorms import Jump, Structure, TNorm
+
+
+@final
+@dataclass(frozen=True)
+class NilpotentMinimum(TNorm):
+    """T(x, y) = min(x, y) where x + y > 1, else 0; its S- and R-implications coincide."""
+
+    source = "Fodor 1995"
+
+    @property
+    def structure(self) -> Structure:
+        return "left-continuous"
+
+    @property
+    def expressions(self) -> Expressions:
+        return Expressions(
+            conjunction="0 if x + y <= 1 else min(x, y)",
+            disjunction="1 if x + y >= 1 else max(x, y)",
+            residuum="1 if x <= y else max(1 - x, y)",
+            penalty="1 - x",
+        )
+
+    @property
+    def jumps(self) -> Mapping[str, Jump]:
+        antidiagonal = Jump("0 < x == 1 - y < 1", inside=True)
+        diagonal = Jump("0 < x == y < 1", inside=True)
+        return {
+            "and": antidiagonal,
+            "or": antidiagonal,
+            "s-implies": diagonal,
+            "residuum": diagonal,
+        }
+
+    def conjoin(self, x: Degree, y: Degree) -> Degree:
+        return choose(*ordered(x, y.negated), truth_of(x.on, False), lesser(x, y))
+
+    def residuum(self, x: Degree, y: Degree) -> Degree:
+        larger = lesser(x, y.negated).negated
+        return choose(*ordered(x, y), truth_of(x.on, True), larger)

@@ -1,0 +1,153 @@
+"""A relaxation: a meaning for the connectives, derived from a t-norm and S or R."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, final
+
+from residuum.errors import UnknownRelaxationError
+from residuum.relaxations.carriers import Carrier, Exact, Number
+from residuum.relaxations.degrees import Degree
+from residuum.relaxations.expressions import to_latex
+from residuum.relaxations.tnorms import Archimedean, Structure, TNorm
+
+Kind = Literal["S", "R", "S and R"]
+CONNECTIVES = ("not", "and", "or", "implies", "iff")
+
+
+@final
+@dataclass(frozen=True)
+class Relaxation:
+    """A meaning for ¬, ∧, ∨, → and ↔ on degrees of truth.
+
+    Negation is 1 − x and ∨ is dual to ∧. In an S-logic x → y is ¬x ∨ y, in an R-logic it is the
+    residuum of ∧; x ↔ y is the ∧ of both implications. `is_capped` is False where the outermost
+    conjunction of penalties is their plain sum, as in weighted MAX-SAT.
+    """
+
+    name: str
+    tnorm: TNorm
+    kind: Kind
+    is_capped: bool = True
+
+    def __post_init__(self) -> None:
+        if self.kind != "S" and self.tnorm.expressions.residuum is None:
+            raise UnknownRelaxationError(
+                f"`{self.name}`: this t-norm is not left-continuous, so that it has no R-logic"
+            )
+
+    # Meaning
+
+    def negate(self, x: Degree) -> Degree:
+        """Return ¬x."""
+        return x.negated
+
+    def conjoin(self, degrees: Sequence[Degree]) -> Degree:
+        """Return the conjunction of one or more degrees."""
+        return self.tnorm.conjoin_all(degrees)
+
+    def disjoin(self, degrees: Sequence[Degree]) -> Degree:
+        """Return the disjunction of one or more degrees: the dual of the conjunction."""
+        return self.tnorm.conjoin_all([x.negated for x in degrees]).negated
+
+    def imply(self, x: Degree, y: Degree) -> Degree:
+        """Return x → y."""
+        return self.disjoin((x.negated, y)) if self.kind == "S" else self.tnorm.residuum(x, y)
+
+    def equate(self, x: Degree, y: Degree) -> Degree:
+        """Return x ↔ y."""
+        return self.tnorm.conjoin(self.imply(x, y), self.imply(y, x))
+
+    def penalty(self, x: Degree) -> Number:
+        """Return what a degree costs: its image under the generator, or 1 − x without one."""
+        return self.tnorm.penalty(x)
+
+    def conjoin_penalties(self, on: Carrier, penalties: Sequence[Number]) -> Number:
+        """Return the penalty of a knowledge base from those of its parts."""
+        if not self.is_capped:
+            return sum(penalties[1:], start=penalties[0])
+        return self.tnorm.conjoin_penalties(on, penalties)
+
+    # What it knows of itself
+
+    @property
+    def structure(self) -> Structure:
+        """Strict, nilpotent or idempotent; else how continuous its t-norm is."""
+        return self.tnorm.structure
+
+    @property
+    def parameters(self) -> Mapping[str, Exact]:
+        """The parameters its expressions mention, by symbol."""
+        return self.tnorm.parameters
+
+    @property
+    def source(self) -> str:
+        """Who described its t-norm."""
+        return self.tnorm.source
+
+    @property
+    def expressions(self) -> Mapping[str, str]:
+        """The truth function of each connective and the penalty, as text in x and y."""
+        written = self.tnorm.expressions
+        implication = written.s_implication() if self.kind == "S" else str(written.residuum)
+        return {
+            "not": "1 - x",
+            "and": written.conjunction,
+            "or": written.disjunction,
+            "implies": implication,
+            "iff": "and(implies(x, y), implies(y, x))",
+            "penalty": written.penalty,
+        }
+
+    @property
+    def latex(self) -> Mapping[str, str]:
+        """The same in LaTeX."""
+        return {
+            name: r"(x \rightarrow y) \land (y \rightarrow x)"
+            if name == "iff"
+            else to_latex(expression)
+            for name, expression in self.expressions.items()
+        }
+
+    @property
+    def discontinuities(self) -> Mapping[str, str]:
+        """Where each connective that is not continuous fails to be, as a condition on x and y."""
+        jumps = self.tnorm.jumps
+        found = {name: jumps[name].where for name in ("and", "or") if name in jumps}
+        implication = jumps.get(self._implication)
+        if implication is not None:
+            found["implies"] = implication.where
+            found["iff"] = self._iff_jumps(implication.where)
+        return found
+
+    def _iff_jumps(self, implication: str) -> str:
+        if self.structure == "discontinuous":  # drastic: on the boundary, but for equal corners
+            return "(min(x, y) == 0 or max(x, y) == 1) and not x == y"
+        return implication
+
+    @property
+    def is_subdifferentiable(self) -> Mapping[str, bool | None]:
+        """Whether each connective is locally Lipschitz on the open cube (P1); None: unknown."""
+        jumps, steep = self.tnorm.jumps, self.tnorm.is_steep
+
+        def smooth(jump: str, slope: str) -> bool | None:
+            if jump in jumps and jumps[jump].inside:
+                return False
+            return None if steep[slope] is None else not steep[slope]
+
+        lattice = smooth("and", "and")
+        implies = smooth(self._implication, "and" if self.kind == "S" else "residuum")
+        return {"not": True, "and": lattice, "or": lattice, "implies": implies, "iff": implies}
+
+    @property
+    def _implication(self) -> str:
+        return "s-implies" if self.kind == "S" else "residuum"
+
+    @property
+    def has_generator(self) -> bool:
+        """Whether penalties are the image of an additive generator."""
+        return isinstance(self.tnorm, Archimedean)
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,80 @@
+"""The family of Sugeno and Weber."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+from residuum.relaxations.carriers import Carrier, Exact, Number
+from residuum.relaxations.degrees import Degree
+from residuum.relaxations.expressions import Expressions
+from residuum.relaxations.lukasiewicz import Lukasiewicz
+from residuum.relaxations.product import Product
+from residuum.relaxations.tnorms import ClosedForm, TNorm
+
+
+def sugeno_weber(weight: Exact) -> TNorm:
+    """Return the t-norm with λ > −1: 0 is Łukasiewicz, inf the product."""
+    if weight == 0:
+        return Lukasiewicz()
+    return Product() if weight == math.inf else SugenoWeber(weight)
+
+
+@final
+@dataclass(frozen=True)
+class SugenoWeber(ClosedForm):
+    """T(x, y) = max(0, (x + y − 1 + λxy) / (1 + λ)), λ > −1, λ ≠ 0."""
+
+    source = "Sugeno 1974; Weber 1983"
+    weight: Exact
+
+    @property
+    def limit(self) -> Exact:
+        return math.log1p(self.weight) / float(self._kappa)
+
+    @property
+    def parameters(self) -> Mapping[str, Exact]:
+        return {"λ": self.weight}
+
+    @property
+    def expressions(self) -> Expressions:
+        return Expressions(
+            conjunction="max(0, (x + y - 1 + λ * x * y) / (1 + λ))",
+            disjunction="min(1, x + y - λ / (1 + λ) * x * y)",
+            residuum="1 if x <= y else (1 - x + (1 + λ) * y) / (1 + λ * x)",
+            penalty="(1 + λ) / λ * log((1 + λ) / (1 + λ * x))",
+        )
+
+    @property
+    def _kappa(self) -> Exact:
+        """κ = λ / (1 + λ) < 1: falsities add up, less κ times their product."""
+        return self.weight / (1 + self.weight)
+
+    def penalty(self, x: Degree) -> Number:
+        on = x.on
+        weight, kappa = on.constant(self.weight), on.constant(self._kappa)
+        # Either form is log((1 + λ) / (1 + λx)), accurate at its own end.
+        near_false = on.log1p(weight) - on.log1p(weight * x.true)
+        near_true = -on.log1p(-kappa * x.false)
+        logarithm = on.choose(x.true, on.constant(0.5), near_false, near_true)
+        return on.constant(1 / self._kappa) * logarithm
+
+    def degree(self, on: Carrier, penalty: Number) -> Degree:
+        weight, kappa = on.constant(self.weight), on.constant(self._kappa)
+        logarithm = penalty * kappa
+        true = on.expm1(on.log1p(weight) - logarithm) * on.constant(1 / self.weight)
+        false = -on.expm1(-logarithm) * on.constant(1 / self._kappa)
+        zero, one = on.constant(0), on.constant(1)
+        return Degree(on, true=on.maximum(zero, true), false=on.minimum(one, false))
+
+    def conjoin(self, x: Degree, y: Degree) -> Degree:
+        on = x.on
+        falsity = x.false + y.false - on.constant(self._kappa) * x.false * y.false
+        return Degree(on, false=on.minimum(on.constant(1), falsity))
+
+    def residuum(self, x: Degree, y: Degree) -> Degree:
+        on = x.on
+        remaining = 1 - on.constant(self._kappa) * x.false
+        return Degree(on, false=on.ratio(on.excess(y.false, x.false), remaining, at_zero=0))

@@ -1,0 +1,160 @@
+"""What every t-norm offers, and what follows from an additive generator.
+
+A t-norm is a final class with a few methods. Everything else (t-conorm, S-implication,
+equivalence, n-ary forms) is derived from it in `relaxation`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import Literal, NamedTuple
+
+from residuum.relaxations.carriers import Carrier, Exact, Number
+from residuum.relaxations.degrees import Degree
+from residuum.relaxations.expressions import Expressions
+
+Structure = Literal["strict", "nilpotent", "idempotent", "left-continuous", "discontinuous"]
+
+
+class Jump(NamedTuple):
+    """Where a connective is discontinuous: a condition on x and y, as text.
+
+    `inside` says whether any such point has 0 < x, y < 1.
+    """
+
+    where: str
+    inside: bool
+
+
+class TNorm(ABC):
+    """A t-norm, its residuum and its penalty.
+
+    Without a generator the penalty of a degree is 1 − x, and the conjunction of many costs the
+    largest penalty.
+    """
+
+    @property
+    def source(self) -> str:
+        """Who described it, and when."""
+        return "registered by the user"
+
+    @property
+    @abstractmethod
+    def structure(self) -> Structure:
+        """What kind of t-norm it is: only the first three are continuous."""
+
+    @property
+    @abstractmethod
+    def expressions(self) -> Expressions:
+        """Its formulas, as text."""
+
+    @property
+    def parameters(self) -> Mapping[str, Exact]:
+        """The parameters that its formulas mention."""
+        return {}
+
+    @property
+    def jumps(self) -> Mapping[str, Jump]:
+        """Where "and", "or", "s-implies" and "residuum" are discontinuous, if anywhere."""
+        match self.structure:
+            case "strict":
+                return {"residuum": Jump("x == y == 0", inside=False)}
+            case "idempotent":
+                return {"residuum": Jump("x == y < 1", inside=True)}
+            case _:
+                return {}
+
+    @property
+    def is_steep(self) -> Mapping[str, bool | None]:
+        """Whether slopes grow without bound in the open square: "and", "residuum"; None: unknown.
+
+        With a generator g that is the case for "residuum" when g′(1) = 0, and for "and" when
+        g(0) is finite and g′(0) = 0.
+        """
+        return {"and": False, "residuum": False}
+
+    @abstractmethod
+    def conjoin(self, x: Degree, y: Degree) -> Degree:
+        """Return T(x, y)."""
+
+    @abstractmethod
+    def residuum(self, x: Degree, y: Degree) -> Degree:
+        """Return the largest z with T(z, x) ≤ y; 1 exactly where x ≤ y."""
+
+    def conjoin_all(self, degrees: Sequence[Degree]) -> Degree:
+        """Return the conjunction of one or more degrees."""
+        return reduce(self.conjoin, degrees)
+
+    def penalty(self, x: Degree) -> Number:
+        """Return the penalty of a degree: 0 for true, and the more the less true."""
+        return x.false
+
+    def conjoin_penalties(self, on: Carrier, penalties: Sequence[Number]) -> Number:
+        """Return the penalty of a conjunction from those of its operands."""
+        return reduce(on.maximum, penalties)
+
+
+class Archimedean(TNorm):
+    """A continuous t-norm given by an additive generator g, which is the penalty.
+
+    T(x, y) = g⁻¹(min(g(0), g(x) + g(y))) and x → y = g⁻¹(max(0, g(y) − g(x))). The generators
+    are scaled so that g′(1) = −1 where that can be: a nearly true formula costs its falsity.
+    """
+
+    @property
+    @abstractmethod
+    def limit(self) -> Exact:
+        """g(0): infinite when the t-norm is strict, finite when it is nilpotent."""
+
+    @abstractmethod
+    def penalty(self, x: Degree) -> Number:
+        """Return g(x)."""
+
+    @abstractmethod
+    def degree(self, on: Carrier, penalty: Number) -> Degree:
+        """Return the degree with this penalty, for 0 ≤ penalty ≤ g(0)."""
+
+    @property
+    def structure(self) -> Structure:
+        """Strict or nilpotent, as g(0) is infinite or finite."""
+        return "strict" if self.limit == math.inf else "nilpotent"
+
+    def conjoin(self, x: Degree, y: Degree) -> Degree:
+        """Return T(x, y)."""
+        return self.conjoin_by_generator((x, y))
+
+    def conjoin_all(self, degrees: Sequence[Degree]) -> Degree:
+        """Return the conjunction of one or more degrees."""
+        return self.conjoin_by_generator(degrees)
+
+    def residuum(self, x: Degree, y: Degree) -> Degree:
+        """Return the largest z with T(z, x) ≤ y; 1 exactly where x ≤ y."""
+        return self.residuum_by_generator(x, y)
+
+    def conjoin_penalties(self, on: Carrier, penalties: Sequence[Number]) -> Number:
+        """Return the sum of the penalties, but no more than g(0)."""
+        total = sum(penalties[1:], start=penalties[0])
+        return on.minimum(on.constant(self.limit), total)
+
+    def conjoin_by_generator(self, degrees: Sequence[Degree]) -> Degree:
+        """Return the conjunction as the generator gives it, closed form or not."""
+        on = degrees[0].on
+        return self.degree(on, self.conjoin_penalties(on, [self.penalty(x) for x in degrees]))
+
+    def residuum_by_generator(self, x: Degree, y: Degree) -> Degree:
+        """Return the residuum as the generator gives it, closed form or not."""
+        return self.degree(x.on, x.on.excess(self.penalty(y), self.penalty(x)))
+
+
+class ClosedForm(Archimedean):
+    """An Archimedean t-norm whose T and residuum have forms better than the generator's.
+
+    They avoid its logarithms, so that they are exact on fractions.
+    """
+
+    def conjoin_all(self, degrees: Sequence[Degree]) -> Degree:
+        """Return the conjunction of one or more degrees."""
+        return reduce(self.conjoin, degrees)

@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles import meaning, scattered
+
+from residuum.errors import EvaluationError, FormulaTooLargeError, ResiduumError
+from residuum.logic import (
+    FALSE,
+    TRUE,
+    And,
+    Arithmetic,
+    Atom,
+    Constant,
+    Forall,
+    Variable,
+    atoms_of,
+    compute,
+    evaluate,
+    expand,
+    expansion,
+    quantifiers_of,
+)
+from residuum.syntax import parse
+from strategies import DOMAINS, FUNCTIONS, many, numeric_formulas
+
+x = Variable("x")
+
+
+def expanded(text: str, **domains) -> str:
+    return str(expand(parse(text), domains, FUNCTIONS))
+
+
+@many
+@given(numeric_formulas, st.integers(0, 99))
+def test_expansion_agrees_with_nested_loops(formula, seed):
+    closed = Forall([("x", "Two"), ("y", "Odd"), ("z", "Two")], formula)
+    result = expand(closed, DOMAINS, FUNCTIONS)
+    assert not quantifiers_of(result)
+    values = {
+        atom: scattered(seed)(atom.predicate, tuple(term.value for term in atom.arguments))
+        for atom in atoms_of(result)
+    }
+    assert evaluate(result, values) is meaning(closed, scattered(seed))
+
+
+def test_a_universal_is_a_conjunction_and_an_existential_a_disjunction():
+    assert expanded("forall x in D: P(x)", D=3) == "P(0) & P(1) & P(2)"
+    assert expanded("exists x in D: P(x)", D=["NP", "VP"]) == 'P("NP") | P("VP")'
+
+
+def test_several_variables_range_over_the_product_last_fastest():
+    assert expanded("forall x, y in D: P(x, y)", D=2) == "P(0, 0) & P(0, 1) & P(1, 0) & P(1, 1)"
+
+
+def test_guards_select_the_groundings():
+    assert expanded("forall x, y in D where x < y: P(x, y)", D=3) == "P(0, 1) & P(0, 2) & P(1, 2)"
+    assert expanded("exists x in D where ~(x = 1) | false: P(x)", D=3) == "P(0) | P(2)"
+
+
+def test_guards_see_the_variables_bound_outside():
+    assert expanded("forall x in D: exists y in D where y > x: P(x, y)", D=2) == "P(0, 1) & false"
+
+
+def test_guards_compare_labels_for_equality():
+    assert expanded('forall X in C where X != "VP": P(X)', C=["NP", "VP"]) == 'P("NP")'
+
+
+def test_an_empty_domain_makes_forall_true_and_exists_false():
+    assert expand(parse("forall x in D: P(x)"), {"D": 0}) is TRUE
+    assert expand(parse("exists x in D: P(x)"), {"D": []}) is FALSE
+
+
+def test_a_guard_that_admits_nothing_is_an_empty_domain():
+    assert expand(parse("forall x in D where false: P(x)"), {"D": 9}) is TRUE
+
+
+def test_a_domain_of_one_gives_the_body_itself():
+    assert expand(parse("forall x in D: P(x)"), {"D": [7]}) is Atom("P", 7)
+
+
+def test_free_variables_stay():
+    assert expanded("forall x in D: P(x, y + x)", D=2) == "P(0, y + 0) & P(1, y + 1)"
+
+
+def test_an_inner_quantifier_shadows_an_outer_one():
+    assert expanded("forall x in D: P(x) & exists x in E: Q(x)", D=[1], E=[2, 3]) == (
+        "P(1) & (Q(2) | Q(3))"
+    )
+
+
+def test_functions_are_applied_to_values():
+    assert (
+        expanded("forall x in D: P(double(x), least(x, 1))", D=3) == "P(0, 0) & P(2, 1) & P(4, 1)"
+    )
+
+
+def test_functions_that_are_not_given_stay():
+    assert expanded("forall x in D: P(f(x + 1))", D=2) == "P(f(1)) & P(f(2))"
+
+
+def test_functions_may_map_labels():
+    begin = {"begin": {"NP": "B-NP", "VP": "B-VP"}.__getitem__}
+    result = expand(parse("forall X in C: T(begin(X))"), {"C": ["NP", "VP"]}, begin)
+    assert str(result) == 'T("B-NP") & T("B-VP")'
+
+
+@pytest.mark.parametrize(
+    ("term", "value"),
+    [("7 mod 3", 1), ("-7 mod 3", 2), ("7 mod -3", -2), ("-7 mod -3", -1), ("2 - 5 * 3", -13),
+     ("2 * 7 mod 4", 2), ("2 * (7 mod 4)", 6), ("--3", 3), ("9 - 3 - 2", 4)],
+)  # fmt: skip
+def test_terms_are_computed_with_floor_modulo(term, value):
+    assert compute(parse(f"P({term})")) is Atom("P", value)
+
+
+def test_modulo_by_zero_is_an_error():
+    with pytest.raises(EvaluationError, match=r"3 mod 0.*zero"):
+        expand(parse("forall x in D: P(3 mod x)"), {"D": 1})
+
+
+def test_modulo_by_zero_in_a_guard_is_an_error():
+    with pytest.raises(EvaluationError, match="zero"):
+        expand(parse("forall x in D where 1 mod x = 0: P(x)"), {"D": 2})
+
+
+def test_arithmetic_on_labels_is_an_error():
+    with pytest.raises(EvaluationError, match='"NP" is a label, not an integer'):
+        expand(parse("forall x in C: P(x + 1)"), {"C": ["NP"]})
+
+
+def test_labels_and_numbers_have_no_order():
+    with pytest.raises(EvaluationError, match="in order"):
+        expand(parse('forall x in D where x < "NP": P(x)'), {"D": 2})
+
+
+def test_labels_and_numbers_can_be_told_apart():
+    assert expanded('forall x in D where x != "1": P(x)', D=2) == "P(0) & P(1)"
+
+
+def test_a_guard_over_a_free_variable_is_an_error():
+    with pytest.raises(EvaluationError, match="needs a value for `y`"):
+        expand(parse("forall x in D where x < y: P(x)"), {"D": 2})
+
+
+def test_an_unknown_domain_is_an_error_with_the_nearest_name():
+    with pytest.raises(EvaluationError, match=r"`digit` are not given.*Did you mean `digits`"):
+        expand(parse("forall x in digit: P(x)"), {"digits": 3})
+
+
+def test_results_beyond_64_bits_are_refused():
+    with pytest.raises(ResiduumError, match="64 bits"):
+        compute(parse(f"P({2**62} * 4)"))
+
+
+def test_too_many_groundings_are_refused(monkeypatch):
+    monkeypatch.setattr(expansion, "MOST_GROUNDINGS", 1_000)
+    formula = parse("forall x, y in D: P(x, y)")
+    assert len(atoms_of(expand(formula, {"D": 31}))) == 31**2
+    with pytest.raises(FormulaTooLargeError, match="more than 1,000 groundings"):
+        expand(formula, {"D": 32})
+
+
+def test_what_does_not_depend_on_a_variable_is_shared():
+    result = expand(parse("forall x in D: Q & exists y in E: R(y)"), {"D": 3, "E": 2})
+    assert len({id(operand) for operand in result.operands}) == 1
+
+
+def test_formulas_without_quantifiers_are_unchanged():
+    formula = parse("P(x) & ~Q -> R(NP)")
+    assert expand(formula, {}) is formula
+    assert compute(formula) is formula
+
+
+def test_compute_leaves_quantifiers_and_unknown_functions():
+    assert str(compute(parse("forall x in D where x < 1 + 1: P(f(2 * 3), x)"))) == (
+        "forall x in D where x < 2: P(f(6), x)"
+    )
+
+
+def test_compute_applies_the_functions_it_is_given():
+    assert compute(parse("P(double(3))"), FUNCTIONS) is Atom("P", 6)
+
+
+def test_arity_of_a_conjunction_is_kept():
+    formula = And(And(Atom("P", x), Atom("Q")), Atom("R"))
+    assert expand(Forall([("x", "D")], formula), {"D": [1]}) is And(
+        And(Atom("P", Constant(1)), Atom("Q")), Atom("R")
+    )
+
+
+def test_ground_arithmetic_is_the_same_atom_as_its_value():
+    assert compute(Atom("P", Arithmetic("+", 1, 1))) is Atom("P", 2)
