@@ -191,8 +191,7 @@ def test_a_formula_is_not_a_python_truth_value(formula):
 
 def test_python_and_between_formulas_is_refused():
     with pytest.raises(TypeError):
-        if P and Q:
-            pass
+        P and Q  # noqa: B018
 
 
 @pytest.mark.parametrize("other", [1, True, "Q", None, Variable("x")])

@@ -45,7 +45,14 @@ def test_every_label_survives_both_styles(label):
     assert parse(str(atom)) is parse(f"{atom:unicode}") is atom
 
 
-@pytest.mark.parametrize("label", ["\ud800", "\udc00\ud800", "a\x00", "\u2028"])
+HIGH, LOW = chr(0xD83D), chr(0xDE00)
+
+
+@pytest.mark.parametrize(
+    "label",
+    [HIGH, LOW, LOW + HIGH, HIGH + LOW, "a\0", "\u2028"],
+    ids=["high", "low", "low high", "a pair", "nul", "separator"],
+)
 def test_labels_with_surrogates_and_controls_survive(label):
     atom = Atom("P", Constant(label))
     assert parse(str(atom)) is atom

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,11 @@ Array = npt.NDArray[np.float64]
 
 @final
 class Arrays:
-    """Arrays of float64, and scalars broadcast against them."""
+    """Arrays of float64, and scalars broadcast against them.
+
+    NumPy warns of infinities, which are meant here, and of elements that `choose` will not
+    select: compute under `np.errstate(all="ignore")`, as `interpret` does.
+    """
 
     def constant(self, value: Exact) -> float:
         return float(value)
@@ -31,34 +35,26 @@ class Arrays:
 
     def ratio(self, x: Array, y: Array, at_zero: Exact) -> Array:
         x, y = np.broadcast_arrays(x, y)
-        with np.errstate(over="ignore", invalid="ignore"):  # inf / inf is never selected
-            result: Array = np.divide(x, y, out=np.full(x.shape, float(at_zero)), where=y != 0)
-            return result
+        result: Array = np.divide(x, y, out=np.full(x.shape, float(at_zero)), where=y != 0)
+        return result
 
     def choose(self, x: Array, y: Array, then: Array, otherwise: Array) -> Array:
         return np.where(np.less_equal(x, y), then, otherwise)
 
     def power(self, x: Array, exponent: Exact) -> Array:
-        return self._quietly(np.power, x, float(exponent))
+        return np.power(x, float(exponent))
 
     def log(self, x: Array) -> Array:
-        return self._quietly(np.log, x)
+        return np.log(x)
 
     def log1p(self, x: Array) -> Array:
-        return self._quietly(np.log1p, x)
+        return np.log1p(x)
 
     def exp(self, x: Array) -> Array:
-        return self._quietly(np.exp, x)
+        return np.exp(x)
 
     def expm1(self, x: Array) -> Array:
-        return self._quietly(np.expm1, x)
-
-    def _quietly(self, function: Any, *arguments: Any) -> Array:
-        # The infinities are what the protocol promises, so NumPy need not warn of them; it also
-        # speaks up for elements that `choose` will not select.
-        with np.errstate(all="ignore"):
-            result: Array = function(*arguments)
-            return result
+        return np.expm1(x)
 
 
 ARRAYS = Arrays()

@@ -53,7 +53,7 @@ class Degree:
             return self.on.log(self._true)
         if self._false is not None:
             return self.on.log1p(-self._false)
-        return _log1mexp(self.on, self._log_false)
+        return log1mexp(self.on, self._log_false)
 
     @property
     def false(self) -> Number:
@@ -82,7 +82,7 @@ class Degree:
         return self._true is not None
 
 
-def _log1mexp(on: Carrier, x: Number) -> Number:
+def log1mexp(on: Carrier, x: Number) -> Number:
     """Return log(1 − exp(x)) for x ≤ 0, by the route that is accurate on either side of −log 2."""
     near_zero = on.log(-on.expm1(x))
     return on.choose(x, on.constant(-math.log(2)), on.log1p(-on.exp(x)), near_zero)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import final
 
 from residuum.relaxations.carriers import Carrier, Exact, Number
-from residuum.relaxations.degrees import Degree, choose, ordered, truth_of
+from residuum.relaxations.degrees import Degree, choose, log1mexp, ordered, truth_of
 from residuum.relaxations.expressions import Expressions
 from residuum.relaxations.hamacher import Hamacher
 from residuum.relaxations.lukasiewicz import Lukasiewicz
 from residuum.relaxations.minimum import Minimum
 from residuum.relaxations.product import Product
-from residuum.relaxations.tnorms import Archimedean, ClosedForm, TNorm
+from residuum.relaxations.tnorms import ClosedForm, TNorm
 
 _EXPRESSIONS = Expressions(
     conjunction="max(0, x**p + y**p - 1)**(1 / p)",
@@ -34,9 +34,13 @@ def schweizer_sklar(p: Exact) -> TNorm:
     return known.get(p) or (SchweizerSklarNilpotent(p) if p > 0 else SchweizerSklarStrict(p))
 
 
+# Powers of x overflow, underflow and cancel, so T and the residuum of both branches are computed
+# on logarithms, with everything large taken out of the exponentials.
+
+
 @final
 @dataclass(frozen=True)
-class SchweizerSklarNilpotent(Archimedean):
+class SchweizerSklarNilpotent(ClosedForm):
     """T(x, y) = max(0, xᵖ + yᵖ − 1)^(1/p), p > 0."""
 
     source = "Schweizer and Sklar 1963"
@@ -66,15 +70,31 @@ class SchweizerSklarNilpotent(Archimedean):
         spent = on.minimum(on.constant(1), on.constant(self.p) * penalty)
         return Degree(on, log_true=on.log1p(-spent) * on.constant(1 / self.p))
 
+    def conjoin(self, x: Degree, y: Degree) -> Degree:
+        on, p = x.on, x.on.constant(self.p)
+        u, v = p * x.log_true, p * y.log_true
+        smaller, larger = on.minimum(u, v), on.maximum(u, v)
+        # log(exp(smaller) − (1 − exp(larger))), and −inf where that is not positive
+        gap = on.excess(smaller, log1mexp(on, larger))
+        return Degree(on, log_true=(smaller + log1mexp(on, -gap)) * on.constant(1 / self.p))
+
+    def residuum(self, x: Degree, y: Degree) -> Degree:
+        on, p = x.on, x.on.constant(self.p)
+        u, v = p * x.log_true, p * y.log_true
+        if self.p < 1:
+            power = on.log1p(on.exp(u) * on.expm1(-on.excess(u, v)))
+        else:  # log((1 − exp(u)) + exp(v)), as a sum of exponentials
+            rest = log1mexp(on, u)
+            larger, smaller = on.maximum(rest, v), on.minimum(rest, v)
+            power = larger + on.log1p(on.exp(-on.excess(larger, smaller)))
+        below = Degree(on, log_true=on.minimum(on.constant(0), power) * on.constant(1 / self.p))
+        return choose(*ordered(x, y), truth_of(on, True), below)
+
 
 @final
 @dataclass(frozen=True)
 class SchweizerSklarStrict(ClosedForm):
-    """T(x, y) = (xᵖ + yᵖ − 1)^(1/p), p < 0.
-
-    The generator overflows where p log x is large, so T and the residuum are computed on
-    u = −log x, with everything large taken out of the exponentials.
-    """
+    """T(x, y) = (xᵖ + yᵖ − 1)^(1/p), p < 0."""
 
     source = "Schweizer and Sklar 1963"
     p: Exact
@@ -110,8 +130,10 @@ class SchweizerSklarStrict(ClosedForm):
     def residuum(self, x: Degree, y: Degree) -> Degree:
         on, a = x.on, x.on.constant(-self.p)
         u, v = -x.log_true, -y.log_true
-        # log(exp(av) − exp(au) + 1) = av + log(remainder)
-        remainder = on.exp(-a * v) - on.expm1(-a * on.excess(v, u))
-        saved = on.log(remainder) * on.constant(1 / self.p)
+        # log(exp(av) − exp(au) + 1) = av + log(exp(−av) + 1 − exp(−a(v − u)))
+        drop = -on.expm1(-a * on.excess(v, u))
+        small = on.log1p(on.expm1(-a * v) + drop)
+        large = on.log(on.exp(-a * v) + drop)
+        saved = on.choose(a * v, on.constant(1), small, large) * on.constant(1 / self.p)
         below = Degree(on, log_true=-on.excess(v, saved))
         return choose(*ordered(x, y), truth_of(on, True), below)

@@ -61,7 +61,8 @@ def interpret(
         fm.Implies: lambda _, parts: relaxation.imply(*parts),
         fm.Iff: lambda _, parts: relaxation.equate(*parts),
     }
-    result = fold(formula, cases, default=lambda *_: None)  # terms mean nothing by themselves
+    with np.errstate(all="ignore"):  # infinite penalties are meant
+        result = fold(formula, cases, default=lambda *_: None)  # terms mean nothing by themselves
     assert isinstance(result, Degree)
     return result
 

@@ -1,0 +1,1 @@
+"""Standing here, this file puts the shared strategies beside it on the import path."""
