@@ -1,1 +1,51 @@
-"""x."""
+"""residuum: one formula, many meanings.
+
+Rules stated in first-order logic, read under Boolean logic and under any t-norm relaxation.
+"""
+
+from residuum import errors as errors
+from residuum.errors import ResiduumError as ResiduumError
+from residuum.logic import FALSE as FALSE
+from residuum.logic import TRUE as TRUE
+from residuum.logic import And as And
+from residuum.logic import Application as Application
+from residuum.logic import Arithmetic as Arithmetic
+from residuum.logic import Atom as Atom
+from residuum.logic import Comparison as Comparison
+from residuum.logic import Constant as Constant
+from residuum.logic import Exists as Exists
+from residuum.logic import Forall as Forall
+from residuum.logic import Formula as Formula
+from residuum.logic import Iff as Iff
+from residuum.logic import Implies as Implies
+from residuum.logic import Not as Not
+from residuum.logic import Or as Or
+from residuum.logic import Variable as Variable
+from residuum.logic import Verdict as Verdict
+from residuum.logic import atoms as atoms
+from residuum.logic import fold as fold
+from residuum.relaxations import PAPER as PAPER
+from residuum.relaxations import Degree as Degree
+from residuum.relaxations import Generated as Generated
+from residuum.relaxations import Relaxation as Relaxation
+from residuum.relaxations import register as register
+from residuum.relaxations import relaxation as relaxation
+from residuum.relaxations import relaxation_names as relaxation_names
+from residuum.relaxations import truth as truth
+from residuum.syntax import Knowledge as Knowledge
+from residuum.syntax import atoms_of as atoms_of
+from residuum.syntax import depth as depth
+from residuum.syntax import evaluate as evaluate
+from residuum.syntax import expand as expand
+from residuum.syntax import free_variables as free_variables
+from residuum.syntax import is_satisfiable as is_satisfiable
+from residuum.syntax import is_tautology as is_tautology
+from residuum.syntax import load as load
+from residuum.syntax import loads as loads
+from residuum.syntax import negation_normal_form as negation_normal_form
+from residuum.syntax import parse as parse
+from residuum.syntax import render as render
+from residuum.syntax import size as size
+from residuum.syntax import substitute as substitute
+
+__version__ = "0.1.0"

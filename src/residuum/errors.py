@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -69,6 +70,9 @@ class FormulaSyntaxError(ResiduumError):
         self.column = problem.column
 
 
+MOST_SHOWN = 100
+
+
 class KnowledgeError(ResiduumError):
     """A rule file that cannot be loaded, with every problem found in it, in order."""
 
@@ -76,18 +80,24 @@ class KnowledgeError(ResiduumError):
         found = sorted(problems, key=lambda pair: pair[0])
         self.problems = tuple(problem for problem, _ in found)
         count = f"{len(found)} problem{'s' if len(found) != 1 else ''}"
-        details = "\n".join(f"{problem}\n{excerpt}" for problem, excerpt in found)
-        super().__init__(f"{source}: {count}\n{details}")
+        shown = [f"{problem}\n{excerpt}" for problem, excerpt in found[:MOST_SHOWN]]
+        if len(found) > MOST_SHOWN:
+            shown.append(f"… and {len(found) - MOST_SHOWN:,} more")
+        super().__init__("\n".join((f"{source}: {count}", *shown)))
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
+MOST_COMPARED = 1000
+LONGEST_COMPARED = 60
+
+
+def suggest(name: str, known: Iterable[str], *, alike: float = 0.6) -> str:
     """Return ` Did you mean ...?` for the known name nearest to this one, or nothing.
 
     >>> suggest("Digti", ["Digit", "Sum"])
     ' Did you mean `Digit`?'
     """
-    nearest = difflib.get_close_matches(name.lower(), [word.lower() for word in known], n=1)
-    for word in known:
-        if nearest and word.lower() == nearest[0]:
-            return f" Did you mean `{word}`?"
-    return ""
+    by_lower = {word.lower(): word for word in itertools.islice(known, MOST_COMPARED)}
+    if len(name) > LONGEST_COMPARED:  # the comparison is quadratic in the length
+        return ""
+    nearest = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=alike)
+    return f" Did you mean `{by_lower[nearest[0]]}`?" if nearest else ""

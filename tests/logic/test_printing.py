@@ -164,10 +164,12 @@ def test_an_unknown_style_is_refused_with_the_known_ones():
 
 
 def test_text_up_to_the_limit_is_written_and_refused_beyond():
-    label = "a" * (LONGEST_TEXT - len('P("")'))
-    assert len(str(Atom("P", Constant(label)))) == LONGEST_TEXT
+    # n operands of three characters with " & " between them take 6n - 3 characters.
+    operands = [Atom("PQR")] * (LONGEST_TEXT // 6)
+    fits = And(*operands, Atom("P" * (LONGEST_TEXT % 6)))
+    assert len(str(fits)) == LONGEST_TEXT
     with pytest.raises(ResiduumError, match="10,000,001 characters"):
-        str(Atom("P", Constant(label + "a")))
+        str(And(*operands, Atom("P" * (LONGEST_TEXT % 6 + 1))))
 
 
 def test_counts_stay_short():
@@ -176,7 +178,10 @@ def test_counts_stay_short():
 
 
 def test_repr_never_fails_even_where_the_text_is_refused():
-    assert len(repr(Constant("a" * (LONGEST_TEXT + 1)))) < 700
+    formula = Atom("P")
+    for _ in range(200):
+        formula = And(formula, formula)
+    assert len(repr(formula)) < 700
 
 
 def test_repr_of_a_long_label_does_not_claim_many_nodes():

@@ -94,6 +94,8 @@ REFUSED = {
     "quantifiers without domain": "forall x " * MEGA,
     "nested guards": "forall x in D where " + "(" * 100_000,
     "a long name misplaced": "P " + "Q" * MEGA,
+    "a long name": "P" * MEGA,
+    "a long label": f'P("{"a" * MEGA}")',
     "arrows": "P" + " ->" * 100_000,
     "lines": "\n" * MEGA + "P P",
 }
@@ -119,8 +121,8 @@ ACCEPTED = {
     "nested brackets": "(" * 50_000 + "P" + ")" * 50_000,
     "nested quantifiers": "forall x in D: " * 10_000 + "P(x)",
     "different nested quantifiers": "".join(f"forall x{n} in D: " for n in range(10_000)) + "P",
-    "a long name": "P" * MEGA,
-    "a long label": f'P("{"a" * 200_000}")',
+    "a long name": "P" * 1000,
+    "a long label": f'P("{"a" * 1000}")',
     "a long comment": "P #" + "(" * MEGA,
     "nested functions": "P(" + "f(" * 20_000 + "x" + ")" * 20_001,
     "minus signs": "P(" + "-" * 20_000 + "x)",
@@ -176,6 +178,6 @@ def test_a_long_label_in_no_domain_is_refused_with_a_short_message():
 
 
 def test_huge_weights_are_refused():
-    for weight in ("9" * 100_000, "1e999"):
+    for weight in ("9" * 400, "1e999"):
         with pytest.raises(KnowledgeError, match="finite"):
             loads(f"rule r weight {weight}: true")

@@ -296,7 +296,7 @@ def test_modulo_by_a_literal_zero_is_refused():
 
 def test_parse_wants_text():
     for value in (None, b"P", 3, P):
-        with pytest.raises(TypeError, match="expected the text of a formula"):
+        with pytest.raises(TypeError, match="expected a formula or its text"):
             parse(value)
 
 

@@ -33,20 +33,24 @@ def evaluate(formula: Formula, assignment: Mapping[str | Atom, bool]) -> bool:
     values = values_by_atom(formula, assignment)
 
     def atom(node: Atom, _: Sequence[bool]) -> bool:
-        return bool(values[node])
+        value = values[node]
+        if value not in (True, False):
+            raise EvaluationError(f"`{node}`: expected True or False, got {value!r}")
+        return bool(value)
 
-    return fold(formula, {**CONNECTIVES, **QUANTIFIERS_REFUSED, Atom: atom}, default=_term)
+    cases: Mapping[Any, Case[bool]] = {**CONNECTIVES, **REFUSED, Atom: atom}
+    return fold(formula, cases, default=_term)
 
 
 def values_by_atom(formula: Formula, assignment: Mapping[Any, V]) -> dict[Atom, V]:
     """Return the value of every atom of the formula, named by itself or by its text."""
+    refuse_guard(formula)
     found: dict[Atom, V] = {}
     missing = []
     for atom in atoms_of(formula):
-        for key in (atom, str(atom)):
-            if key in assignment:
-                found[atom] = assignment[key]
-                break
+        key = atom if atom in assignment else str(atom)
+        if key in assignment:
+            found[atom] = assignment[key]
         else:
             missing.append(f"`{atom}`")
     if missing:
@@ -68,7 +72,14 @@ def _refuse_quantifier(node: fm.Quantifier, _: Sequence[object]) -> bool:
     )
 
 
-QUANTIFIERS_REFUSED: Final[Mapping[Any, Case[bool]]] = {
+def refuse_guard(formula: Formula) -> None:
+    """Raise if this is no formula but a guard, which has no atoms to evaluate."""
+    if formula.sort == "guard":
+        raise EvaluationError(f"{formula!r} is a guard; it has a meaning only after `where`")
+
+
+REFUSED: Final[Mapping[Any, Case[Any]]] = {
     fm.Forall: _refuse_quantifier,
     fm.Exists: _refuse_quantifier,
 }
+"""The quantifiers, for every pass that needs them spelt out first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -92,7 +93,7 @@ class _Grounding:
 
     def __init__(
         self,
-        members: Mapping[str, tuple[Member, ...]],
+        members: Mapping[str, Sequence[Member]],
         functions: Functions,
         free: Mapping[Node, frozenset[str]],
     ) -> None:
@@ -124,12 +125,12 @@ class _Grounding:
         names = [binding.variable for binding in node.bindings]
         ranges = [_range_of(binding, self._members) for binding in node.bindings]
         outer = tuple(pair for pair in environment if pair[0] not in names)
+        self._count += math.prod(map(len, ranges))
+        if self._count > MOST_GROUNDINGS:
+            raise FormulaTooLargeError(
+                f"the expansion has more than {MOST_GROUNDINGS:,} groundings"
+            )
         for members in itertools.product(*ranges):
-            self._count += 1
-            if self._count > MOST_GROUNDINGS:
-                raise FormulaTooLargeError(
-                    f"the expansion has more than {MOST_GROUNDINGS:,} groundings"
-                )
             inner = outer + tuple(zip(names, members, strict=True))
             if node.guard is None or self._holds(node.guard, inner):
                 yield node.body, self._relevant(node.body, inner)
@@ -157,11 +158,13 @@ def _value_of(node: tm.Variable, _: Sequence[Node], environment: Environment) ->
     return tm.Constant(environment[0][1]) if environment else node
 
 
-def _members(given: int | Iterable[Member]) -> tuple[Member, ...]:
-    return tuple(range(given)) if isinstance(given, int) else tuple(given)
+def _members(given: int | Iterable[Member]) -> Sequence[Member]:
+    if isinstance(given, str):
+        raise EvaluationError(f"expected a domain's size or its members, got the text {given!r}")
+    return range(given) if isinstance(given, int) else tuple(given)
 
 
-def _range_of(binding: fm.Binding, members: Mapping[str, tuple[Member, ...]]) -> tuple[Member, ...]:
+def _range_of(binding: fm.Binding, members: Mapping[str, Sequence[Member]]) -> Sequence[Member]:
     if binding.domain not in members:
         raise EvaluationError(
             f"the members of domain `{binding.domain}` are not given; "

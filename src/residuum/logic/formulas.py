@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple, NoReturn, final
 
@@ -212,9 +213,8 @@ class Quantifier(Formula):
         )
         if not checked:
             raise InvalidNameError("a quantifier needs at least one variable")
-        names = [binding.variable for binding in checked]
-        for name in names:
-            if names.count(name) > 1:
+        for name, count in Counter(binding.variable for binding in checked).items():
+            if count > 1:
                 raise InvalidNameError(f"variable `{name}` is bound twice by one quantifier")
         _formulas((body,) if guard is None else (guard, body))
         return intern(cls, checked, guard, body)

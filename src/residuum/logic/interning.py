@@ -66,7 +66,7 @@ class Node:
 N = TypeVar("N", bound=Node)
 
 _table: WeakValueDictionary[tuple[object, ...], Node] = WeakValueDictionary()
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 def intern(kind: type[N], *fields: object) -> N:
@@ -83,8 +83,7 @@ def intern(kind: type[N], *fields: object) -> N:
             object.__setattr__(node, name, value)
         object.__setattr__(node, "children", children)
         object.__setattr__(node, "sort", sort)
-        _table[key] = node
-        return node
+        return cast("N", _table.setdefault(key, node))
 
 
 def _nodes_among(fields: tuple[object, ...]) -> tuple[Node, ...]:

@@ -15,6 +15,9 @@ KEYWORDS = frozenset(CONNECTIVE_WORDS + BINDING_WORDS + DECLARATION_WORDS + MODI
 """Words with a meaning of their own in the text syntax; reserved everywhere, so that a formula
 built in Python can always be written in a rule file."""
 
+LONGEST_WORD = 1_000
+"""The most characters a name or a label may have."""
+
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
@@ -28,6 +31,8 @@ def check_name(name: str, role: str) -> str:
         raise InvalidNameError(
             f"expected a {role} name (a letter or `_`, then letters, digits and `_`), got {name!r}"
         )
+    if len(name) > LONGEST_WORD:
+        raise InvalidNameError(f"a {role} name has at most {LONGEST_WORD:,} characters")
     if name in KEYWORDS:
         raise InvalidNameError(f"`{name}` is a reserved word and cannot name a {role}")
-    return name
+    return str.__str__(name)

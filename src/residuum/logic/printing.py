@@ -71,7 +71,8 @@ def _latex_escape(text: str) -> str:
 
 
 def _latex_name(name: str) -> str:
-    return name if len(name) == 1 else rf"\mathit{{{_latex_escape(name)}}}"
+    escaped = _latex_escape(name)
+    return escaped if len(name) == 1 else rf"\mathit{{{escaped}}}"
 
 
 def _same(name: str) -> str:
@@ -130,11 +131,13 @@ def summarise(node: Node) -> str:
     while stack and seen <= LARGEST_SUMMARY:
         stack.extend(stack.pop().children)
         seen += 1
-    if not stack and seen <= LARGEST_SUMMARY:
-        text = render(node)
-        if len(text) <= 20 * LARGEST_SUMMARY:
-            return f"<{type(node).__name__} {text}>"
-    return f"<{type(node).__name__}, more than {LARGEST_SUMMARY} nodes>"
+    kind = type(node).__name__
+    if stack or seen > LARGEST_SUMMARY:
+        return f"<{kind}, more than {LARGEST_SUMMARY} nodes>"
+    length = _measure(node, _ASCII)[node].length
+    if length > 20 * LARGEST_SUMMARY:
+        return f"<{kind}, {count_in_words(length)} characters>"
+    return f"<{kind} {render(node)}>"
 
 
 def count_in_words(count: int) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from residuum.errors import UndecidedError
 from residuum.logic import formulas as fm
+from residuum.logic.boolean import refuse_guard
 from residuum.logic.expansion import compute
 from residuum.logic.fold import Case, fold
 from residuum.logic.formulas import Atom, Formula
@@ -62,6 +64,7 @@ def is_satisfiable(formula: Formula) -> Verdict:
     Atoms are independent propositions. Quantified parts are not looked into, so that only an
     answer which does not depend on them is given.
     """
+    refuse_guard(formula)
     formula = compute(formula)
     opaque = _opaque_part(formula)
     abstraction, atoms = _abstract(formula)
@@ -76,9 +79,11 @@ def _opaque_part(formula: Formula) -> str:
     """Return why an assignment of the atoms may not be a model, or nothing if it always is."""
     if quantifiers_of(formula):
         return "it depends on a quantified part; spell it out with `expand` over its domains"
+    predicates = Counter(atom.predicate for atom in atoms_of(formula))
     for atom in atoms_of(formula):
-        if any(isinstance(term, Arithmetic | Application) for term in atom.arguments):
-            return f"`{atom}` may be the same as another atom once its terms are computed"
+        computed = any(isinstance(term, Arithmetic | Application) for term in atom.arguments)
+        if computed and predicates[atom.predicate] > 1:
+            return f"{atom!r} may be the same as another atom once its terms are computed"
     return ""
 
 
@@ -151,9 +156,7 @@ def _by_solver(formula: Formula, atoms: Sequence[Atom]) -> Verdict:
         solver.prop_budget(MOST_PROPAGATIONS)
         answer = solver.solve_limited()
         if answer is None:
-            return Verdict(
-                None, reason=f"the search was given up after {MOST_CONFLICTS:,} conflicts"
-            )
+            return Verdict(None, reason=f"given up after {MOST_CONFLICTS:,} conflicts")
         if not answer:
             return Verdict(False)
         true = {literal for literal in solver.get_model() if literal > 0}

@@ -10,7 +10,7 @@ from residuum.errors import InvalidNameError
 from residuum.logic.fold import fold_scoped
 from residuum.logic.formulas import Atom, Binding, Formula, Quantifier
 from residuum.logic.interning import Node, intern, replace_children
-from residuum.logic.questions import free_variables, free_variables_by_node
+from residuum.logic.questions import atoms_of, free_variables, free_variables_by_node
 from residuum.logic.terms import Term, Variable
 
 
@@ -33,22 +33,27 @@ def substitute(formula: Formula, replacements: Mapping[Variable | Atom, Term | F
                 f"got {key!r}: {value!r}"
             )
     free = free_variables_by_node(formula)
-    scopes: dict[tuple[_Scope, Quantifier], _Scope] = {}
+    present = set(atoms_of(formula)) | {Variable(name) for name in free[formula]}
+    # Scopes of the same content are one object, so that shared parts are visited once.
+    scopes: dict[frozenset[tuple[Node, Node]], _Scope] = {}
+    inner_scopes: dict[tuple[_Scope, Quantifier], _Scope] = {}
 
     def descend(node: Node, scope: _Scope) -> Sequence[tuple[Node, _Scope]]:
         inner = scope
         if isinstance(node, Quantifier):
-            inner = scopes[scope, node] = scope.inside(node, free[node])
+            inner = scope.inside(node, free[node])
+            inner = scopes.setdefault(frozenset(inner.replacements.items()), inner)
+            inner_scopes[scope, node] = inner
         return [(child, inner) for child in node.children]
 
     def visit(node: Node, children: Sequence[Node], scope: _Scope) -> Node:
         if isinstance(node, Variable | Atom) and node in scope.replacements:
             return scope.replacements[node]
         if isinstance(node, Quantifier):
-            return _rebind(node, children, scopes[scope, node])
+            return _rebind(node, children, inner_scopes[scope, node])
         return replace_children(node, tuple(children))
 
-    outermost = _Scope(dict(replacements))
+    outermost = _Scope({key: value for key, value in replacements.items() if key in present})
     result = fold_scoped(formula, {}, default=visit, scope=outermost, descend=descend)
     assert isinstance(result, Formula)
     return result

@@ -6,7 +6,7 @@ from typing import Final, Literal, final
 
 from residuum.errors import InvalidNameError
 from residuum.logic.interning import Node, intern
-from residuum.logic.names import check_name
+from residuum.logic.names import LONGEST_WORD, check_name
 
 ArithmeticOperator = Literal["+", "-", "*", "mod"]
 ARITHMETIC_OPERATORS: Final[tuple[ArithmeticOperator, ...]] = ("+", "-", "*", "mod")
@@ -49,11 +49,21 @@ class Constant(Term):
     def __new__(cls, value: int | str) -> Constant:
         if isinstance(value, bool) or not isinstance(value, int | str):
             raise InvalidNameError(f"expected an integer or a label (text), got {value!r}")
-        if isinstance(value, int) and not -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
+        # Subclasses (an enumeration, say) would print and compare in ways of their own.
+        if isinstance(value, str):
+            if len(value) > LONGEST_WORD:
+                raise InvalidNameError(f"a label has at most {LONGEST_WORD:,} characters")
+            return intern(cls, _joined_surrogates(str.__str__(value)))
+        if not -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
             raise InvalidNameError(
                 "an integer in a formula has at most 64 bits; this one is too large"
             )
-        return intern(cls, value)
+        return intern(cls, int.__int__(value))
+
+
+def _joined_surrogates(text: str) -> str:
+    """Return the text with surrogate pairs as the one character they mean, as JSON reads them."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 @final

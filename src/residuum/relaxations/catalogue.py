@@ -18,6 +18,7 @@ from residuum.relaxations.hamacher import Hamacher
 from residuum.relaxations.lukasiewicz import Lukasiewicz
 from residuum.relaxations.minimum import Minimum
 from residuum.relaxations.nilpotent_minimum import NilpotentMinimum
+from residuum.relaxations.numerals import read_number
 from residuum.relaxations.powers import aczel_alsina, dombi, yager
 from residuum.relaxations.product import Product
 from residuum.relaxations.relaxation import Kind, Relaxation
@@ -173,28 +174,12 @@ def _parameter(word: str, parameter: Parameter | None, written: str | None) -> E
         raise UnknownRelaxationError(
             f"`{word}` needs its parameter ({parameter.range}): `{word}({parameter.example})`"
         )
-    value = _number(written)
+    value = read_number(written)
     if value is None or not parameter.admits(value):
         raise UnknownRelaxationError(
             f"`{word}({written})`: expected a parameter with {parameter.range}, got `{written}`"
         )
     return value
-
-
-_DECIMAL = re.compile(
-    r"[+-]?(\d{1,20}(\.\d{0,20})?|\.\d{1,20})([eE][+-]?\d{1,3})?|[+-]?\d{1,20}/\d{1,20}"
-)
-
-
-def _number(written: str) -> Exact | None:
-    """Return the number as written, exactly: 0.1 is 1/10. None: it is no number."""
-    if written in ("inf", "+inf", "-inf"):
-        return float(written)
-    if not _DECIMAL.fullmatch(written) or re.search(r"/0+$", written):
-        return None
-    value = Fraction(written)
-    # What a float cannot hold could not be computed with.
-    return value if value == 0 or Fraction(1, 10**300) <= abs(value) <= 10**300 else None
 
 
 def _in_text(value: Exact) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from residuum.errors import DegreeError, EvaluationError
 from residuum.logic import formulas as fm
-from residuum.logic.boolean import QUANTIFIERS_REFUSED, values_by_atom
+from residuum.logic.boolean import REFUSED, values_by_atom
 from residuum.logic.fold import Case, fold
 from residuum.logic.formulas import Atom, Formula
 from residuum.relaxations.arrays import ARRAYS
@@ -52,7 +52,7 @@ def interpret(
 ) -> Degree:
     """Return the meaning of a formula without quantifiers, on any carrier."""
     cases: dict[Any, Case[Any]] = {
-        **QUANTIFIERS_REFUSED,
+        **REFUSED,
         fm.Truth: lambda node, _: truth_of(on, node.value),
         Atom: lambda node, _: degrees[node],
         fm.Not: lambda _, parts: relaxation.negate(parts[0]),

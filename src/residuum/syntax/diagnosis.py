@@ -7,14 +7,15 @@ from typing import Final
 
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from residuum.errors import Problem
+from residuum.errors import Problem, suggest
+from residuum.logic.names import KEYWORDS
 from residuum.syntax.excerpts import locate
 
 # How others write it → how we do. Longest first, for `<=>` contains `=>`.
 _FOREIGN: Final = {
     "<==>": "<->", "<=>": "<->", "==>": "->", "=>": "->", "⇒": "->", "⇔": "<->", "⊃": "->",
     "&&": "&", "||": "|", "/\\": "&", "\\/": "|", "^": "&", "!": "~", "−": "-", "%": "mod",
-    "==": "=", "'": '"', ".": ":", "[": "(", "]": ")", "{": "(", "}": ")", ";": "#",
+    "'": '"', ".": ":", "[": "(", "]": ")", "{": "(", "}": ")", ";": "#",
 }  # fmt: skip
 _FOREIGN_WORDS: Final = {
     "xor": "~(P <-> Q)", "then": "->", "if": "->", "all": "forall", "some": "exists",
@@ -76,23 +77,24 @@ def _expected(error: UnexpectedInput) -> str:
 
 
 def _advice(text: str, offset: int) -> str:
+    if text[max(0, offset - 1) : offset + 1] == "==":
+        return " Did you mean `=`?"
     for foreign, ours in _FOREIGN.items():
         # The parser may have taken the first character of a foreign symbol for one of ours.
         start = text.rfind(foreign, max(0, offset - len(foreign) + 1), offset + len(foreign))
-        if start >= 0:
+        if start >= 0 and not text.startswith("!=", start):
             return f" Did you mean `{ours}`?"
-    word = re.compile(r"\w+").match(text, offset)
-    if word:
-        ours = _FOREIGN_WORDS.get(word[0].lower()) or _lower_keyword(word[0])
-        if ours:
-            return f" Did you mean `{ours}`?"
-    if text[offset : offset + 1] == "=":
-        return " Did you mean `<->`? Terms are compared in a `where` guard only."
+    if text.startswith(("=", "!=", "<", ">", "≠", "≤", "≥"), offset):
+        equivalence = " Did you mean `<->`?" if text[offset] == "=" else ""
+        return equivalence + " Terms are compared in a `where` guard only."
+    # The word at fault may be the one before: `Foral x …` is wrong at x.
+    here = re.compile(r"\w+").match(text, offset)
+    before = re.search(r"(\w+)\s*$", text[max(0, offset - 80) : offset])
+    for word in (here[0] if here else "", before[1] if before else ""):
+        if word and word.lower() in _FOREIGN_WORDS:
+            return f" Did you mean `{_FOREIGN_WORDS[word.lower()]}`?"
+        if word and word not in KEYWORDS:
+            advice = suggest(word, KEYWORDS, alike=0.8)
+            if advice:
+                return advice
     return ""
-
-
-def _lower_keyword(word: str) -> str:
-    from residuum.logic.names import KEYWORDS
-
-    lower = word.lower()
-    return lower if lower != word and lower in KEYWORDS else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from residuum.errors import Problem
 
 WIDEST_EXCERPT = 76
@@ -16,14 +18,13 @@ def locate(text: str, offset: int) -> tuple[int, int]:
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
-def excerpt(text: str, problem: Problem) -> str:
+def excerpt(lines: Sequence[str], problem: Problem) -> str:
     """Return the problem's line and a caret under its column, cut to a readable width.
 
-    >>> print(excerpt("P =>\\n  Q Q", Problem(2, 5, "")))
+    >>> print(excerpt(["P =>", "  Q Q"], Problem(2, 5, "")))
           Q Q
             ^
     """
-    lines = text.split("\n")
     line = lines[problem.line - 1] if problem.line <= len(lines) else ""
     column = problem.column - 1
     start = max(0, column - WIDEST_EXCERPT // 2) if len(line) > WIDEST_EXCERPT else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeVar, final
 
 from residuum.logic import Formula
@@ -46,12 +47,25 @@ class Domain:
     labels: tuple[Label, ...] | None = None
     is_sequence: bool = False
 
-    @property
+    @cached_property
     def is_numeric(self) -> bool:
         """Whether arithmetic on its members makes sense."""
         return self.is_sequence or (
             self.labels is not None and all(isinstance(label, int) for label in self.labels)
         )
+
+    @cached_property
+    def _label_set(self) -> frozenset[Label]:
+        return frozenset(self.labels or ())
+
+    def has(self, value: Label) -> bool:
+        """Return whether a constant may name a member: a label, or a position of a sequence."""
+        return value in self._label_set or (self.is_sequence and isinstance(value, int))
+
+    def is_part_of(self, other: Domain) -> bool:
+        """Return whether each of its labels is one of the other's: 0..9 is part of 0..18."""
+        listed = self.labels is not None and other.labels is not None
+        return self == other or (listed and self._label_set <= other._label_set)
 
     def __str__(self) -> str:
         if self.labels is None:

@@ -16,11 +16,11 @@ def parse(text: str) -> Formula:
     <Forall forall x in D: Cat(x) -> ~Dog(x)>
     """
     if not isinstance(text, str):
-        raise TypeError(f"expected the text of a formula, got {type(text).__name__}")
+        raise TypeError(f"expected a formula or its text, got {type(text).__name__}")
     reader = Reader(vocabulary=None)
     formula = reader.read(read_phrase(text, "formula"))
     for problem in sorted(reader.problems):
-        raise FormulaSyntaxError(problem, excerpt(text, problem))
+        raise FormulaSyntaxError(problem, excerpt(text.split("\n"), problem))
     return formula
 
 

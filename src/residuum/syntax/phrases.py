@@ -12,6 +12,7 @@ from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput
 
 from residuum.errors import FormulaSyntaxError, Problem
+from residuum.logic.names import KEYWORDS, LONGEST_WORD
 from residuum.syntax.diagnosis import diagnose
 from residuum.syntax.excerpts import excerpt, locate
 
@@ -43,18 +44,6 @@ class Phrase(Tree[Token]):
         """The words that stand in the phrase itself."""
         return [child for child in self.children if isinstance(child, Token)]
 
-    @property
-    def first_word(self) -> Token:
-        """The leftmost word, which says where the phrase is."""
-        phrase: Phrase = self
-        while True:
-            for child in phrase.children:
-                if isinstance(child, Token):
-                    return child
-                if isinstance(child, Phrase):
-                    phrase = child
-                    break
-
 
 @cache
 def _lark() -> Lark:
@@ -76,19 +65,25 @@ def read_phrase(text: str, start: str) -> Phrase:
         phrase = _lark().parse(text, start=start)
     except UnexpectedInput as error:
         problem = diagnose(text, error)
-        raise FormulaSyntaxError(problem, excerpt(text, problem)) from None
+        raise FormulaSyntaxError(problem, excerpt(text.split("\n"), problem)) from None
     assert isinstance(phrase, Phrase)
     return phrase
 
 
-_WORD = re.compile(r'"(?:[^"\\\n]|\\.)*"|#[^\n]*|(\w+|\S)')
+_WORD = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|#[^\n]*|\w+|\S')
+
+
+_CLOSED = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 
 
 def words_of(text: str) -> Iterator[tuple[str, int]]:
-    """Yield the words and symbols of a text and where they start; strings are left out."""
+    """Yield the words, symbols and quoted labels of a text and where they start.
+
+    A quoted label that is not closed on its line comes as far as the line goes.
+    """
     for match in _WORD.finditer(text):
-        if match[1] is not None:
-            yield match[1], match.start()
+        if not match[0].startswith("#"):
+            yield match[0], match.start()
 
 
 def _scan(text: str) -> None:
@@ -97,8 +92,11 @@ def _scan(text: str) -> None:
     for count, (word, offset) in enumerate(words_of(text)):
         if count >= MOST_WORDS:
             _refuse(text, offset, f"a formula has at most {MOST_WORDS:,} words and symbols.")
-        if word == '"':
-            _refuse(text, offset, "this quoted label is never closed on its line.")
+        if word.startswith('"'):
+            if not _CLOSED.fullmatch(word):
+                _refuse(text, offset, "this quoted label is never closed on its line.")
+        elif len(word) > LONGEST_WORD:
+            _refuse(text, offset, f"a word has at most {LONGEST_WORD:,} characters.")
         elif word == "(":
             opened.append(offset)
             if len(opened) > DEEPEST_NESTING:
@@ -109,10 +107,11 @@ def _scan(text: str) -> None:
             opened.pop()
     if opened:
         before = re.search(r"\w+\s*$", text[max(0, opened[-1] - 80) : opened[-1]])
-        opener = f"{before[0].strip()}(" if before else "("
+        name = before[0].strip() if before else ""
+        opener = "(" if name in KEYWORDS else f"{name}("
         _refuse(text, opened[-1], f"`{opener}` is never closed. Add the missing `)`.")
 
 
 def _refuse(text: str, offset: int, message: str) -> None:
     problem = Problem(*locate(text, offset), message)
-    raise FormulaSyntaxError(problem, excerpt(text, problem))
+    raise FormulaSyntaxError(problem, excerpt(text.split("\n"), problem))

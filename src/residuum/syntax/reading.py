@@ -14,6 +14,7 @@ from residuum.logic import formulas as fm
 from residuum.logic import terms as tm
 from residuum.logic.fold import fold_scoped
 from residuum.logic.formulas import Formula
+from residuum.logic.names import LONGEST_WORD
 from residuum.logic.terms import LARGEST_INTEGER, Term
 from residuum.syntax.knowledge import Domain, Function, Predicate
 from residuum.syntax.phrases import Phrase
@@ -184,6 +185,7 @@ class Reader:
         sides = (left.term, right.term)
         if self._vocabulary is not None:
             domain = left.domain or right.domain or NUMBERS
+            domain = NUMBERS if domain.is_numeric else domain
             sides = (self._fit(left, domain), self._fit(right, domain))
             if operator not in ("=", "!=") and not domain.is_numeric:
                 self.report(
@@ -203,7 +205,7 @@ class Reader:
                 )
             return read.term
         match read.term:
-            case tm.Variable(name) if name in (expected.labels or ()):
+            case tm.Variable(name) if expected.has(name):
                 return tm.Constant(name)
             case tm.Variable(name):
                 labels = [str(label) for label in expected.labels or ()]
@@ -212,7 +214,7 @@ class Reader:
                     f"`{name}` is bound by no quantifier and is no label of domain {expected}."
                     + suggest(name, labels),
                 )
-            case tm.Constant(value) if not _has_member(expected, value):
+            case tm.Constant(value) if expected is not _ANYTHING and not expected.has(value):
                 self.report(read.word, f"{read.term} is no label of domain {expected}.")
         return read.term
 
@@ -227,16 +229,20 @@ class Reader:
 
     def _integer(self, word: Token, sign: int) -> ReadTerm:
         # Comparing lengths first keeps a number of a million digits from being converted.
-        if len(word) > len(str(LARGEST_INTEGER)) or int(word) > LARGEST_INTEGER:
+        digits = word.lstrip("0") or "0"
+        if len(digits) > len(str(LARGEST_INTEGER)) or int(digits) > LARGEST_INTEGER:
             self.report(word, "an integer in a formula has at most 64 bits.")
             return ReadTerm(tm.Constant(0), None, word)
-        return ReadTerm(tm.Constant(sign * int(word)), None, word)
+        return ReadTerm(tm.Constant(sign * int(digits)), None, word)
 
     def _string(self, word: Token) -> ReadTerm:
         try:
             value = json.loads(str(word), strict=False)
         except ValueError:
             self.report(word, 'a quoted label uses the escapes of JSON: \\" \\\\ \\n \\u00e9.')
+            value = ""
+        if len(value) > LONGEST_WORD:
+            self.report(word, f"a label has at most {LONGEST_WORD:,} characters.")
             value = ""
         return ReadTerm(tm.Constant(value), None, word)
 
@@ -274,19 +280,13 @@ _ANYTHING: Final = Domain("anything")
 
 
 def _is_within(domain: Domain, expected: Domain) -> bool:
-    if _ANYTHING in (domain, expected) or domain == expected:
+    # By identity: a user's domain may have the same name as one of ours.
+    if domain is _ANYTHING or expected is _ANYTHING or domain == expected:
         return True
-    if NUMBERS in (domain, expected):
-        return domain.is_numeric and expected.is_numeric
-    # 0..9 may stand where 0..18 is expected: their labels are the same numbers.
     numeric = domain.is_numeric and expected.is_numeric
-    return numeric and set(domain.labels or ()) <= set(expected.labels or ())
-
-
-def _has_member(domain: Domain, value: int | str) -> bool:
-    if domain.labels is None:
-        return domain == _ANYTHING or (domain.is_sequence and isinstance(value, int))
-    return value in domain.labels
+    if domain is NUMBERS or expected is NUMBERS:
+        return numeric
+    return numeric and domain.is_part_of(expected)
 
 
 def _as_constant(read: ReadTerm) -> tm.Constant:

@@ -36,7 +36,7 @@ from residuum.syntax.phrases import MOST_WORDS, Phrase, read_phrase, words_of
 from residuum.syntax.reading import Reader, Vocabulary
 
 MOST_LABELS: Final = 1_000_000
-"""The most labels a domain may list."""
+"""The most labels the domains of a rule file may list together."""
 
 
 def load(path: str | os.PathLike[str]) -> Knowledge:
@@ -45,8 +45,8 @@ def load(path: str | os.PathLike[str]) -> Knowledge:
         text = Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ResiduumError(f"{path}: not UTF-8 text (byte {error.start})") from None
-    except OSError as error:
-        raise ResiduumError(f"{path}: {error.strerror or error}") from None
+    except (OSError, ValueError) as error:
+        raise ResiduumError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     return loads(text, source=str(path))
 
 
@@ -66,8 +66,8 @@ def loads(text: str, *, source: str = "rule file") -> Knowledge:
         loading.take(declaration)
     knowledge = loading.finish()
     if loading.problems:
-        found = sorted(set(loading.problems))
-        raise KnowledgeError([(problem, excerpt(text, problem)) for problem in found], source)
+        found, lines = sorted(set(loading.problems)), text.split("\n")
+        raise KnowledgeError([(problem, excerpt(lines, problem)) for problem in found], source)
     return knowledge
 
 
@@ -95,7 +95,7 @@ def _split(text: str, problems: list[Problem]) -> Iterator[_Declaration]:
     """Yield the declarations that parse. Each starts at its keyword, so that a mistake in one
     does not hide those in the next.
     """
-    starts = []
+    starts: list[int | None] = []
     for count, (word, offset) in enumerate(words_of(text)):
         if count >= MOST_WORDS:
             message = f"a rule file has at most {MOST_WORDS:,} words and symbols."
@@ -108,18 +108,16 @@ def _split(text: str, problems: list[Problem]) -> Iterator[_Declaration]:
             advice = suggest(word, DECLARATION_WORDS)
             message = f"expected a declaration ({expected}), got `{word[:40]}`.{advice}"
             problems.append(Problem(*locate(text, offset), message))
-            starts.append(offset)  # what follows up to the next keyword is not read
-    line, column, position = 1, 1, 0
+            starts.append(None)  # what follows up to the next keyword is not read
+    line, position = 1, 0
     for start, end in itertools.pairwise([*starts, len(text)]):
-        skipped = text[position:start]
-        line += skipped.count("\n")
-        column = start - text.rfind("\n", 0, start)
-        position = start
-        chunk = text[start:end]
-        if not chunk.startswith(DECLARATION_WORDS):
+        if start is None:
             continue
+        line += text.count("\n", position, start)
+        position = start
+        column = start - text.rfind("\n", 0, start)
         try:
-            yield _Declaration(read_phrase(chunk, "declaration"), line, column)
+            yield _Declaration(read_phrase(text[start:end], "declaration"), line, column)
         except FormulaSyntaxError as error:
             problems.append(_shift(error.problem, line, column))
 
@@ -129,6 +127,7 @@ class _Loading:
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
+        self._label_count = 0
         self._later: dict[str, list[_Declaration]] = {"function": [], "facts": [], "rule": []}
         self._domains: dict[str, Domain] = {}
         self._functions: dict[str, Function] = {}
@@ -197,17 +196,21 @@ class _Loading:
     def _labels(self, declaration: _Declaration, listed: Phrase) -> Iterator[Label]:
         seen: set[Label] = set()
         for phrase in listed.parts:
+            repeated = None
             for label in self._label_or_range(declaration, phrase):
-                if label in seen:
-                    message = f"label {Constant(label)} is listed twice."
-                    self._report(declaration, phrase.words[0], message)
-                    continue
-                if len(seen) == MOST_LABELS:
-                    message = f"a domain lists at most {MOST_LABELS:,} labels."
+                if self._label_count == MOST_LABELS:
+                    message = f"a rule file lists at most {MOST_LABELS:,} labels."
                     self._report(declaration, phrase.words[0], message)
                     return
+                if label in seen:
+                    repeated = label
+                    continue
+                self._label_count += 1
                 seen.add(label)
                 yield label
+            if repeated is not None:
+                message = f"label {Constant(repeated)} is listed twice."
+                self._report(declaration, phrase.words[0], message)
 
     def _label_or_range(self, declaration: _Declaration, phrase: Phrase) -> Iterable[Label]:
         ends = [self._constant(declaration, words) for words in _singles(phrase.words)]
@@ -241,28 +244,31 @@ class _Loading:
         entries: list[Phrase],
     ) -> Mapping[tuple[Label, ...], Label]:
         table: dict[tuple[Label, ...], Label] = {}
+        before = len(self.problems)
         for entry in entries:
             key, value = entry.parts
-            keys = [self._constant(declaration, words) for words in _singles(key.words)]
+            spelt = _singles(key.words)
+            keys = [self._constant(declaration, words) for words in spelt]
             if len(keys) != len(domains):
                 message = f"the function takes {len(domains)} arguments, got {len(keys)}."
                 self._report(declaration, key.words[0], message)
                 continue
-            for label, domain in zip(keys, domains, strict=True):
-                self._check_label(declaration, key.words[0], label, domain)
+            for words, label, domain in zip(spelt, keys, domains, strict=True):
+                self._check_label(declaration, words[0], label, domain)
             image = self._constant(declaration, value.words)
             self._check_label(declaration, value.words[0], image, result)
             if tuple(keys) in table:
                 self._report(declaration, key.words[0], "this argument is listed twice.")
             table[tuple(keys)] = image
-        self._check_totality(declaration, domains, table)
+        if len(self.problems) == before:  # a wrong entry is not also a missing one
+            self._check_totality(declaration, domains, table)
         return FrozenMapping(table)
 
     def _check_label(
         self, declaration: _Declaration, word: Token, label: Label, domain_name: str
     ) -> None:
         domain = self._domains.get(domain_name)
-        if domain is not None and label not in (domain.labels or ()):
+        if domain is not None and not domain.has(label):
             advice = suggest(str(label), map(str, domain.labels or ()))
             message = f"{Constant(label)} is no label of domain {domain}.{advice}"
             self._report(declaration, word, message)
@@ -275,7 +281,7 @@ class _Loading:
     ) -> None:
         listed = [self._domains.get(name, Domain(name)).labels for name in domains]
         ranges = [labels for labels in listed if labels is not None]
-        if len(ranges) != len(domains) or math.prod(map(len, ranges)) == len(table):
+        if len(ranges) != len(domains):
             return
         missing = (key for key in itertools.product(*ranges) if key not in table)
         shown = ", ".join(", ".join(map(str, key)) for key in itertools.islice(missing, 3))

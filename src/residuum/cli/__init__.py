@@ -1,0 +1,3 @@
+"""The command line: one file for each verb."""
+
+from residuum.cli.app import main as main

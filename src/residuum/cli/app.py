@@ -1,0 +1,52 @@
+"""The `residuum` command."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from residuum import __version__
+from residuum.cli.check import check
+from residuum.cli.relaxations import relaxations
+from residuum.cli.show import show
+from residuum.cli.truth import truth
+from residuum.errors import ResiduumError
+
+app = typer.Typer(
+    name="residuum",
+    help="Logic for learning: read rules, and their truth under any relaxation.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for verb in (show, truth, relaxations, check):
+    app.command()(verb)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"residuum {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command; a user's mistake is a message on stderr and exit code 2."""
+    # A label may hold characters that the terminal's encoding cannot; they are escaped.
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        app()
+    except ResiduumError as error:
+        typer.echo(f"residuum: {error}", err=True)
+        sys.exit(2)

@@ -1,0 +1,51 @@
+"""What the verbs take from the command line and from standard input."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from residuum.errors import ResiduumError
+from residuum.logic import Formula
+from residuum.relaxations import Relaxation, default_relaxations, relaxation_names
+from residuum.syntax import parse
+
+FormulaText = Annotated[
+    str,
+    typer.Argument(
+        metavar="FORMULA", help="A formula, such as 'P & Q -> R'; '-' reads standard input."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+RelaxationNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--relaxation",
+        "-r",
+        metavar="NAME",
+        help="A relaxation, such as r-product or 's-yager(2)'; repeat it, or separate names by "
+        "commas. Without it: the five of the paper.",
+        autocompletion=lambda incomplete: _names_starting_with(incomplete),
+    ),
+]
+
+
+def _names_starting_with(incomplete: str) -> list[str]:
+    return [name for name in relaxation_names() if name.startswith(incomplete)]
+
+
+def read_formula(text: str) -> Formula:
+    """Return the formula of an argument; `-` stands for standard input."""
+    if text != "-":
+        return parse(text)
+    try:
+        return parse(sys.stdin.buffer.read().decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise ResiduumError(f"standard input is not UTF-8 text (byte {error.start})") from None
+
+
+def read_relaxations(names: list[str] | None) -> tuple[Relaxation, ...]:
+    """Return the relaxations asked for, or the paper's five."""
+    return default_relaxations([part for name in names or () for part in name.split(",")])

@@ -1,0 +1,104 @@
+"""`residuum relaxations`: the catalogue."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from residuum.cli.inputs import AsJson
+from residuum.cli.outputs import print_json, print_pairs, print_table
+from residuum.relaxations import Relaxation, parameter_of, relaxation, relaxation_names
+
+
+def relaxations(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="Describe these in full, instead of listing all."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the relaxations, or describe some of them in full.
+
+    \b
+    residuum relaxations
+    residuum relaxations r-product "s-hamacher(1/2)"
+    """
+    chosen = [relaxation(name) for name in names or relaxation_names()]
+    if as_json:
+        print_json([_described(one) for one in chosen])
+    elif names:
+        for number, one in enumerate(chosen):
+            if number:
+                typer.echo()
+            print_pairs(_in_full(one))
+    else:
+        heads = ("name", "parameter", "t-norm", "x ∧ y", "x → y", "P1")
+        print_table(heads, map(_row, chosen))
+        typer.echo(
+            "P1: every connective is sub-differentiable inside the unit cube.\n"
+            "In full, with or, penalty, LaTeX and where it is discontinuous: "
+            "residuum relaxations NAME"
+        )
+
+
+def _described(one: Relaxation) -> dict[str, Any]:
+    parameter = parameter_of(one.name)
+    return {
+        "name": one.name,
+        "kind": one.kind,
+        "structure": one.structure,
+        "parameter": parameter and {"symbol": parameter.symbol, "range": parameter.range},
+        "expressions": dict(one.expressions),
+        "latex": dict(one.latex),
+        "discontinuities": dict(one.discontinuities),
+        "subdifferentiable": dict(one.is_subdifferentiable),
+        "source": one.source,
+    }
+
+
+def _p1(one: Relaxation) -> str:
+    answers = one.is_subdifferentiable
+    if None in answers.values():
+        return "unknown"
+    failing = [name for name, answer in answers.items() if not answer]
+    return f"no: {', '.join(failing)}" if failing else "yes"
+
+
+def _row(one: Relaxation) -> tuple[str, ...]:
+    parameter = parameter_of(one.name)
+    written = one.expressions
+    return (
+        one.name,
+        parameter.range if parameter else "",
+        one.structure,
+        written["and"],
+        written["implies"],
+        _p1(one),
+    )
+
+
+def _in_full(one: Relaxation) -> list[tuple[str, str]]:
+    parameter = parameter_of(one.name)
+    kept = one.discontinuities
+    jumps = "; ".join(f"{name} where {place}" for name, place in kept.items())
+    return [
+        ("name", one.name),
+        ("kind", f"{one.kind}-logic" if len(one.kind) == 1 else "S- and R-logic at once"),
+        *([("parameter", parameter.range)] if parameter else []),
+        ("t-norm", one.structure),
+        *one.expressions.items(),
+        ("conjoined", _conjoined(one)),
+        ("discontinuous", jumps or "nowhere"),
+        ("P1", _p1(one)),
+        *((f"latex {name}", text) for name, text in one.latex.items()),
+        ("source", one.source),
+    ]
+
+
+def _conjoined(one: Relaxation) -> str:
+    if not one.has_generator:
+        return "a conjunction costs its largest penalty"
+    if not one.is_capped:
+        return "the outermost conjunction costs the sum of the penalties, without a cap"
+    return "a conjunction costs the sum of the penalties, at most that of false"

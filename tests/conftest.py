@@ -1,1 +1,0 @@
-"""Standing here, this file puts the shared strategies beside it on the import path."""
