@@ -1,0 +1,33 @@
+#!/usr/bin/env sh
+# What `make demo` shows: the theory verbs, on data that ships with the package.
+set -eu
+cd "$(dirname "$0")/.."
+
+run() {
+    printf '\n$ residuum'
+    for word in "$@"; do
+        case $word in
+        *[!A-Za-z0-9_./=-]*) printf ' "%s"' "$word" ;;
+        *) printf ' %s' "$word" ;;
+        esac
+    done
+    printf '\n'
+    residuum "$@"
+}
+
+echo "A formula, read back and decided:"
+run show "P & (P -> Q) -> Q"
+run show "(P -> Q) -> (Q -> P)"
+
+echo
+echo "The same formula means something else under each relaxation:"
+run truth "P & (P -> Q) -> Q" P=0.7 Q=0.4
+run truth "P & (P -> Q) -> Q" P=0.7 Q=0.4 --relaxation "r-yager(2),s-hamacher(0),r-frank(1/2)"
+
+echo
+echo "What a relaxation knows of itself:"
+run relaxations r-product
+
+echo
+echo "Knowledge in a file, checked before it is used:"
+run check src/residuum/data/digits.rsd

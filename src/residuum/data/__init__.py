@@ -1,0 +1,1 @@
+"""Rule files that ship with the package."""

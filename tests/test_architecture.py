@@ -1,0 +1,84 @@
+"""The promises a reader of the tree relies on: layers, light imports, doors that open."""
+
+import ast
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import residuum
+
+SOURCE = Path(residuum.__file__).parent
+# A package may import `errors` and any package before it in this list.
+LAYERS = [
+    "errors", "logic", "syntax", "relaxations", "analysis", "grounding", "losses", "results",
+    "training", "study", "sweeps", "reports", "cli",
+]  # fmt: skip
+TORCH_LAYERS = {"losses", "training", "study", "sweeps"}
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+def _imports(path: Path) -> list[str]:
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found.append(str(node.module))
+            if node.module == "residuum":
+                found += [f"residuum.{alias.name}" for alias in node.names]
+    return found
+
+
+def _layer(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_go_up_the_layers_only(path):
+    layer = _layer(path)
+    if layer in ("__init__", "data"):  # the door re-exports; data is read by anyone
+        return
+    for name in _imports(path):
+        if name.startswith("residuum."):
+            target = name.split(".")[1]
+            if target in LAYERS:
+                assert LAYERS.index(target) <= LAYERS.index(layer), f"{layer} imports {name}"
+        assert name.split(".")[0] != "torch" or layer in TORCH_LAYERS
+
+
+def test_every_package_stands_in_the_table_of_layers():
+    packages = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
+    assert packages - {"data"} <= set(LAYERS)
+
+
+def test_no_room_is_called_utils():
+    vague = {"utils", "util", "helpers", "common", "misc"}
+    assert not vague & {part for path in FILES for part in (path.stem, path.parent.name)}
+
+
+def test_importing_residuum_loads_nothing_heavy():
+    heavy = "torch scipy matplotlib sklearn typer rich flint pysat"
+    code = f"import sys, residuum; print([m for m in '{heavy}'.split() if m in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (result.stdout, result.stderr) == ("[]\n", "")
+
+
+@pytest.mark.parametrize(
+    "name", ["residuum", *(f"residuum.{m.name}" for m in pkgutil.iter_modules(residuum.__path__))]
+)
+def test_every_name_of_a_door_resolves_in_a_fresh_process(name):
+    exported = [n for n in vars(importlib.import_module(name)) if not n.startswith("_")]
+    listed = ", ".join(exported)
+    code = f"from {name} import {listed}" if listed else f"import {name}"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_version_is_the_one_of_the_distribution():
+    import importlib.metadata
+
+    assert residuum.__version__ == importlib.metadata.version("residuum")

@@ -1,0 +1,59 @@
+"""What the documents show is run: Python as it stands, commands with the output they print."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+CONSOLE = re.findall(r"```console\n(\$ .*?)```", README, re.DOTALL)
+
+
+@pytest.mark.parametrize("code", PYTHON)
+def test_python_examples_run_as_they_stand(code):
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=ROOT
+    )
+    assert result.returncode == 0, result.stderr
+    promised = re.findall(r"print\(.*\)  # (\S+)$", code, re.MULTILINE)
+    printed = result.stdout.split()
+    assert all(value in printed for value in promised)
+
+
+@pytest.mark.parametrize("shown", CONSOLE)
+def test_commands_print_what_is_shown(shown):
+    command, _, output = shown.partition("\n")
+    words = shlex.split(command.removeprefix("$ "))
+    assert words[0] == "residuum"
+    code = "from residuum.cli import main; main()"
+    result = subprocess.run(
+        [sys.executable, "-c", code, *words[1:]], capture_output=True, text=True, cwd=ROOT
+    )
+    assert (result.stdout, result.returncode) == (output, 0)
+
+
+def test_the_first_example_has_ten_lines_at_most():
+    lines = [line for line in PYTHON[0].splitlines() if line.strip()]
+    assert len(lines) <= 10
+
+
+def test_there_are_examples_to_run():
+    assert len(PYTHON) >= 4
+    assert len(CONSOLE) >= 2
+
+
+def test_continuous_integration_runs_the_readme_command():
+    assert "make test" in README
+    last = (ROOT / ".ci" / "run").read_text(encoding="utf-8").strip().splitlines()[-1]
+    assert last == "make test"
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/*.md")))
+def test_links_between_pages_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
