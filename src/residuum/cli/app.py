@@ -9,8 +9,10 @@ import typer
 
 from residuum import __version__
 from residuum.cli.check import check
+from residuum.cli.consistency import consistency, self_consistency
 from residuum.cli.relaxations import relaxations
 from residuum.cli.show import show
+from residuum.cli.tautologies import tautologies
 from residuum.cli.truth import truth
 from residuum.errors import ResiduumError
 
@@ -22,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (show, truth, relaxations, check):
+for verb in (show, truth, consistency, self_consistency, tautologies, relaxations, check):
     app.command()(verb)
 
 

@@ -1,0 +1,91 @@
+"""Laws that hold in every relaxation of a kind, used to rewrite a formula without changing its
+degree anywhere.
+
+In every logic here ∧ is commutative and associative with neutral element 1, ¬ is an involution
+and ∨ is dual to ∧. In an S-logic x → y is ¬x ∨ y. In an R-logic x → y is 1 exactly where x ≤ y,
+and x → (y → z) is (x ∧ y) → z. So `true` as the result is a proof that the value is 1.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from residuum.logic import FALSE, TRUE, And, Formula, Iff, Implies, Not, Or, Truth, fold
+from residuum.logic.fold import Case
+from residuum.logic.interning import Node, replace_children
+
+
+def rewrite(formula: Formula, *, residuated: bool) -> Formula:
+    """Return a formula of the same degree everywhere, in ∧, ¬ and (if residuated) →.
+
+    Operands of ∧ are flattened and sorted by first occurrence, so that formulas equal by
+    commutativity, associativity, duality or double negation become the same object.
+
+    >>> from residuum.logic import atoms
+    >>> P, Q = atoms("P Q")
+    >>> rewrite(P >> (Q >> P), residuated=True)
+    <Truth true>
+    """
+    order: dict[Node, int] = {}
+
+    def conjoin(*operands: Formula) -> Formula:
+        flat: list[Formula] = []
+        for operand in operands:
+            flat.extend(operand.operands if isinstance(operand, And) else (operand,))
+        if FALSE in flat:
+            return FALSE
+        kept = [operand for operand in flat if operand is not TRUE]
+        for operand in kept:
+            order.setdefault(operand, len(order))
+        return And(*sorted(kept, key=order.__getitem__))
+
+    def disjoin(*operands: Formula) -> Formula:
+        return _negate(conjoin(*map(_negate, operands)))
+
+    def imply(antecedent: Formula, consequent: Formula) -> Formula:
+        if not residuated:
+            return disjoin(_negate(antecedent), consequent)
+        if isinstance(consequent, Implies):
+            antecedent = conjoin(antecedent, consequent.antecedent)
+            consequent = consequent.consequent
+        if _is_below(antecedent, consequent):
+            return TRUE
+        return consequent if antecedent is TRUE else Implies(antecedent, consequent)
+
+    cases: Mapping[Any, Case[Any]] = {
+        Not: lambda _, parts: _negate(*parts),
+        And: lambda _, parts: conjoin(*parts),
+        Or: lambda _, parts: disjoin(*parts),
+        Implies: lambda _, parts: imply(*parts),
+        Iff: lambda _, parts: conjoin(imply(*parts), imply(*reversed(parts))),
+    }
+    result = fold(formula, cases, default=_keep)
+    assert isinstance(result, Formula)
+    return result
+
+
+def _keep(node: Node, parts: Sequence[Node]) -> Node:
+    return replace_children(node, tuple(parts))
+
+
+def _negate(formula: Formula) -> Formula:
+    if isinstance(formula, Truth):
+        return Truth(not formula.value)
+    return formula.operand if isinstance(formula, Not) else Not(formula)
+
+
+def _is_below(left: Formula, right: Formula) -> bool:
+    """Return whether left ≤ right follows from T(x, y) ≤ x, or from the same turned by ¬."""
+    if left is FALSE or right is TRUE:
+        return True
+    return _has_operands_of(left, right) or _has_operands_of(_negate(right), _negate(left))
+
+
+def _has_operands_of(left: Formula, right: Formula) -> bool:
+    return _operands(right) <= _operands(left)
+
+
+def _operands(formula: Formula) -> Counter[Formula]:
+    return Counter(formula.operands if isinstance(formula, And) else (formula,))

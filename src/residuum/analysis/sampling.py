@@ -1,0 +1,58 @@
+"""An estimate for any relaxation: scrambled Sobol points, with an honest error bar."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from residuum.logic import Atom, Formula
+from residuum.relaxations import Degree, Relaxation, interpret
+from residuum.relaxations.arrays import ARRAYS, Array
+
+REPLICATES = 16
+FEWEST, MOST = 2**10, 2**16
+"""Points of each replicate, at first and at most."""
+
+# Student's t at 99.95% with 15 degrees of freedom: an interval that holds 99.9% of the time.
+QUANTILE = 4.0728
+
+# Where no sample differs from the others, one in N could still have been missed: with N samples
+# a share of 7/N goes unseen less often than once in a thousand times (exp(−7) < 0.001).
+UNSEEN = 7.0
+
+
+def estimate(
+    formula: Formula,
+    atoms: Sequence[Atom],
+    relaxation: Relaxation,
+    *,
+    tolerance: float,
+    seed: int,
+) -> tuple[float, float]:
+    """Return the mean degree and the half-width of its 99.9% interval.
+
+    Points are doubled until the half-width is within the tolerance or there are MOST of them.
+    """
+    from scipy.stats import qmc
+
+    engines = [
+        qmc.Sobol(len(atoms), rng=np.random.default_rng((seed, i))) for i in range(REPLICATES)
+    ]
+    sums, count, step = np.zeros(REPLICATES), 0, FEWEST
+    while True:
+        sums += [_total(formula, atoms, relaxation, e.random(step)) for e in engines]
+        count += step
+        means = sums / count
+        spread = float(means.std(ddof=1)) / math.sqrt(REPLICATES)
+        half_width = QUANTILE * spread + UNSEEN / (count * REPLICATES)
+        if half_width <= tolerance or count >= MOST:
+            return float(means.mean()), half_width
+        step = count
+
+
+def _total(formula: Formula, atoms: Sequence[Atom], relaxation: Relaxation, points: Array) -> float:
+    known = {atom: Degree(ARRAYS, true=points[:, axis]) for axis, atom in enumerate(atoms)}
+    degrees = interpret(formula, known, relaxation, ARRAYS).true
+    return float(np.broadcast_to(degrees, len(points)).sum())

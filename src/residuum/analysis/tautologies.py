@@ -1,0 +1,67 @@
+"""The paper's table of tautologies: its formulas and figures as data, beside our own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from residuum.analysis.consistency import consistency
+from residuum.analysis.results import Consistency
+from residuum.logic import Formula, is_tautology
+from residuum.relaxations import Relaxation
+from residuum.syntax import parse
+
+
+@dataclass(frozen=True)
+class Row:
+    """One formula of the table, and what was printed for it, by relaxation."""
+
+    name: str
+    section: str
+    formula: Formula
+    printed: Mapping[str, float]
+
+    @property
+    def is_tautology(self) -> bool:
+        """Whether the printed formula is a tautology at all."""
+        return bool(is_tautology(self.formula))
+
+
+@cache
+def catalogue() -> tuple[Row, ...]:
+    """Return the rows of the table, formulas and figures as printed."""
+    text = resources.files("residuum.data").joinpath("tautologies.json").read_text("utf-8")
+    return tuple(
+        Row(row["name"], row["section"], parse(row["formula"]), row["printed"])
+        for row in json.loads(text)["rows"]
+    )
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A row under one relaxation: the computed value beside the printed one, if there is one."""
+
+    row: Row
+    relaxation: Relaxation
+    computed: Consistency
+    printed: float | None
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether no value within the bounds would be printed so, with two decimals."""
+        if self.printed is None:
+            return False
+        rounding = 0.005 + 1e-12  # either neighbour of a tie may be printed
+        return not (self.computed.low - rounding <= self.printed <= self.computed.high + rounding)
+
+
+def tautology_table(relaxations: Sequence[Relaxation]) -> Iterator[list[Cell]]:
+    """Yield the cells of each row of the table, as they are computed."""
+    for row in catalogue():
+        yield [
+            Cell(row, one, consistency(row.formula, one), row.printed.get(one.name))
+            for one in relaxations
+        ]

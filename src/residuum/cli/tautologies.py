@@ -1,0 +1,62 @@
+"""`residuum tautologies`: the paper's table, exact, beside the printed one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from residuum.analysis import Cell, tautology_table
+from residuum.cli.inputs import AsJson, RelaxationNames, read_relaxations
+from residuum.cli.outputs import print_json, print_table
+
+
+def tautologies(relaxation: RelaxationNames = None, as_json: AsJson = False) -> None:
+    """Print the consistency of each tautology of the paper's full table.
+
+    A printed figure that is wrong beyond rounding stands beside ours after a ≠.
+
+    \b
+    residuum tautologies
+    residuum tautologies -r "r-yager(2)" --json
+    """
+    chosen = read_relaxations(relaxation)
+    rows = list(tautology_table(chosen))
+    if as_json:
+        print_json([_object(cell) for cells in rows for cell in cells])
+        return
+    print_table(
+        ("row", "formula", *(one.name for one in chosen)),
+        ([cells[0].row.name, str(cells[0].row.formula), *map(_shown, cells)] for cells in rows),
+    )
+    wrong = [cell for cells in rows for cell in cells if cell.disagrees]
+    typer.echo(f"{len(wrong)} figures differ from the printed ones beyond rounding.")
+    for cells in rows:
+        if not cells[0].row.is_tautology:
+            typer.echo(f"{cells[0].row.name} as printed is not a tautology: {cells[0].row.formula}")
+
+
+def _shown(cell: Cell) -> str:
+    result = cell.computed
+    value = f"≈{result.value:.4f}" if result.exact is None else str(result.exact)
+    if len(value) > 9:
+        value = f"{result.value:.6f}"
+    return f"{value} ≠{cell.printed:g}" if cell.disagrees else value
+
+
+def _object(cell: Cell) -> dict[str, Any]:
+    result = cell.computed
+    return {
+        "row": cell.row.name,
+        "section": cell.row.section,
+        "formula": str(cell.row.formula),
+        "is_tautology": cell.row.is_tautology,
+        "relaxation": cell.relaxation.name,
+        "value": result.value,
+        "kind": result.kind,
+        "exact": None if result.exact is None else str(result.exact),
+        "low": result.low,
+        "high": result.high,
+        "printed": cell.printed,
+        "disagrees": cell.disagrees,
+    }
