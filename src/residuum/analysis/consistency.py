@@ -9,10 +9,12 @@ from typing import Final
 
 from residuum.analysis.giving_up import NotThisWay
 from residuum.analysis.laws import rewrite
+from residuum.analysis.moments import integrate_by_moments
 from residuum.analysis.polynomials import integrate_polynomial
 from residuum.analysis.results import Consistency
 from residuum.analysis.sampling import estimate
 from residuum.analysis.simplices import integrate_piecewise_linear
+from residuum.analysis.three_valued import integrate_three_valued
 from residuum.errors import EvaluationError
 from residuum.logic import Atom, Formula, Iff, Truth, atoms_of, quantifiers_of
 from residuum.logic.boolean import refuse_guard
@@ -23,6 +25,8 @@ from residuum.syntax import as_formula
 ExactMethod = Callable[[Formula, Sequence[Atom], Relaxation], Fraction]
 
 EXACT_METHODS: Final[Mapping[str, ExactMethod]] = {
+    "moments": integrate_by_moments,
+    "three-valued": integrate_three_valued,
     "polynomial": integrate_polynomial,
     "simplices": integrate_piecewise_linear,
 }
@@ -54,9 +58,11 @@ def consistency(
     given = as_formula(formula)
     _refuse_what_has_no_cube(given)
     rewritten = rewrite(given, residuated=chosen.kind != "S")
-    atoms = atoms_of(rewritten)
     if isinstance(rewritten, Truth):
         return _exact(Fraction(rewritten.value), "laws", started)
+    if chosen.kind == "S":
+        rewritten = given  # its modules are still whole
+    atoms = atoms_of(rewritten)
     reasons = []
     for name in [method] if method else METHODS:
         if name == "sobol":

@@ -20,25 +20,28 @@ def integrate_polynomial(
     """Return the mean degree where it is a polynomial in the degrees of the atoms."""
     import flint
 
-    names = tuple(f"x{i}" for i in range(len(atoms)))
-    context = flint.fmpq_mpoly_ctx.get(names, "lex")
+    polynomial = polynomial_of(formula, atoms, relaxation)
+    uniform = [[flint.fmpq(1, k + 1) for k in range(degree + 1)] for degree in polynomial.degrees()]
+    mean = polynomial.expectation(uniform)
+    return Fraction(int(mean.p), int(mean.q))
+
+
+def polynomial_of(formula: Formula, atoms: Sequence[Atom], relaxation: Relaxation) -> Polynomial:
+    """Return the degree of a formula as a polynomial in those of its atoms."""
+    import flint
+
+    context = flint.fmpq_mpoly_ctx.get(tuple(f"x{i}" for i in range(len(atoms))), "lex")
     on = _Polynomials(context)
     known = {
-        atom: Degree(on, true=_Polynomial(variable))
+        atom: Degree(on, true=Polynomial(variable))
         for atom, variable in zip(atoms, context.gens(), strict=True)
     }
-    result = interpret(formula, known, relaxation, on).true.value
-    total = Fraction(0)
-    for exponents, coefficient in result.terms():
-        weight = Fraction(int(coefficient.p), int(coefficient.q))
-        for exponent in exponents:
-            weight /= int(exponent) + 1
-        total += weight
-    return total
+    result: Polynomial = interpret(formula, known, relaxation, on).true
+    return result
 
 
 @final
-class _Polynomial:
+class Polynomial:
     """A polynomial that refuses to grow beyond what is worth having."""
 
     __slots__ = ("value",)
@@ -46,16 +49,41 @@ class _Polynomial:
     def __init__(self, value: Any) -> None:
         self.value = value
 
-    def __add__(self, other: Any) -> _Polynomial:
-        return _Polynomial(self.value + _value(other))
+    def __add__(self, other: Any) -> Polynomial:
+        return Polynomial(self.value + _value(other))
 
-    def __rsub__(self, other: Any) -> _Polynomial:
-        return _Polynomial(_value(other) - self.value)
+    def __rsub__(self, other: Any) -> Polynomial:
+        return Polynomial(_value(other) - self.value)
 
-    def __mul__(self, other: _Polynomial) -> _Polynomial:
+    def __mul__(self, other: Polynomial) -> Polynomial:
         if len(self.value) * len(other.value) > MOST_TERMS:
             raise NotThisWay(f"the polynomial may have more than {MOST_TERMS:,} terms")
-        return _Polynomial(self.value * other.value)
+        return Polynomial(self.value * other.value)
+
+    def one(self) -> Polynomial:
+        """Return the constant 1."""
+        return Polynomial(self.value.context().constant(1))
+
+    @staticmethod
+    def _zero() -> Any:
+        import flint
+
+        return flint.fmpq(0)
+
+    def degrees(self) -> tuple[int, ...]:
+        """Return the highest exponent of each variable."""
+        return tuple(int(degree) for degree in self.value.degrees())
+
+    def expectation(self, moments: Sequence[Sequence[Any]]) -> Any:
+        """Return the mean for independent variables with these moments, of order 0, 1, …"""
+        total = self._zero()
+        for exponents, coefficient in self.value.terms():
+            weight = coefficient
+            for variable, exponent in enumerate(exponents):
+                if exponent:
+                    weight = weight * moments[variable][exponent]
+            total = total + weight
+        return total
 
 
 @final
@@ -67,10 +95,10 @@ class _Polynomials(Restricted):
 
     def constant(self, value: Exact) -> Number:
         exact = Fraction(value)
-        return _Polynomial(self._context.constant(exact.numerator)) * _Polynomial(
+        return Polynomial(self._context.constant(exact.numerator)) * Polynomial(
             self._context.constant(1) / exact.denominator
         )
 
 
 def _value(number: Any) -> Any:
-    return number.value if isinstance(number, _Polynomial) else number
+    return number.value if isinstance(number, Polynomial) else number

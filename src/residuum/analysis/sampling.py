@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from residuum.logic import Atom, Formula
+from residuum.logic import Atom, Formula, Node, fold
 from residuum.relaxations import Degree, Relaxation, interpret
 from residuum.relaxations.arrays import ARRAYS, Array
 
 REPLICATES = 16
 FEWEST, MOST = 2**10, 2**16
 """Points of each replicate, at first and at most."""
+
+MOST_WORK = 2**28
+"""Points times nodes of the formula, at most: a few seconds."""
+
+MOST_SOBOL_ATOMS = 21_201
+"""As many dimensions as Sobol's direction numbers have been computed for."""
 
 # Student's t at 99.95% with 15 degrees of freedom: an interval that holds 99.9% of the time.
 QUANTILE = 4.0728
@@ -33,23 +39,36 @@ def estimate(
 ) -> tuple[float, float]:
     """Return the mean degree and the half-width of its 99.9% interval.
 
-    Points are doubled until the half-width is within the tolerance or there are MOST of them.
+    Points are doubled until the half-width is within the tolerance or the budget is spent.
     """
-    from scipy.stats import qmc
-
-    engines = [
-        qmc.Sobol(len(atoms), rng=np.random.default_rng((seed, i))) for i in range(REPLICATES)
-    ]
+    draws = [_draw(len(atoms), np.random.default_rng((seed, i))) for i in range(REPLICATES)]
+    affordable = MOST_WORK // (REPLICATES * _count_distinct(formula))
+    most = min(MOST, affordable)
     sums, count, step = np.zeros(REPLICATES), 0, FEWEST
     while True:
-        sums += [_total(formula, atoms, relaxation, e.random(step)) for e in engines]
+        sums += [_total(formula, atoms, relaxation, draw(step)) for draw in draws]
         count += step
         means = sums / count
         spread = float(means.std(ddof=1)) / math.sqrt(REPLICATES)
         half_width = QUANTILE * spread + UNSEEN / (count * REPLICATES)
-        if half_width <= tolerance or count >= MOST:
+        if half_width <= tolerance or 2 * count > most:
             return float(means.mean()), half_width
         step = count
+
+
+def _draw(dimension: int, generator: np.random.Generator) -> Callable[[int], Array]:
+    if dimension > MOST_SOBOL_ATOMS:
+        return lambda count: generator.random((count, dimension))
+    from scipy.stats import qmc
+
+    draw: Callable[[int], Array] = qmc.Sobol(dimension, rng=generator).random
+    return draw
+
+
+def _count_distinct(formula: Formula) -> int:
+    seen: list[Node] = []
+    fold(formula, {}, default=lambda node, _: seen.append(node))
+    return len(seen)
 
 
 def _total(formula: Formula, atoms: Sequence[Atom], relaxation: Relaxation, points: Array) -> float:

@@ -75,9 +75,7 @@ def _report(
             if as_json:
                 objects.append(_object(str(formula), one.name, result))
             else:
-                typer.echo(
-                    f"  {one.name:<{max(map(len, map(str, chosen)))}}  {shown(result, digits)}"
-                )
+                typer.echo(f"  {one.name:<{width}}  {shown(result, digits)}")
     if as_json:
         print_json(objects)
 
