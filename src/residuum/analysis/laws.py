@@ -47,6 +47,8 @@ def rewrite(formula: Formula, *, residuated: bool) -> Formula:
     def imply(antecedent: Formula, consequent: Formula) -> Formula:
         if not residuated:
             return disjoin(_negate(antecedent), consequent)
+        if _is_below(antecedent, consequent):
+            return TRUE
         if isinstance(consequent, Implies):
             antecedent = conjoin(antecedent, consequent.antecedent)
             consequent = consequent.consequent
