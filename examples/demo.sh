@@ -25,6 +25,11 @@ run truth "P & (P -> Q) -> Q" P=0.7 Q=0.4
 run truth "P & (P -> Q) -> Q" P=0.7 Q=0.4 --relaxation "r-yager(2),s-hamacher(0),r-frank(1/2)"
 
 echo
+echo "How much of a tautology's truth each relaxation preserves, and the paper's table recomputed:"
+run consistency "P & (P -> Q) -> Q"
+run tautologies
+
+echo
 echo "What a relaxation knows of itself:"
 run relaxations r-product
 

@@ -10,8 +10,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-CONSOLE = re.findall(r"```console\n(\$ .*?)```", README, re.DOTALL)
+PAGES = [README, *(page.read_text(encoding="utf-8") for page in sorted(ROOT.glob("docs/*.md")))]
+PYTHON = [code for page in PAGES for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL)]
+CONSOLE = [c for page in PAGES for c in re.findall(r"```console\n(\$ .*?)```", page, re.DOTALL)]
 
 
 @pytest.mark.parametrize("code", PYTHON)

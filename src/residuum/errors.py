@@ -6,6 +6,7 @@ import difflib
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 
 class ResiduumError(ValueError):
@@ -65,9 +66,13 @@ class FormulaSyntaxError(ResiduumError):
 
     def __init__(self, problem: Problem, excerpt: str) -> None:
         super().__init__(f"{problem}\n{excerpt}" if excerpt else str(problem))
+        self._arguments = problem, excerpt
         self.problem = problem
         self.line = problem.line
         self.column = problem.column
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._arguments
 
 
 MOST_SHOWN = 100
@@ -78,12 +83,16 @@ class KnowledgeError(ResiduumError):
 
     def __init__(self, problems: Iterable[tuple[Problem, str]], source: str) -> None:
         found = sorted(problems, key=lambda pair: pair[0])
+        self._arguments = found, source
         self.problems = tuple(problem for problem, _ in found)
         count = f"{len(found)} problem{'s' if len(found) != 1 else ''}"
         shown = [f"{problem}\n{excerpt}" for problem, excerpt in found[:MOST_SHOWN]]
         if len(found) > MOST_SHOWN:
             shown.append(f"… and {len(found) - MOST_SHOWN:,} more")
         super().__init__("\n".join((f"{source}: {count}", *shown)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._arguments
 
 
 MOST_COMPARED = 1000

@@ -1,9 +1,14 @@
 """The paper's table, recomputed."""
 
+import math
+
+import mpmath
+import numpy as np
 import pytest
 
-from residuum.analysis import catalogue, tautology_table
+from residuum.analysis import catalogue, consistency, tautology_table
 from residuum.relaxations import PAPER, relaxation
+from residuum.syntax import parse
 
 TABLE = list(tautology_table([relaxation(name) for name in PAPER]))
 
@@ -34,3 +39,42 @@ def test_r_logics_prove_what_is_exactly_one(cells):
     for cell in cells:
         if cell.computed.exact == 1:
             assert cell.printed == 1 or cell.row.name == "DM2"
+
+
+def value_of(row, name):
+    return next(
+        c.computed
+        for cells in TABLE
+        for c in cells
+        if (c.row.name, c.relaxation.name) == (row, name)
+    )
+
+
+def test_the_documented_derivation_of_the_third_axiom():
+    closed = (2 + math.log(2)) / 3
+    found = value_of("A3", "r-product")
+    assert found.low <= closed <= found.high
+    # The degree, by its cases, integrated over q in closed form for each p.
+    piece = mpmath.quad(
+        lambda p: mpmath.quad(lambda q: p * (1 - p) / (q * (1 - q)), [p, 1 - p]), [0, 0.5]
+    )
+    assert 3 / 4 + float(piece) == pytest.approx(closed, abs=1e-9)
+
+
+def test_the_documented_derivation_of_the_second_distributive_law():
+    nodes, weights = np.polynomial.legendre.leggauss(100)
+    x, w = (nodes + 1) / 2, weights / 2
+    p, q, r = np.meshgrid(x, x, x, indexing="ij")
+    degree = (p + q - p * q) * (p + r - p * r) / (p + q * r - p * q * r)
+    value = float(np.einsum("ijk,i,j,k", degree, w, w, w))
+    assert degree.max() < 1
+    found = value_of("DI2", "r-product")
+    assert found.low <= value <= found.high
+    assert value == pytest.approx(0.904, abs=5e-4)
+
+
+def test_the_documented_reading_of_the_second_law_of_de_morgan():
+    intended = parse("~(P & Q) <-> ~P | ~Q")
+    printed = next(row.printed for row in catalogue() if row.name == "DM2")
+    for name in PAPER:
+        assert consistency(intended, name).value == pytest.approx(printed[name], abs=0.005)

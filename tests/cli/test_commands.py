@@ -163,6 +163,63 @@ def test_a_relaxation_is_described_in_full(residuum):
     assert "name           s-godel" in out
 
 
+def test_consistency_json_lists_every_pair(residuum):
+    words = ("consistency", "P | ~P", "P -> (Q -> P)", "-r", "s-godel", "-r", "r-product")
+    code, out, _ = residuum(*words, "--json")
+    rows = json.loads(out)
+    assert code == 0
+    assert [(row["formula"], row["relaxation"]) for row in rows] == [
+        ("P | ~P", "s-godel"),
+        ("P | ~P", "r-product"),
+        ("P -> Q -> P", "s-godel"),
+        ("P -> Q -> P", "r-product"),
+    ]
+    assert [row["exact"] for row in rows] == ["3/4", "5/6", "19/24", "1"]
+    keys = [
+        "formula",
+        "relaxation",
+        "value",
+        "kind",
+        "exact",
+        "recognised",
+        "low",
+        "high",
+        "method",
+        "seconds",
+    ]
+    assert list(rows[0]) == keys
+
+
+def test_consistency_says_when_a_formula_is_no_tautology(residuum):
+    code, out, _ = residuum("consistency", "P -> Q", "--digits", "3")
+    assert code == 0
+    assert "not a tautology" in out
+    assert "0.667 = 2/3" in out
+    assert "(estimate)" in out
+
+
+def test_self_consistency_of_a_conjunction(residuum):
+    _, out, _ = residuum("self-consistency", "P & Q", "-r", "s-product", "--json")
+    assert json.loads(out)[0]["exact"] == "449/600"
+
+
+def test_tautologies_marks_what_was_printed_wrong(residuum, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    code, out, _ = residuum("tautologies")
+    assert code == 0
+    assert "≠0.88" in out
+    assert "7 figures differ" in out
+    assert "DM2 as printed is not a tautology" in out
+    _, out, _ = residuum("tautologies", "--json", "-r", "s-godel")
+    assert len(json.loads(out)) == 22
+
+
+def test_consistency_of_a_quantified_formula_is_explained(residuum):
+    code, out, err = residuum("consistency", "--json", "forall x in D: P(x)")
+    assert (code, out) == (2, "")
+    assert "expand" in err
+
+
 GOOD = "domain d = 0..3\npredicate P(d)\nrule r: forall x in d: P(x)\n"
 BAD = "domain d = 0..3\npredicate P(d)\nrule r: forall x in d: Q(x)\nrule s: forall x in e: P(9)\n"
 
@@ -190,7 +247,16 @@ def test_check_reports_every_problem(residuum, tmp_path):
 
 def test_version_and_help(residuum):
     assert residuum("--version") == (0, "residuum 0.1.0\n", "")
-    for verb in ("show", "truth", "relaxations", "check"):
+    verbs = [
+        "show",
+        "truth",
+        "consistency",
+        "self-consistency",
+        "tautologies",
+        "relaxations",
+        "check",
+    ]
+    for verb in verbs:
         code, out, _ = residuum(verb, "--help")
         assert code == 0
         assert f"residuum {verb}" in out

@@ -31,7 +31,7 @@ CASES = [
     ("P()", 1, 3, ")", "expected a term, got `)`."),
     ("P(x y)", 1, 5, "y)", "got `y`."),
     ("P(1.5)", 1, 3, "1.5)", "expected a term, got `1.5`."),
-    ("forall x: P", 1, 9, ": P", "expected `,` or `in`, got `:`."),
+    ("forall x: P", 1, 9, ": P", "expected `,` or `in` with a domain, got `:`."),
     ("forall in D: P", 1, 8, "in D: P", "expected a name, got `in`."),
     ("forall x in D P", 1, 15, "P", "got `P`."),
     ("P & rule", 1, 5, "rule", "expected a formula, got `rule`."),

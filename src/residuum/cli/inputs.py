@@ -41,7 +41,7 @@ def read_formula(text: str) -> Formula:
     if text != "-":
         return parse(text)
     try:
-        return parse(sys.stdin.buffer.read().decode("utf-8"))
+        return parse(sys.stdin.buffer.read().decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise ResiduumError(f"standard input is not UTF-8 text (byte {error.start})") from None
 

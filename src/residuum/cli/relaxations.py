@@ -33,11 +33,11 @@ def relaxations(
                 typer.echo()
             print_pairs(_in_full(one))
     else:
-        heads = ("name", "parameter", "t-norm", "x ∧ y", "x → y", "P1")
+        heads = ("name", "parameter", "t-norm", "discontinuous", "P1")
         print_table(heads, map(_row, chosen))
         typer.echo(
             "P1: every connective is sub-differentiable inside the unit cube.\n"
-            "In full, with or, penalty, LaTeX and where it is discontinuous: "
+            "All formulas, the penalty, LaTeX and where it is discontinuous: "
             "residuum relaxations NAME"
         )
 
@@ -49,12 +49,18 @@ def _described(one: Relaxation) -> dict[str, Any]:
         "kind": one.kind,
         "structure": one.structure,
         "parameter": parameter and {"symbol": parameter.symbol, "range": parameter.range},
+        "parameters": {symbol: float(value) for symbol, value in one.parameters.items()},
         "expressions": dict(one.expressions),
         "latex": dict(one.latex),
         "discontinuities": dict(one.discontinuities),
         "subdifferentiable": dict(one.is_subdifferentiable),
         "source": one.source,
     }
+
+
+def _value(one: Relaxation) -> str:
+    # A special value is another t-norm, whose formulas mention no parameter.
+    return ", ".join(f"{symbol} = {value}" for symbol, value in one.parameters.items())
 
 
 def _p1(one: Relaxation) -> str:
@@ -67,13 +73,11 @@ def _p1(one: Relaxation) -> str:
 
 def _row(one: Relaxation) -> tuple[str, ...]:
     parameter = parameter_of(one.name)
-    written = one.expressions
     return (
         one.name,
         parameter.range if parameter else "",
         one.structure,
-        written["and"],
-        written["implies"],
+        ", ".join(one.discontinuities),
         _p1(one),
     )
 
@@ -85,7 +89,7 @@ def _in_full(one: Relaxation) -> list[tuple[str, str]]:
     return [
         ("name", one.name),
         ("kind", f"{one.kind}-logic" if len(one.kind) == 1 else "S- and R-logic at once"),
-        *([("parameter", parameter.range)] if parameter else []),
+        *([("parameter", _value(one) or parameter.range)] if parameter else []),
         ("t-norm", one.structure),
         *one.expressions.items(),
         ("conjoined", _conjoined(one)),

@@ -40,7 +40,12 @@ def truth(
     """
     read = read_formula(formula)
     known = [str(atom) for atom in atoms_of(read)]
-    given = dict(_read_degree(written, known) for written in degrees or ())
+    given: dict[str, Fraction] = {}
+    for written in degrees or ():
+        atom, value = _read_degree(written, known)
+        if atom in given:
+            raise DegreeError(f"`{atom}` is given twice")
+        given[atom] = value
     values = {
         chosen.name: float(degree_of_truth(read, _numbers(given, chosen), chosen))
         for chosen in read_relaxations(relaxation)

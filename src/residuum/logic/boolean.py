@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -9,7 +10,7 @@ from residuum.errors import EvaluationError
 from residuum.logic import formulas as fm
 from residuum.logic.fold import Case, fold
 from residuum.logic.formulas import Atom, Formula
-from residuum.logic.questions import atoms_of
+from residuum.logic.questions import atoms_of, quantifiers_of
 
 V = TypeVar("V")
 
@@ -23,7 +24,10 @@ CONNECTIVES: Final[Mapping[Any, Case[bool]]] = {
 }
 
 
-def evaluate(formula: Formula, assignment: Mapping[str | Atom, bool]) -> bool:
+def evaluate(
+    formula: Formula,
+    assignment: Mapping[str, bool] | Mapping[Atom, bool] | Mapping[str | Atom, bool],
+) -> bool:
     """Return the Boolean truth of a formula whose atoms, or their texts, are assigned.
 
     >>> P, Q = fm.atoms("P Q")
@@ -34,17 +38,18 @@ def evaluate(formula: Formula, assignment: Mapping[str | Atom, bool]) -> bool:
 
     def atom(node: Atom, _: Sequence[bool]) -> bool:
         value = values[node]
-        if value not in (True, False):
+        if not isinstance(value, numbers.Number) or value not in (0, 1):
             raise EvaluationError(f"`{node}`: expected True or False, got {value!r}")
         return bool(value)
 
-    cases: Mapping[Any, Case[bool]] = {**CONNECTIVES, **REFUSED, Atom: atom}
-    return fold(formula, cases, default=_term)
+    return fold(formula, {**CONNECTIVES, Atom: atom}, default=_term)
 
 
 def values_by_atom(formula: Formula, assignment: Mapping[Any, V]) -> dict[Atom, V]:
     """Return the value of every atom of the formula, named by itself or by its text."""
     refuse_guard(formula)
+    for quantifier in quantifiers_of(formula):
+        _refuse_quantifier(quantifier, ())
     found: dict[Atom, V] = {}
     missing = []
     for atom in atoms_of(formula):
@@ -76,10 +81,3 @@ def refuse_guard(formula: Formula) -> None:
     """Raise if this is no formula but a guard, which has no atoms to evaluate."""
     if formula.sort == "guard":
         raise EvaluationError(f"{formula!r} is a guard; it has a meaning only after `where`")
-
-
-REFUSED: Final[Mapping[Any, Case[Any]]] = {
-    fm.Forall: _refuse_quantifier,
-    fm.Exists: _refuse_quantifier,
-}
-"""The quantifiers, for every pass that needs them spelt out first."""

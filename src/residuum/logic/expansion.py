@@ -6,7 +6,7 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, SupportsIndex
 
 from residuum.errors import EvaluationError, FormulaTooLargeError, suggest
 from residuum.logic import formulas as fm
@@ -19,7 +19,8 @@ from residuum.logic.questions import free_variables_by_node
 
 Member = int | str
 Domains = Mapping[str, int | Iterable[Member]]
-Functions = Mapping[str, Callable[..., Member]]
+Function = Callable[..., Member] | Mapping[Any, Member]
+Functions = Mapping[str, Function]
 
 MOST_GROUNDINGS: Final = 1_000_000
 """The most groundings `expand` writes out."""
@@ -37,8 +38,8 @@ def expand(formula: Formula, domains: Domains, functions: Functions | None = Non
     """Return the formula without quantifiers, its ground terms computed.
 
     `domains` gives each domain's members, or its size n for the members 0 to n − 1; `functions`
-    gives the functions that terms apply. Over an empty domain `forall` is `true` and `exists`
-    is `false`.
+    gives the functions that terms apply, as callables or as tables. Over an empty domain `forall`
+    is `true` and `exists` is `false`.
 
     >>> from residuum.logic.formulas import Forall
     >>> x = tm.Variable("x")
@@ -159,9 +160,18 @@ def _value_of(node: tm.Variable, _: Sequence[Node], environment: Environment) ->
 
 
 def _members(given: int | Iterable[Member]) -> Sequence[Member]:
-    if isinstance(given, str):
-        raise EvaluationError(f"expected a domain's size or its members, got the text {given!r}")
-    return range(given) if isinstance(given, int) else tuple(given)
+    if isinstance(given, SupportsIndex):
+        size = operator.index(given)
+        if not 0 <= size <= MOST_GROUNDINGS:
+            raise FormulaTooLargeError(
+                f"a domain has between 0 and {MOST_GROUNDINGS:,} members here, got {size}"
+            )
+        return range(size)
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise EvaluationError(f"expected a domain's size or its members, got {given!r}")
+    return tuple(
+        operator.index(member) if hasattr(member, "__index__") else member for member in given
+    )
 
 
 def _range_of(binding: fm.Binding, members: Mapping[str, Sequence[Member]]) -> Sequence[Member]:
@@ -189,7 +199,13 @@ def _arithmetic(symbol: tm.ArithmeticOperator, left: Node, right: Node) -> Node:
 def _apply(function: str, parts: Sequence[Node], functions: Functions) -> Node:
     values = [part.value for part in parts if isinstance(part, tm.Constant)]
     if function in functions and len(values) == len(parts):
-        return tm.Constant(functions[function](*values))
+        given = functions[function]
+        if isinstance(given, Mapping):
+            key = values[0] if len(values) == 1 else tuple(values)
+            if key not in given:
+                raise EvaluationError(f"function `{function}` has no value for {key!r}")
+            return tm.Constant(given[key])
+        return tm.Constant(given(*values))
     return tm.Application(function, *parts)  # type: ignore[arg-type]
 
 

@@ -19,7 +19,8 @@ class Formula(Node):
     """A formula; combine with `~ & | >>` and `.iff()`.
 
     `P & Q & R` is one ternary conjunction, as in text; brackets on the right keep nesting:
-    `P & (Q & R)` has two operands. `And(And(P, Q), R)` nests on the left.
+    `P & (Q & R)` has two operands. `And(And(P, Q), R)` nests on the left. For very many operands
+    write `And(*operands)`: each `&` copies those before it.
     """
 
     __slots__ = ()
@@ -207,9 +208,13 @@ class Quantifier(Formula):
         body: Formula,
         guard: Formula | None = None,
     ) -> Quantifier:
+        pairs = list(bindings)
+        for pair in pairs:
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise InvalidNameError(f"expected (variable, domain) pairs, got {pair!r}")
         checked = tuple(
             Binding(check_name(variable, "variable"), check_name(domain, "domain"))
-            for variable, domain in bindings
+            for variable, domain in pairs
         )
         if not checked:
             raise InvalidNameError("a quantifier needs at least one variable")

@@ -14,7 +14,12 @@ from residuum.logic.questions import atoms_of, free_variables, free_variables_by
 from residuum.logic.terms import Term, Variable
 
 
-def substitute(formula: Formula, replacements: Mapping[Variable | Atom, Term | Formula]) -> Formula:
+def substitute(
+    formula: Formula,
+    replacements: Mapping[Variable, Term]
+    | Mapping[Atom, Formula]
+    | Mapping[Variable | Atom, Term | Formula],
+) -> Formula:
     """Return the formula with free variables and atoms replaced, all at once.
 
     A variable bound by a quantifier is not replaced there, nor is an atom that mentions it. A

@@ -132,13 +132,15 @@ class Fractions:
         return x - y if x > y else Fraction(0)
 
     def ratio(self, x: Fraction, y: Fraction, at_zero: Exact) -> Fraction | float:
+        if y == math.inf:
+            return Fraction(0)
         return x / y if y else self.constant(at_zero)
 
     def choose(self, x: Fraction, y: Fraction, then: Number, otherwise: Number) -> Number:
         return then if x <= y else otherwise
 
     def power(self, x: Fraction, exponent: Exact) -> Fraction:
-        if exponent != int(exponent) or exponent > LARGEST_EXACT_EXPONENT:
+        if exponent > LARGEST_EXACT_EXPONENT or exponent != int(exponent):
             raise _inexact()
         return x ** int(exponent)
 

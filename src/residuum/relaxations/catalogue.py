@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from residuum.errors import UnknownRelaxationError, suggest
-from residuum.logic.names import check_name
+from residuum.errors import InvalidNameError, UnknownRelaxationError, suggest
 from residuum.relaxations.carriers import Exact
 from residuum.relaxations.drastic import Drastic
 from residuum.relaxations.frank import frank
-from residuum.relaxations.hamacher import Hamacher
+from residuum.relaxations.hamacher import hamacher
 from residuum.relaxations.lukasiewicz import Lukasiewicz
 from residuum.relaxations.minimum import Minimum
 from residuum.relaxations.nilpotent_minimum import NilpotentMinimum
@@ -67,7 +66,7 @@ _FAMILIES: Final[Mapping[str, Family]] = {
     "product": Family(Product),
     "godel": Family(Minimum),
     "lukasiewicz": Family(Lukasiewicz, logics=(("", "S and R"),)),
-    "hamacher": Family(Hamacher, Parameter("γ", 0, includes_bound=True)),
+    "hamacher": Family(hamacher, Parameter("γ", 0, includes_bound=True)),
     "frank": Family(frank, Parameter("s", 0, infinity=math.inf)),
     "yager": Family(yager, Parameter("p", 0, infinity=math.inf)),
     "dombi": Family(dombi, Parameter("λ", 0, infinity=math.inf)),
@@ -80,7 +79,7 @@ _FAMILIES: Final[Mapping[str, Family]] = {
 _MAXSAT: Final = Relaxation("lukasiewicz-maxsat", Lukasiewicz(), "S and R", is_capped=False)
 _registered: dict[str, TNorm] = {}
 
-_NAME = re.compile(r"\s*([\w-]+?)\s*(?:\(\s*(\S+?)\s*\))?\s*")
+_NAME = re.compile(r"([\w-]{1,60})(?: ?\( ?(\S{1,90}?) ?\))?")
 
 
 def relaxation(name: str | Relaxation) -> Relaxation:
@@ -91,8 +90,9 @@ def relaxation(name: str | Relaxation) -> Relaxation:
     """
     if isinstance(name, Relaxation):
         return name
-    match = _NAME.fullmatch(name) if isinstance(name, str) else None
-    word, written = (match[1], match[2]) if match else (str(name), None)
+    given = " ".join(name.split()) if isinstance(name, str) else repr(name)
+    match = _NAME.fullmatch(given)
+    word, written = (match[1], match[2]) if match else (given[:60], None)
     if word == _MAXSAT.name and written is None:
         return _MAXSAT
     for family_name, family in _families().items():
@@ -103,7 +103,7 @@ def relaxation(name: str | Relaxation) -> Relaxation:
                 shown = word if value is None else f"{word}({_in_text(value)})"
                 return Relaxation(shown, tnorm, kind)
     raise UnknownRelaxationError(
-        f"no relaxation is called `{name}`.{suggest(word, _patterns())} "
+        f"no relaxation is called `{given[:60]}`.{suggest(word, _patterns())} "
         f"Known are: {', '.join(_patterns().values())}"
     )
 
@@ -119,9 +119,11 @@ def relaxation_names() -> tuple[str, ...]:
 
 def parameter_of(name: str) -> Parameter | None:
     """Return the parameter that the family of this relaxation takes, if it takes one."""
-    word = name.split("(")[0].removeprefix("s-").removeprefix("r-")
-    family = _families().get(word)
-    return family.parameter if family else None
+    word = name.split("(")[0].strip()
+    for family_name, family in _families().items():
+        if word in [prefix + family_name for prefix, _ in family.logics]:
+            return family.parameter
+    return None
 
 
 def register(name: str, tnorm: TNorm) -> None:
@@ -139,20 +141,25 @@ def register(name: str, tnorm: TNorm) -> None:
     >>> relaxation("r-cubic").structure
     'nilpotent'
     """
-    for part in name.split("-"):
-        check_name(part, "relaxation")
+    if not re.fullmatch(r"[^\W\d_]\w*(-\w+)*", name) or len(name) > 40:
+        raise InvalidNameError(
+            f"expected a name of words joined by `-`, such as `my-logic`, got {name[:60]!r}"
+        )
+    if not isinstance(tnorm, TNorm):
+        raise UnknownRelaxationError(f"expected a TNorm, such as Generated(...), got {tnorm!r}")
     if name in _FAMILIES or f"{name}-maxsat" == _MAXSAT.name or name == _MAXSAT.name:
         raise UnknownRelaxationError(f"`{name}` is in the catalogue; choose another name")
     _registered[name] = tnorm
 
 
 def _families() -> Mapping[str, Family]:
-    own = {name: _own(tnorm) for name, tnorm in _registered.items()}
-    return {**_FAMILIES, **own}
+    return {**_FAMILIES, **{name: _own(tnorm) for name, tnorm in tuple(_registered.items())}}
 
 
 def _own(tnorm: TNorm) -> Family:
-    return Family(lambda: tnorm)
+    both: tuple[tuple[str, Kind], ...] = (("s-", "S"), ("r-", "R"))
+    has_residuum = tnorm.expressions.residuum is not None
+    return Family(lambda: tnorm, logics=both if has_residuum else both[:1])
 
 
 def _patterns() -> Mapping[str, str]:
@@ -183,8 +190,10 @@ def _parameter(word: str, parameter: Parameter | None, written: str | None) -> E
 
 
 def _in_text(value: Exact) -> str:
-    if value in (math.inf, -math.inf) or value == int(value):
-        return f"{value:g}" if isinstance(value, float) else str(int(value))
+    if value in (math.inf, -math.inf):
+        return f"{value:g}"
+    if value == int(value) and abs(int(value)) < 10**15:
+        return str(int(value))
     short = repr(float(value))
     return short if Fraction(short) == value else str(value)
 

@@ -33,11 +33,16 @@ class Drastic(TNorm):
         )
 
     @property
+    def is_steep(self) -> Mapping[str, bool | None]:
+        return {"and": False, "residuum": False}
+
+    @property
     def jumps(self) -> Mapping[str, Jump]:
         return {
             "and": Jump("0 < min(x, y) <= max(x, y) == 1", inside=False),
             "or": Jump("0 == min(x, y) <= max(x, y) < 1", inside=False),
             "s-implies": Jump("0 == min(1 - x, y) <= max(1 - x, y) < 1", inside=False),
+            "iff": Jump("(min(x, y) == 0 or max(x, y) == 1) and not x == y", inside=False),
         }
 
     def conjoin(self, x: Degree, y: Degree) -> Degree:

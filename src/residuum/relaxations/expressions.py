@@ -51,8 +51,8 @@ _SYMBOLS = {
     ast.Lt: "<", ast.Gt: ">", ast.Eq: "=",
 }  # fmt: skip
 _NAMES = {"λ": r"\lambda", "γ": r"\gamma"}
-_FUNCTIONS = {"min": r"\min", "max": r"\max", "log": r"\log", "exp": r"\exp"}
-_SUM, _PRODUCT, _SIGN, _POWER, _TIGHT = range(5)
+_FUNCTIONS = {"min": r"\min", "max": r"\max", "log": r"\log", "exp": r"\exp", "g_inverse": "g^{-1}"}
+_SUM, _SIGN, _PRODUCT, _FRACTION, _POWER, _TIGHT = range(6)
 
 
 def _latex(node: ast.expr, tightness: int = 0) -> str:
@@ -67,12 +67,13 @@ def _latex(node: ast.expr, tightness: int = 0) -> str:
         case ast.UnaryOp(ast.USub(), operand):
             return _bracket("-" + _latex(operand, _SIGN), tightness > _SIGN)
         case ast.BinOp(left, ast.Pow(), right):
-            return f"{_latex(left, _TIGHT)}^{{{_latex(right)}}}"
+            return _bracket(f"{_latex(left, _TIGHT)}^{{{_latex(right)}}}", tightness > _POWER)
         case ast.BinOp(left, ast.Div(), right):
-            return _bracket(rf"\frac{{{_latex(left)}}}{{{_latex(right)}}}", tightness > _POWER)
+            return _bracket(rf"\frac{{{_latex(left)}}}{{{_latex(right)}}}", tightness > _FRACTION)
         case ast.BinOp(left, operator, right):
             own = _PRODUCT if isinstance(operator, ast.Mult) else _SUM
-            text = f"{_latex(left, own)} {_SYMBOLS[type(operator)]} {_latex(right, own + 1)}"
+            after = _FRACTION if own == _PRODUCT else _SIGN + 1
+            text = f"{_latex(left, own)} {_SYMBOLS[type(operator)]} {_latex(right, after)}"
             return _bracket(text, tightness > own)
         case ast.Compare(left, operators, rights):
             chain = [

@@ -8,7 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
+
 from residuum.errors import InvalidGeneratorError
+from residuum.relaxations.arrays import ARRAYS
 from residuum.relaxations.carriers import FLOATS, Carrier, Exact, Number
 from residuum.relaxations.degrees import Degree
 from residuum.relaxations.expressions import Expressions
@@ -59,9 +62,26 @@ class Generated(Archimedean):
 def _check(tnorm: Generated) -> None:
     """Raise unless g(1) = 0, g(0) is as stated, g decreases, and the inverse undoes it."""
     points = [i / 64 for i in range(65)]
-    images = [float(tnorm.generator(Degree(FLOATS, true=x))) for x in points]
+    try:
+        images = [float(tnorm.generator(Degree(FLOATS, true=x))) for x in points]
+        backs = [float(tnorm.inverse(FLOATS, image).true) for image in images]
+        grid = tnorm.generator(Degree(ARRAYS, true=np.array(points)))
+        agree = np.allclose(np.broadcast_to(grid, len(points))[1:], images[1:])
+    except Exception as error:
+        raise InvalidGeneratorError(
+            "the generator must take a Degree to a number and the inverse a carrier and a number "
+            "to a Degree, on floats and on arrays (use x.true, x.false, x.on.log and so on, not "
+            f"the math module): {type(error).__name__}: {error}"
+        ) from error
+    if not agree:
+        raise InvalidGeneratorError("the generator differs between floats and arrays")
     if images[-1] != 0:
-        raise InvalidGeneratorError(f"a generator has g(1) = 0, this one g(1) = {images[-1]:g}")
+        raise InvalidGeneratorError(
+            f"a generator has g(1) = 0, this one g(1) = {images[-1]:g}; "
+            "written with x.false (1 − x) it can be exact"
+        )
+    if backs[-1] != 1:
+        raise InvalidGeneratorError(f"the inverse takes 0 to exactly 1, this one to {backs[-1]!r}")
     if images[0] != float(tnorm.at_zero):
         raise InvalidGeneratorError(
             f"g(0) is {images[0]:g}, but at_zero={float(tnorm.at_zero):g} was given"
@@ -71,8 +91,7 @@ def _check(tnorm: Generated) -> None:
             raise InvalidGeneratorError(
                 f"a generator decreases strictly: g({x:g}) = {high:g}, but g({y:g}) = {low:g}"
             )
-    for x, image in zip(points, images, strict=True):
-        back = float(tnorm.inverse(FLOATS, image).true)
+    for x, image, back in zip(points, images, backs, strict=True):
         if not math.isclose(back, x, rel_tol=1e-9, abs_tol=1e-9):
             raise InvalidGeneratorError(
                 f"the inverse does not undo the generator: g({x:g}) = {image:g}, "

@@ -10,7 +10,13 @@ from typing import final
 from residuum.relaxations.carriers import Carrier, Exact, Number
 from residuum.relaxations.degrees import Degree
 from residuum.relaxations.expressions import Expressions
-from residuum.relaxations.tnorms import ClosedForm
+from residuum.relaxations.product import Product
+from residuum.relaxations.tnorms import ClosedForm, TNorm
+
+
+def hamacher(gamma: Exact) -> TNorm:
+    """Return Hamacher's t-norm: γ = 1 is the product."""
+    return Product() if gamma == 1 else Hamacher(gamma)
 
 
 @final
@@ -28,6 +34,10 @@ class Hamacher(ClosedForm):
     @property
     def parameters(self) -> Mapping[str, Exact]:
         return {"γ": self.gamma}
+
+    @property
+    def is_steep(self) -> Mapping[str, bool | None]:
+        return {"and": False, "residuum": False}
 
     @property
     def expressions(self) -> Expressions:
@@ -50,16 +60,32 @@ class Hamacher(ClosedForm):
         if self.gamma != 0:
             gamma = on.constant(self.gamma)
             odds = on.ratio(on.expm1(gamma * penalty), gamma, at_zero=0)
-        return Degree(on, true=on.ratio(on.constant(1), 1 + odds, at_zero=0))
+        one, infinity = on.constant(1), on.constant(math.inf)
+        false = on.choose(infinity, odds, one, on.ratio(odds, 1 + odds, at_zero=0))
+        return Degree(on, true=on.ratio(one, 1 + odds, at_zero=0), false=false)
 
     def conjoin(self, x: Degree, y: Degree) -> Degree:
         on = x.on
         # The denominator γ + (1 − γ)(x + y − xy), as a sum without cancellation.
-        below = on.constant(self.gamma) * x.false * y.false + x.true + x.false * y.true
-        return Degree(on, true=on.ratio(x.true * y.true, below, at_zero=0))
+        neither = on.constant(self.gamma) * x.false * y.false
+        below = neither + x.true + x.false * y.true
+        rest = neither + x.true * y.false + x.false * y.true
+        return Degree(
+            on,
+            true=on.ratio(x.true, below, at_zero=0) * y.true,
+            false=on.ratio(rest, below, at_zero=1),
+        )
 
     def residuum(self, x: Degree, y: Degree) -> Degree:
         on = x.on
         above = y.true * (x.true + on.constant(self.gamma) * x.false)
-        below = above + on.excess(x.true, y.true)
-        return Degree(on, true=on.ratio(above, below, at_zero=1))
+        gap = on.excess(x.true, y.true)
+        below = above + gap
+        return Degree(
+            on, true=on.ratio(above, below, at_zero=1), false=on.ratio(gap, below, at_zero=0)
+        )
+
+    def relative_gap(self, x: Degree, y: Degree) -> Number:
+        if self.gamma != 0:
+            return super().relative_gap(x, y)
+        return x.on.ratio(x.on.excess(x.true, y.true), x.true * y.false, at_zero=0)

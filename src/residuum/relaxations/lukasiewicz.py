@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
@@ -23,6 +24,10 @@ class Lukasiewicz(Archimedean):
         return 1
 
     @property
+    def is_steep(self) -> Mapping[str, bool | None]:
+        return {"and": False, "residuum": False}
+
+    @property
     def expressions(self) -> Expressions:
         return Expressions(
             conjunction="max(0, x + y - 1)",
@@ -36,3 +41,6 @@ class Lukasiewicz(Archimedean):
 
     def degree(self, on: Carrier, penalty: Number) -> Degree:
         return Degree(on, false=penalty)
+
+    def relative_gap(self, x: Degree, y: Degree) -> Number:
+        return x.on.ratio(x.on.excess(x.true, y.true), y.false, at_zero=0)

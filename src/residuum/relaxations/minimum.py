@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
 from residuum.relaxations.degrees import Degree, choose, lesser, ordered, truth_of
 from residuum.relaxations.expressions import Expressions
-from residuum.relaxations.tnorms import Structure, TNorm
+from residuum.relaxations.tnorms import Jump, Structure, TNorm
 
 
 @final
@@ -20,6 +21,14 @@ class Minimum(TNorm):
     @property
     def structure(self) -> Structure:
         return "idempotent"
+
+    @property
+    def jumps(self) -> Mapping[str, Jump]:
+        return {"residuum": Jump("x == y < 1", inside=True)}
+
+    @property
+    def is_steep(self) -> Mapping[str, bool | None]:
+        return {"and": False, "residuum": False}
 
     @property
     def expressions(self) -> Expressions:

@@ -32,6 +32,10 @@ class NilpotentMinimum(TNorm):
         )
 
     @property
+    def is_steep(self) -> Mapping[str, bool | None]:
+        return {"and": False, "residuum": False}
+
+    @property
     def jumps(self) -> Mapping[str, Jump]:
         antidiagonal = Jump("0 < x == 1 - y < 1", inside=True)
         diagonal = Jump("0 < x == y < 1", inside=True)
@@ -43,7 +47,9 @@ class NilpotentMinimum(TNorm):
         }
 
     def conjoin(self, x: Degree, y: Degree) -> Degree:
-        return choose(*ordered(x, y.negated), truth_of(x.on, False), lesser(x, y))
+        # x + y ≤ 1, asked of the smaller against 1 − the larger: the same either way round.
+        smaller, rest = lesser(x, y), lesser(x.negated, y.negated)
+        return choose(*ordered(smaller, rest), truth_of(x.on, False), smaller)
 
     def residuum(self, x: Degree, y: Degree) -> Degree:
         larger = lesser(x, y.negated).negated

@@ -137,12 +137,15 @@ class Power(Archimedean):
 
     def residuum(self, x: Degree, y: Degree) -> Degree:
         on = x.on
-        mine, other = self.family.base.penalty(y), self.family.base.penalty(x)
-        share = on.minimum(on.constant(1), on.ratio(other, mine, at_zero=1))
-        # 1 − shareᵖ without cancellation
-        remaining = -on.expm1(on.constant(self.exponent) * on.log(share))
+        base = self.family.base
+        mine = base.penalty(y)
+        # 1 − (h(x) / h(y))ᵖ without cancellation: through 1 − h(x) / h(y) where that is small.
+        gap = on.minimum(on.constant(1), base.relative_gap(x, y))
+        share = on.minimum(on.constant(1), on.ratio(base.penalty(x), mine, at_zero=1))
+        log_share = on.choose(gap, on.constant(0.5), on.log1p(-gap), on.log(share))
+        remaining = -on.expm1(on.constant(self.exponent) * log_share)
         norm = _unless_infinite(on, mine, mine * on.power(remaining, 1 / self.exponent))
-        return choose(*ordered(x, y), truth_of(on, True), self.family.base.degree(on, norm))
+        return choose(*ordered(x, y), truth_of(on, True), base.degree(on, norm))
 
 
 def _unless_infinite(on: Carrier, largest: Number, norm: Number) -> Number:

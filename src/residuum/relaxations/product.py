@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
@@ -22,6 +23,10 @@ class Product(ClosedForm):
     @property
     def limit(self) -> Exact:
         return math.inf
+
+    @property
+    def is_steep(self) -> Mapping[str, bool | None]:
+        return {"and": False, "residuum": False}
 
     @property
     def expressions(self) -> Expressions:
@@ -45,3 +50,8 @@ class Product(ClosedForm):
     def residuum(self, x: Degree, y: Degree) -> Degree:
         on = x.on
         return Degree(on, true=on.minimum(on.constant(1), on.ratio(y.true, x.true, at_zero=1)))
+
+    def relative_gap(self, x: Degree, y: Degree) -> Number:
+        on = x.on
+        drop = on.log1p(on.ratio(on.excess(x.true, y.true), y.true, at_zero=math.inf))
+        return on.ratio(drop, -y.log_true, at_zero=0)

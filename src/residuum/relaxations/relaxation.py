@@ -118,13 +118,8 @@ class Relaxation:
         implication = jumps.get(self._implication)
         if implication is not None:
             found["implies"] = implication.where
-            found["iff"] = self._iff_jumps(implication.where)
+            found["iff"] = jumps.get("iff", implication).where
         return found
-
-    def _iff_jumps(self, implication: str) -> str:
-        if self.structure == "discontinuous":  # drastic: on the boundary, but for equal corners
-            return "(min(x, y) == 0 or max(x, y) == 1) and not x == y"
-        return implication
 
     @property
     def is_subdifferentiable(self) -> Mapping[str, bool | None]:

@@ -111,6 +111,10 @@ class SchweizerSklarStrict(ClosedForm):
     def expressions(self) -> Expressions:
         return _EXPRESSIONS
 
+    @property
+    def is_steep(self) -> Mapping[str, bool | None]:
+        return {"and": False, "residuum": False}
+
     def penalty(self, x: Degree) -> Number:
         on = x.on
         return on.expm1(on.constant(self.p) * x.log_true) * on.constant(-1 / self.p)

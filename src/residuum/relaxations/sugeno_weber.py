@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import final
 
 from residuum.relaxations.carriers import Carrier, Exact, Number
@@ -32,11 +33,15 @@ class SugenoWeber(ClosedForm):
 
     @property
     def limit(self) -> Exact:
-        return math.log1p(self.weight) / float(self._kappa)
+        return self._logarithm / float(self._kappa)
 
     @property
     def parameters(self) -> Mapping[str, Exact]:
         return {"λ": self.weight}
+
+    @property
+    def is_steep(self) -> Mapping[str, bool | None]:
+        return {"and": False, "residuum": False}
 
     @property
     def expressions(self) -> Expressions:
@@ -50,31 +55,42 @@ class SugenoWeber(ClosedForm):
     @property
     def _kappa(self) -> Exact:
         """κ = λ / (1 + λ) < 1: falsities add up, less κ times their product."""
-        return self.weight / (1 + self.weight)
+        return Fraction(self.weight) / (1 + Fraction(self.weight))
+
+    @property
+    def _logarithm(self) -> float:
+        """log(1 + λ), also for λ so close to −1 that a float would be −1."""
+        weight = Fraction(self.weight)
+        return math.log1p(weight) if abs(weight) < Fraction(1, 2) else math.log(1 + weight)
 
     def penalty(self, x: Degree) -> Number:
         on = x.on
         weight, kappa = on.constant(self.weight), on.constant(self._kappa)
         # Either form is log((1 + λ) / (1 + λx)), accurate at its own end.
-        near_false = on.log1p(weight) - on.log1p(weight * x.true)
+        near_false = on.constant(self._logarithm) - on.log1p(weight * x.true)
         near_true = -on.log1p(-kappa * x.false)
         logarithm = on.choose(x.true, on.constant(0.5), near_false, near_true)
         return on.constant(1 / self._kappa) * logarithm
 
     def degree(self, on: Carrier, penalty: Number) -> Degree:
-        weight, kappa = on.constant(self.weight), on.constant(self._kappa)
-        logarithm = penalty * kappa
-        true = on.expm1(on.log1p(weight) - logarithm) * on.constant(1 / self.weight)
+        logarithm = penalty * on.constant(self._kappa)
+        true = on.expm1(on.constant(self._logarithm) - logarithm) * on.constant(1 / self.weight)
         false = -on.expm1(-logarithm) * on.constant(1 / self._kappa)
         zero, one = on.constant(0), on.constant(1)
         return Degree(on, true=on.maximum(zero, true), false=on.minimum(one, false))
 
     def conjoin(self, x: Degree, y: Degree) -> Degree:
         on = x.on
-        falsity = x.false + y.false - on.constant(self._kappa) * x.false * y.false
+        larger, smaller = on.maximum(x.false, y.false), on.minimum(x.false, y.false)
+        falsity = larger + smaller * (1 - on.constant(self._kappa) * larger)
         return Degree(on, false=on.minimum(on.constant(1), falsity))
 
     def residuum(self, x: Degree, y: Degree) -> Degree:
         on = x.on
-        remaining = 1 - on.constant(self._kappa) * x.false
-        return Degree(on, false=on.ratio(on.excess(y.false, x.false), remaining, at_zero=0))
+        factor = on.constant(1 + self.weight)
+        below = x.false + factor * x.true
+        above = x.false + factor * on.minimum(x.true, y.true)
+        gap = factor * on.excess(x.true, y.true)
+        return Degree(
+            on, true=on.ratio(above, below, at_zero=1), false=on.ratio(gap, below, at_zero=0)
+        )

@@ -13,7 +13,7 @@ from functools import reduce
 from typing import Literal, NamedTuple
 
 from residuum.relaxations.carriers import Carrier, Exact, Number
-from residuum.relaxations.degrees import Degree
+from residuum.relaxations.degrees import Degree, choose, ordered, truth_of
 from residuum.relaxations.expressions import Expressions
 
 Structure = Literal["strict", "nilpotent", "idempotent", "left-continuous", "discontinuous"]
@@ -57,24 +57,21 @@ class TNorm(ABC):
         return {}
 
     @property
+    @abstractmethod
     def jumps(self) -> Mapping[str, Jump]:
-        """Where "and", "or", "s-implies" and "residuum" are discontinuous, if anywhere."""
-        match self.structure:
-            case "strict":
-                return {"residuum": Jump("x == y == 0", inside=False)}
-            case "idempotent":
-                return {"residuum": Jump("x == y < 1", inside=True)}
-            case _:
-                return {}
+        """Where "and", "or", "s-implies" and "residuum" are discontinuous, if anywhere.
+
+        An equivalence is discontinuous where its implication is; "iff" says otherwise.
+        """
 
     @property
+    @abstractmethod
     def is_steep(self) -> Mapping[str, bool | None]:
         """Whether slopes grow without bound in the open square: "and", "residuum"; None: unknown.
 
         With a generator g that is the case for "residuum" when g′(1) = 0, and for "and" when
         g(0) is finite and g′(0) = 0.
         """
-        return {"and": False, "residuum": False}
 
     @abstractmethod
     def conjoin(self, x: Degree, y: Degree) -> Degree:
@@ -122,6 +119,12 @@ class Archimedean(TNorm):
         """Strict or nilpotent, as g(0) is infinite or finite."""
         return "strict" if self.limit == math.inf else "nilpotent"
 
+    @property
+    def jumps(self) -> Mapping[str, Jump]:
+        """At (0, 0) for the residuum of a strict t-norm; nowhere else."""
+        strict = self.structure == "strict"
+        return {"residuum": Jump("x == y == 0", inside=False)} if strict else {}
+
     def conjoin(self, x: Degree, y: Degree) -> Degree:
         """Return T(x, y)."""
         return self.conjoin_by_generator((x, y))
@@ -144,9 +147,15 @@ class Archimedean(TNorm):
         on = degrees[0].on
         return self.degree(on, self.conjoin_penalties(on, [self.penalty(x) for x in degrees]))
 
+    def relative_gap(self, x: Degree, y: Degree) -> Number:
+        """Return (g(y) − g(x)) / g(y) for x ≥ y; bases of powers know it without cancellation."""
+        mine = self.penalty(y)
+        return x.on.ratio(x.on.excess(mine, self.penalty(x)), mine, at_zero=0)
+
     def residuum_by_generator(self, x: Degree, y: Degree) -> Degree:
         """Return the residuum as the generator gives it, closed form or not."""
-        return self.degree(x.on, x.on.excess(self.penalty(y), self.penalty(x)))
+        below = self.degree(x.on, x.on.excess(self.penalty(y), self.penalty(x)))
+        return choose(*ordered(x, y), truth_of(x.on, True), below)
 
 
 class ClosedForm(Archimedean):

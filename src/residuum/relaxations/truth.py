@@ -11,7 +11,7 @@ import numpy as np
 
 from residuum.errors import DegreeError, EvaluationError
 from residuum.logic import formulas as fm
-from residuum.logic.boolean import REFUSED, values_by_atom
+from residuum.logic.boolean import values_by_atom
 from residuum.logic.fold import Case, fold
 from residuum.logic.formulas import Atom, Formula
 from residuum.relaxations.arrays import ARRAYS
@@ -24,7 +24,7 @@ from residuum.syntax import as_formula
 
 def truth(
     formula: str | Formula,
-    degrees: Mapping[str | Atom, Any],
+    degrees: Mapping[str, Any] | Mapping[Atom, Any] | Mapping[str | Atom, Any],
     relaxation: str | Relaxation,
 ) -> Any:
     """Return the degree of truth of a formula from those of its atoms.
@@ -42,9 +42,11 @@ def truth(
         values = values_by_atom(formula, degrees)
     except EvaluationError as error:
         raise DegreeError(str(error)) from None
-    on, numbers = _on_one_carrier(values)
-    known = {atom: Degree(on, true=number) for atom, number in numbers.items()}
-    return interpret(formula, known, find_relaxation(relaxation), on).true
+    on, given = _on_one_carrier(values)
+    known = {atom: Degree(on, true=number) for atom, number in given.items()}
+    degree = interpret(formula, known, find_relaxation(relaxation), on).true
+    # A copy: a formula such as `P` would hand out the caller's own array.
+    return np.array(degree)[()] if on is ARRAYS else degree
 
 
 def interpret(
@@ -52,7 +54,6 @@ def interpret(
 ) -> Degree:
     """Return the meaning of a formula without quantifiers, on any carrier."""
     cases: dict[Any, Case[Any]] = {
-        **REFUSED,
         fm.Truth: lambda node, _: truth_of(on, node.value),
         Atom: lambda node, _: degrees[node],
         fm.Not: lambda _, parts: relaxation.negate(parts[0]),
@@ -87,7 +88,7 @@ def _check(atom: Atom, value: Any) -> None:
     if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
         outside = value[~((value >= 0) & (value <= 1))]  # NaN included
         wrong = outside.flat[0] if outside.size else None
-    elif isinstance(value, numbers.Real):
+    elif isinstance(value, numbers.Real | np.bool_):
         degree: Any = value
         wrong = None if 0 <= degree <= 1 else degree
     else:
@@ -96,7 +97,14 @@ def _check(atom: Atom, value: Any) -> None:
             f"`{atom}`: expected a number, a Fraction or a NumPy array of numbers, got {found}"
         )
     if wrong is not None:
-        raise DegreeError(f"`{atom}`: a degree of truth is in [0, 1], got {wrong}")
+        raise DegreeError(f"`{atom}`: a degree of truth is in [0, 1], got {_shown(wrong)}")
+
+
+def _shown(number: Any) -> str:
+    try:
+        return f"{float(number)!r}"
+    except OverflowError:
+        return "a number too large for a float"
 
 
 def _broadcast(values: Mapping[Atom, Any]) -> Mapping[Atom, Any]:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
 from residuum import logic
-from residuum.logic import Formula
-from residuum.syntax.parsing import as_formula
+from residuum.logic import Formula, Node
+from residuum.syntax.parsing import parse
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -19,7 +19,8 @@ def _of_text(
 ) -> Callable[Concatenate[str | Formula, P], R]:
     @functools.wraps(question)
     def ask(formula: str | Formula, *args: P.args, **kwargs: P.kwargs) -> R:
-        return question(as_formula(formula), *args, **kwargs)
+        read = formula if isinstance(formula, Node) else parse(formula)
+        return question(read, *args, **kwargs)
 
     return ask  # type: ignore[return-value]  # its first parameter keeps its name
 

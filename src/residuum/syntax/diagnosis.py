@@ -15,16 +15,16 @@ from residuum.syntax.excerpts import locate
 _FOREIGN: Final = {
     "<==>": "<->", "<=>": "<->", "==>": "->", "=>": "->", "⇒": "->", "⇔": "<->", "⊃": "->",
     "&&": "&", "||": "|", "/\\": "&", "\\/": "|", "^": "&", "!": "~", "−": "-", "%": "mod",
-    "'": '"', ".": ":", "[": "(", "]": ")", "{": "(", "}": ")", ";": "#",
+    "'": '"', ".": ":", "[": "(", "]": ")", "{": "(", "}": ")",
 }  # fmt: skip
 _FOREIGN_WORDS: Final = {
-    "xor": "~(P <-> Q)", "then": "->", "if": "->", "all": "forall", "some": "exists",
+    "xor": "~(P <-> Q)", "then": "->", "if": "P -> Q", "all": "forall", "some": "exists",
     "any": "exists", "v": "|", "such": "where", "suchthat": "where",
 }  # fmt: skip
 
 _READABLE: Final = {
     "_IFF": "`<->`", "_IMPLIES": "`->`", "_OR": "`|`", "_AND": "`&`", "_NOT": "`~`",
-    "_FORALL": "`forall`", "_EXISTS": "`exists`", "_IN": "`in`", "_WHERE": "`where`",
+    "_FORALL": "`forall`", "_EXISTS": "`exists`", "_IN": "`in` with a domain", "_WHERE": "`where`",
     "TRUE": "`true`", "FALSE": "`false`", "NAME": "a name", "INTEGER": "an integer",
     "STRING": "a quoted label", "DECIMAL": "a number", "EQUAL": "`=`", "PLUS": "`+`",
     "MINUS": "`-`", "MULTIPLICATIVE": "`*` or `mod`", "COMPARISON": "a comparison",

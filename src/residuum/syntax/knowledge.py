@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar, final
 
+from residuum.errors import ResiduumError
 from residuum.logic import Formula
 
 Label = int | str
@@ -31,6 +32,9 @@ class FrozenMapping(Mapping[K, V]):
 
     def __len__(self) -> int:
         return len(self._items)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._items.items()))
 
     def __repr__(self) -> str:
         return repr(self._items)
@@ -58,6 +62,11 @@ class Domain:
     def _label_set(self) -> frozenset[Label]:
         return frozenset(self.labels or ())
 
+    def __iter__(self) -> Iterator[Label]:
+        if self.labels is None:
+            raise ResiduumError(f"the members of domain {self} come with the data")
+        return iter(self.labels)
+
     def has(self, value: Label) -> bool:
         """Return whether a constant may name a member: a label, or a position of a sequence."""
         return value in self._label_set or (self.is_sequence and isinstance(value, int))
@@ -82,6 +91,12 @@ class Function:
     domains: tuple[str, ...]
     result: str
     table: Mapping[tuple[Label, ...], Label] | None = None
+
+    def __call__(self, *arguments: Label) -> Label:
+        """Return the value that the table gives."""
+        if self.table is None or arguments not in self.table:
+            raise ResiduumError(f"function `{self.name}` has no value for {arguments}")
+        return self.table[arguments]
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from lark import Token
 
-from residuum.errors import Problem, suggest
+from residuum.errors import MOST_SHOWN, Problem, suggest
 from residuum.logic import formulas as fm
 from residuum.logic import terms as tm
 from residuum.logic.fold import fold_scoped
@@ -63,8 +63,9 @@ class _Scope:
 class Reader:
     """Reads phrases against a vocabulary (None: nothing is declared) and gathers problems."""
 
-    def __init__(self, vocabulary: Vocabulary | None) -> None:
+    def __init__(self, vocabulary: Vocabulary | None, *, advises: bool = True) -> None:
         self.problems: list[Problem] = []
+        self._advises = advises
         self._vocabulary = vocabulary
         self._scopes: dict[Phrase, _Scope] = {}
 
@@ -99,6 +100,11 @@ class Reader:
     def report(self, word: Token, message: str) -> None:
         """Remember that something is wrong at a word."""
         self.problems.append(Problem(word.line or 1, word.column or 1, message))
+
+    def _advice(self, name: str, known: Iterable[str]) -> str:
+        # Comparing names is slow; past what an error message shows, nobody would read it.
+        crowded = not self._advises or len(self.problems) > MOST_SHOWN
+        return "" if crowded else suggest(str(name), known)
 
     def constant(self, words: Sequence[Token]) -> tm.Constant:
         """Return the constant that a label's words spell: a name, a string or an integer."""
@@ -137,7 +143,7 @@ class Reader:
 
     def _declared(self, word: Token, known: Mapping[str, Any], role: str) -> Any:
         if str(word) not in known:
-            self.report(word, f"{role} `{word}` is not declared.{suggest(str(word), known)}")
+            self.report(word, f"{role} `{word}` is not declared.{self._advice(word, known)}")
         return known.get(str(word))
 
     def _quantifier(
@@ -212,7 +218,7 @@ class Reader:
                 self.report(
                     read.word,
                     f"`{name}` is bound by no quantifier and is no label of domain {expected}."
-                    + suggest(name, labels),
+                    + self._advice(name, labels),
                 )
             case tm.Constant(value) if expected is not _ANYTHING and not expected.has(value):
                 self.report(read.word, f"{read.term} is no label of domain {expected}.")

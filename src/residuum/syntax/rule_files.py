@@ -13,6 +13,7 @@ from typing import Final
 from lark import Token
 
 from residuum.errors import (
+    MOST_SHOWN,
     FormulaSyntaxError,
     KnowledgeError,
     Problem,
@@ -166,6 +167,9 @@ class _Loading:
         problem = Problem(word.line or 1, word.column or 1, message)
         self.problems.append(declaration.place(problem))
 
+    def _advice(self, name: str, known: Iterable[str]) -> str:
+        return "" if len(self.problems) > MOST_SHOWN else suggest(str(name), known)
+
     def _name(self, declaration: _Declaration, role: str, *taken: Mapping[str, object]) -> str:
         word = declaration.phrase.words[0]
         if any(str(word) in names for names in taken):
@@ -175,7 +179,7 @@ class _Loading:
     def _check_domains(self, declaration: _Declaration, words: Iterable[Token]) -> None:
         for word in words:
             if str(word) not in self._domains:
-                advice = suggest(str(word), self._domains)
+                advice = self._advice(word, self._domains)
                 self._report(declaration, word, f"domain `{word}` is not declared.{advice}")
 
     def _constant(self, declaration: _Declaration, words: list[Token]) -> Label:
@@ -269,7 +273,7 @@ class _Loading:
     ) -> None:
         domain = self._domains.get(domain_name)
         if domain is not None and not domain.has(label):
-            advice = suggest(str(label), map(str, domain.labels or ()))
+            advice = self._advice(str(label), map(str, domain.labels or ()))
             message = f"{Constant(label)} is no label of domain {domain}.{advice}"
             self._report(declaration, word, message)
 
@@ -303,7 +307,7 @@ class _Loading:
         name = self._name(declaration, "facts", self._facts)
         predicate = declaration.phrase.words[1]
         if str(predicate) not in self._predicates:
-            advice = suggest(str(predicate), self._predicates)
+            advice = self._advice(predicate, self._predicates)
             self._report(
                 declaration, predicate, f"predicate `{predicate}` is not declared.{advice}"
             )
@@ -315,7 +319,8 @@ class _Loading:
         weight = float(weights[0].words[0]) if weights else 1.0
         if not math.isfinite(weight):
             self._report(declaration, weights[0].words[0], "a weight is a finite number.")
-        reader = Reader(Vocabulary(self._domains, self._functions, self._predicates))
+        vocabulary = Vocabulary(self._domains, self._functions, self._predicates)
+        reader = Reader(vocabulary, advises=len(self.problems) <= MOST_SHOWN)
         formula = reader.read(body)
         self.problems += [declaration.place(problem) for problem in reader.problems]
         self._rules.setdefault(name, Rule(name, formula, weight))
