@@ -1,8 +1,8 @@
 """How much truth a relaxation preserves: integrals over the unit cube, exactly where possible."""
 
-from residuum.analysis.consistency import METHODS as METHODS
-from residuum.analysis.consistency import consistency as consistency
-from residuum.analysis.consistency import self_consistency as self_consistency
+from residuum.analysis.integrals import METHODS as METHODS
+from residuum.analysis.integrals import consistency as consistency
+from residuum.analysis.integrals import self_consistency as self_consistency
 from residuum.analysis.results import Consistency as Consistency
 from residuum.analysis.tautologies import Cell as Cell
 from residuum.analysis.tautologies import Row as Row

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from residuum.logic import FALSE, TRUE, And, Formula, Iff, Implies, Not, Or, Truth, fold
-from residuum.logic.fold import Case
+from residuum.logic.folding import Case
 from residuum.logic.interning import Node, replace_children
 
 

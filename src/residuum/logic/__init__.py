@@ -3,8 +3,8 @@
 from residuum.logic.boolean import evaluate as evaluate
 from residuum.logic.expansion import compute as compute
 from residuum.logic.expansion import expand as expand
-from residuum.logic.fold import fold as fold
-from residuum.logic.fold import fold_scoped as fold_scoped
+from residuum.logic.folding import fold as fold
+from residuum.logic.folding import fold_scoped as fold_scoped
 from residuum.logic.formulas import FALSE as FALSE
 from residuum.logic.formulas import TRUE as TRUE
 from residuum.logic.formulas import And as And

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 from residuum.errors import EvaluationError
 from residuum.logic import formulas as fm
-from residuum.logic.fold import Case, fold
+from residuum.logic.folding import Case, fold
 from residuum.logic.formulas import Atom, Formula
 from residuum.logic.questions import atoms_of, quantifiers_of
 

@@ -12,7 +12,7 @@ from residuum.errors import EvaluationError, FormulaTooLargeError, suggest
 from residuum.logic import formulas as fm
 from residuum.logic import terms as tm
 from residuum.logic.boolean import CONNECTIVES
-from residuum.logic.fold import Case, ScopedCase, fold, fold_scoped
+from residuum.logic.folding import Case, ScopedCase, fold, fold_scoped
 from residuum.logic.formulas import Formula
 from residuum.logic.interning import Node, replace_children
 from residuum.logic.questions import free_variables_by_node

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from residuum.logic import formulas as fm
-from residuum.logic.fold import Case, fold
+from residuum.logic.folding import Case, fold
 from residuum.logic.formulas import Formula
 from residuum.logic.interning import Node
 

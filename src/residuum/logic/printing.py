@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from residuum.errors import FormulaTooLargeError, ResiduumError
 from residuum.logic import formulas as fm
 from residuum.logic import terms as tm
-from residuum.logic.fold import fold
+from residuum.logic.folding import fold
 from residuum.logic.interning import Node
 
 LONGEST_TEXT: Final = 10_000_000

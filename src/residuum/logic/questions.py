@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from residuum.logic.fold import fold
+from residuum.logic.folding import fold
 from residuum.logic.formulas import Atom, Formula, Quantifier
 from residuum.logic.interning import Node
 from residuum.logic.terms import Variable

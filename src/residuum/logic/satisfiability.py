@@ -11,7 +11,7 @@ from residuum.errors import UndecidedError
 from residuum.logic import formulas as fm
 from residuum.logic.boolean import refuse_guard
 from residuum.logic.expansion import compute
-from residuum.logic.fold import Case, fold
+from residuum.logic.folding import Case, fold
 from residuum.logic.formulas import Atom, Formula
 from residuum.logic.interning import Node, replace_children
 from residuum.logic.questions import atoms_of, quantifiers_of

@@ -11,8 +11,8 @@ from residuum.relaxations.catalogue import register as register
 from residuum.relaxations.catalogue import relaxation as relaxation
 from residuum.relaxations.catalogue import relaxation_names as relaxation_names
 from residuum.relaxations.degrees import Degree as Degree
+from residuum.relaxations.evaluation import interpret as interpret
+from residuum.relaxations.evaluation import truth as truth
 from residuum.relaxations.generated import Generated as Generated
-from residuum.relaxations.relaxation import Relaxation as Relaxation
+from residuum.relaxations.logics import Relaxation as Relaxation
 from residuum.relaxations.tnorms import TNorm as TNorm
-from residuum.relaxations.truth import interpret as interpret
-from residuum.relaxations.truth import truth as truth

@@ -14,13 +14,13 @@ from residuum.relaxations.carriers import Exact
 from residuum.relaxations.drastic import Drastic
 from residuum.relaxations.frank import frank
 from residuum.relaxations.hamacher import hamacher
+from residuum.relaxations.logics import Kind, Relaxation
 from residuum.relaxations.lukasiewicz import Lukasiewicz
 from residuum.relaxations.minimum import Minimum
 from residuum.relaxations.nilpotent_minimum import NilpotentMinimum
 from residuum.relaxations.numerals import read_number
 from residuum.relaxations.powers import aczel_alsina, dombi, yager
 from residuum.relaxations.product import Product
-from residuum.relaxations.relaxation import Kind, Relaxation
 from residuum.relaxations.schweizer_sklar import schweizer_sklar
 from residuum.relaxations.sugeno_weber import sugeno_weber
 from residuum.relaxations.tnorms import TNorm

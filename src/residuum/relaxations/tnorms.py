@@ -1,7 +1,7 @@
 """What every t-norm offers, and what follows from an additive generator.
 
 A t-norm is a final class with a few methods. Everything else (t-conorm, S-implication,
-equivalence, n-ary forms) is derived from it in `relaxation`.
+equivalence, n-ary forms) is derived from it in `logics`.
 """
 
 from __future__ import annotations

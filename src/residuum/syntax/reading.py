@@ -12,7 +12,7 @@ from lark import Token
 from residuum.errors import MOST_SHOWN, Problem, suggest
 from residuum.logic import formulas as fm
 from residuum.logic import terms as tm
-from residuum.logic.fold import fold_scoped
+from residuum.logic.folding import fold_scoped
 from residuum.logic.formulas import Formula
 from residuum.logic.names import LONGEST_WORD
 from residuum.logic.terms import LARGEST_INTEGER, Term

@@ -12,13 +12,13 @@ import numpy as np
 from residuum.errors import DegreeError, EvaluationError
 from residuum.logic import formulas as fm
 from residuum.logic.boolean import values_by_atom
-from residuum.logic.fold import Case, fold
+from residuum.logic.folding import Case, fold
 from residuum.logic.formulas import Atom, Formula
 from residuum.relaxations.arrays import ARRAYS
 from residuum.relaxations.carriers import FLOATS, FRACTIONS, Carrier
 from residuum.relaxations.catalogue import relaxation as find_relaxation
 from residuum.relaxations.degrees import Degree, truth_of
-from residuum.relaxations.relaxation import Relaxation
+from residuum.relaxations.logics import Relaxation
 from residuum.syntax import as_formula
 
 
