@@ -9,7 +9,7 @@ from typing import final
 from residuum.errors import UnknownRelaxationError
 from residuum.relaxations.degrees import Degree, choose, ordered, truth_of
 from residuum.relaxations.expressions import Expressions
-from residuum.relaxations.tnorms import Jump, Structure, TNorm
+from residuum.relaxations.tnorms import GENTLE, Jump, TNorm
 
 
 @final
@@ -18,23 +18,15 @@ class Drastic(TNorm):
     """T(x, y) is the other operand where one is 1, else 0. It has no residuum."""
 
     source = "Schweizer and Sklar 1960"
+    structure = "discontinuous"
+    expressions = Expressions(
+        conjunction="min(x, y) if max(x, y) == 1 else 0",
+        disjunction="max(x, y) if min(x, y) == 0 else 1",
+        residuum=None,
+        penalty="1 - x",
+    )
 
-    @property
-    def structure(self) -> Structure:
-        return "discontinuous"
-
-    @property
-    def expressions(self) -> Expressions:
-        return Expressions(
-            conjunction="min(x, y) if max(x, y) == 1 else 0",
-            disjunction="max(x, y) if min(x, y) == 0 else 1",
-            residuum=None,
-            penalty="1 - x",
-        )
-
-    @property
-    def is_steep(self) -> Mapping[str, bool | None]:
-        return {"and": False, "residuum": False}
+    is_steep = GENTLE
 
     @property
     def jumps(self) -> Mapping[str, Jump]:

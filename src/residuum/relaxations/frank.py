@@ -12,7 +12,7 @@ from residuum.relaxations.degrees import Degree, choose, ordered, truth_of
 from residuum.relaxations.expressions import Expressions
 from residuum.relaxations.lukasiewicz import Lukasiewicz
 from residuum.relaxations.product import Product
-from residuum.relaxations.tnorms import Archimedean, TNorm
+from residuum.relaxations.tnorms import GENTLE, Archimedean, TNorm
 
 _LARGE = 40  # where exp(−log s) is below a rounding of 1
 
@@ -27,29 +27,20 @@ def frank(s: Exact) -> TNorm:
 class Frank(Archimedean):
     """T(x, y) = log_s(1 + (sˣ − 1)(sʸ − 1) / (s − 1)), s > 0, s ≠ 1."""
 
-    source = "Frank 1979"
     s: Exact
-
-    @property
-    def limit(self) -> Exact:
-        return math.inf
+    source = "Frank 1979"
+    limit = math.inf
+    is_steep = GENTLE
+    expressions = Expressions(
+        conjunction="log(1 + (s**x - 1) * (s**y - 1) / (s - 1)) / log(s)",
+        disjunction="1 - log(1 + (s**(1 - x) - 1) * (s**(1 - y) - 1) / (s - 1)) / log(s)",
+        residuum="1 if x <= y else log(1 + (s - 1) * (s**y - 1) / (s**x - 1)) / log(s)",
+        penalty="(1 - 1 / s) / log(s) * log((s - 1) / (s**x - 1))",
+    )
 
     @property
     def parameters(self) -> Mapping[str, Exact]:
         return {"s": self.s}
-
-    @property
-    def is_steep(self) -> Mapping[str, bool | None]:
-        return {"and": False, "residuum": False}
-
-    @property
-    def expressions(self) -> Expressions:
-        return Expressions(
-            conjunction="log(1 + (s**x - 1) * (s**y - 1) / (s - 1)) / log(s)",
-            disjunction="1 - log(1 + (s**(1 - x) - 1) * (s**(1 - y) - 1) / (s - 1)) / log(s)",
-            residuum="1 if x <= y else log(1 + (s - 1) * (s**y - 1) / (s**x - 1)) / log(s)",
-            penalty="(1 - 1 / s) / log(s) * log((s - 1) / (s**x - 1))",
-        )
 
     @property
     def _log_s(self) -> float:

@@ -11,7 +11,7 @@ from residuum.relaxations.carriers import Carrier, Exact, Number
 from residuum.relaxations.degrees import Degree
 from residuum.relaxations.expressions import Expressions
 from residuum.relaxations.product import Product
-from residuum.relaxations.tnorms import ClosedForm, TNorm
+from residuum.relaxations.tnorms import GENTLE, ClosedForm, TNorm
 
 
 def hamacher(gamma: Exact) -> TNorm:
@@ -24,20 +24,14 @@ def hamacher(gamma: Exact) -> TNorm:
 class Hamacher(ClosedForm):
     """T(x, y) = xy / (γ + (1 − γ)(x + y − xy)), γ ≥ 0; γ = 1 is the product."""
 
-    source = "Hamacher 1978"
     gamma: Exact
-
-    @property
-    def limit(self) -> Exact:
-        return math.inf
+    source = "Hamacher 1978"
+    limit = math.inf
+    is_steep = GENTLE
 
     @property
     def parameters(self) -> Mapping[str, Exact]:
         return {"γ": self.gamma}
-
-    @property
-    def is_steep(self) -> Mapping[str, bool | None]:
-        return {"and": False, "residuum": False}
 
     @property
     def expressions(self) -> Expressions:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
-from residuum.relaxations.carriers import Carrier, Exact, Number
+from residuum.relaxations.carriers import Carrier, Number
 from residuum.relaxations.degrees import Degree
 from residuum.relaxations.expressions import Expressions
-from residuum.relaxations.tnorms import Archimedean
+from residuum.relaxations.tnorms import GENTLE, Archimedean
 
 
 @final
@@ -18,23 +17,14 @@ class Lukasiewicz(Archimedean):
     """T(x, y) = max(0, x + y − 1): falsities add up, to 1 at most."""
 
     source = "Łukasiewicz 1920; Hájek 1998"
-
-    @property
-    def limit(self) -> Exact:
-        return 1
-
-    @property
-    def is_steep(self) -> Mapping[str, bool | None]:
-        return {"and": False, "residuum": False}
-
-    @property
-    def expressions(self) -> Expressions:
-        return Expressions(
-            conjunction="max(0, x + y - 1)",
-            disjunction="min(1, x + y)",
-            residuum="min(1, 1 - x + y)",
-            penalty="1 - x",
-        )
+    limit = 1
+    is_steep = GENTLE
+    expressions = Expressions(
+        conjunction="max(0, x + y - 1)",
+        disjunction="min(1, x + y)",
+        residuum="min(1, 1 - x + y)",
+        penalty="1 - x",
+    )
 
     def penalty(self, x: Degree) -> Number:
         return x.false

@@ -8,7 +8,7 @@ from typing import final
 
 from residuum.relaxations.degrees import Degree, choose, lesser, ordered, truth_of
 from residuum.relaxations.expressions import Expressions
-from residuum.relaxations.tnorms import Jump, Structure, TNorm
+from residuum.relaxations.tnorms import GENTLE, Jump, TNorm
 
 
 @final
@@ -17,27 +17,19 @@ class Minimum(TNorm):
     """T(x, y) = min(x, y), the largest t-norm and the only idempotent one."""
 
     source = "Gödel 1932; Dummett 1959"
-
-    @property
-    def structure(self) -> Structure:
-        return "idempotent"
+    structure = "idempotent"
 
     @property
     def jumps(self) -> Mapping[str, Jump]:
         return {"residuum": Jump("x == y < 1", inside=True)}
 
-    @property
-    def is_steep(self) -> Mapping[str, bool | None]:
-        return {"and": False, "residuum": False}
-
-    @property
-    def expressions(self) -> Expressions:
-        return Expressions(
-            conjunction="min(x, y)",
-            disjunction="max(x, y)",
-            residuum="1 if x <= y else y",
-            penalty="1 - x",
-        )
+    is_steep = GENTLE
+    expressions = Expressions(
+        conjunction="min(x, y)",
+        disjunction="max(x, y)",
+        residuum="1 if x <= y else y",
+        penalty="1 - x",
+    )
 
     def conjoin(self, x: Degree, y: Degree) -> Degree:
         return lesser(x, y)

@@ -8,7 +8,7 @@ from typing import final
 
 from residuum.relaxations.degrees import Degree, choose, lesser, ordered, truth_of
 from residuum.relaxations.expressions import Expressions
-from residuum.relaxations.tnorms import Jump, Structure, TNorm
+from residuum.relaxations.tnorms import GENTLE, Jump, TNorm
 
 
 @final
@@ -17,23 +17,15 @@ class NilpotentMinimum(TNorm):
     """T(x, y) = min(x, y) where x + y > 1, else 0; its S- and R-implications coincide."""
 
     source = "Fodor 1995"
+    structure = "left-continuous"
+    expressions = Expressions(
+        conjunction="0 if x + y <= 1 else min(x, y)",
+        disjunction="1 if x + y >= 1 else max(x, y)",
+        residuum="1 if x <= y else max(1 - x, y)",
+        penalty="1 - x",
+    )
 
-    @property
-    def structure(self) -> Structure:
-        return "left-continuous"
-
-    @property
-    def expressions(self) -> Expressions:
-        return Expressions(
-            conjunction="0 if x + y <= 1 else min(x, y)",
-            disjunction="1 if x + y >= 1 else max(x, y)",
-            residuum="1 if x <= y else max(1 - x, y)",
-            penalty="1 - x",
-        )
-
-    @property
-    def is_steep(self) -> Mapping[str, bool | None]:
-        return {"and": False, "residuum": False}
+    is_steep = GENTLE
 
     @property
     def jumps(self) -> Mapping[str, Jump]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
-from residuum.relaxations.carriers import Carrier, Exact, Number
+from residuum.relaxations.carriers import Carrier, Number
 from residuum.relaxations.degrees import Degree
 from residuum.relaxations.expressions import Expressions
-from residuum.relaxations.tnorms import ClosedForm
+from residuum.relaxations.tnorms import GENTLE, ClosedForm
 
 
 @final
@@ -19,23 +18,14 @@ class Product(ClosedForm):
     """T(x, y) = xy; the penalty of labelled data is cross-entropy."""
 
     source = "Goguen 1969; Hájek, Godo and Esteva 1996"
-
-    @property
-    def limit(self) -> Exact:
-        return math.inf
-
-    @property
-    def is_steep(self) -> Mapping[str, bool | None]:
-        return {"and": False, "residuum": False}
-
-    @property
-    def expressions(self) -> Expressions:
-        return Expressions(
-            conjunction="x * y",
-            disjunction="1 - (1 - x) * (1 - y)",
-            residuum="1 if x <= y else y / x",
-            penalty="-log(x)",
-        )
+    limit = math.inf
+    is_steep = GENTLE
+    expressions = Expressions(
+        conjunction="x * y",
+        disjunction="1 - (1 - x) * (1 - y)",
+        residuum="1 if x <= y else y / x",
+        penalty="-log(x)",
+    )
 
     def penalty(self, x: Degree) -> Number:
         return -x.log_true

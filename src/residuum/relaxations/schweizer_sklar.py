@@ -14,7 +14,7 @@ from residuum.relaxations.hamacher import Hamacher
 from residuum.relaxations.lukasiewicz import Lukasiewicz
 from residuum.relaxations.minimum import Minimum
 from residuum.relaxations.product import Product
-from residuum.relaxations.tnorms import ClosedForm, TNorm
+from residuum.relaxations.tnorms import GENTLE, ClosedForm, TNorm
 
 _EXPRESSIONS = Expressions(
     conjunction="max(0, x**p + y**p - 1)**(1 / p)",
@@ -43,8 +43,9 @@ def schweizer_sklar(p: Exact) -> TNorm:
 class SchweizerSklarNilpotent(ClosedForm):
     """T(x, y) = max(0, xᵖ + yᵖ − 1)^(1/p), p > 0."""
 
-    source = "Schweizer and Sklar 1963"
     p: Exact
+    source = "Schweizer and Sklar 1963"
+    expressions = _EXPRESSIONS
 
     @property
     def limit(self) -> Exact:
@@ -53,10 +54,6 @@ class SchweizerSklarNilpotent(ClosedForm):
     @property
     def parameters(self) -> Mapping[str, Exact]:
         return {"p": self.p}
-
-    @property
-    def expressions(self) -> Expressions:
-        return _EXPRESSIONS
 
     @property
     def is_steep(self) -> Mapping[str, bool | None]:
@@ -96,24 +93,15 @@ class SchweizerSklarNilpotent(ClosedForm):
 class SchweizerSklarStrict(ClosedForm):
     """T(x, y) = (xᵖ + yᵖ − 1)^(1/p), p < 0."""
 
-    source = "Schweizer and Sklar 1963"
     p: Exact
-
-    @property
-    def limit(self) -> Exact:
-        return math.inf
+    source = "Schweizer and Sklar 1963"
+    limit = math.inf
+    is_steep = GENTLE
+    expressions = _EXPRESSIONS
 
     @property
     def parameters(self) -> Mapping[str, Exact]:
         return {"p": self.p}
-
-    @property
-    def expressions(self) -> Expressions:
-        return _EXPRESSIONS
-
-    @property
-    def is_steep(self) -> Mapping[str, bool | None]:
-        return {"and": False, "residuum": False}
 
     def penalty(self, x: Degree) -> Number:
         on = x.on

@@ -13,7 +13,7 @@ from residuum.relaxations.degrees import Degree
 from residuum.relaxations.expressions import Expressions
 from residuum.relaxations.lukasiewicz import Lukasiewicz
 from residuum.relaxations.product import Product
-from residuum.relaxations.tnorms import ClosedForm, TNorm
+from residuum.relaxations.tnorms import GENTLE, ClosedForm, TNorm
 
 
 def sugeno_weber(weight: Exact) -> TNorm:
@@ -28,8 +28,15 @@ def sugeno_weber(weight: Exact) -> TNorm:
 class SugenoWeber(ClosedForm):
     """T(x, y) = max(0, (x + y − 1 + λxy) / (1 + λ)), λ > −1, λ ≠ 0."""
 
-    source = "Sugeno 1974; Weber 1983"
     weight: Exact
+    source = "Sugeno 1974; Weber 1983"
+    is_steep = GENTLE
+    expressions = Expressions(
+        conjunction="max(0, (x + y - 1 + λ * x * y) / (1 + λ))",
+        disjunction="min(1, x + y - λ / (1 + λ) * x * y)",
+        residuum="1 if x <= y else (1 - x + (1 + λ) * y) / (1 + λ * x)",
+        penalty="(1 + λ) / λ * log((1 + λ) / (1 + λ * x))",
+    )
 
     @property
     def limit(self) -> Exact:
@@ -38,19 +45,6 @@ class SugenoWeber(ClosedForm):
     @property
     def parameters(self) -> Mapping[str, Exact]:
         return {"λ": self.weight}
-
-    @property
-    def is_steep(self) -> Mapping[str, bool | None]:
-        return {"and": False, "residuum": False}
-
-    @property
-    def expressions(self) -> Expressions:
-        return Expressions(
-            conjunction="max(0, (x + y - 1 + λ * x * y) / (1 + λ))",
-            disjunction="min(1, x + y - λ / (1 + λ) * x * y)",
-            residuum="1 if x <= y else (1 - x + (1 + λ) * y) / (1 + λ * x)",
-            penalty="(1 + λ) / λ * log((1 + λ) / (1 + λ * x))",
-        )
 
     @property
     def _kappa(self) -> Exact:

@@ -10,13 +10,17 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from residuum.relaxations.carriers import Carrier, Exact, Number
 from residuum.relaxations.degrees import Degree, choose, ordered, truth_of
 from residuum.relaxations.expressions import Expressions
 
 Structure = Literal["strict", "nilpotent", "idempotent", "left-continuous", "discontinuous"]
+
+
+GENTLE: Final[Mapping[str, bool | None]] = {"and": False, "residuum": False}
+"""The `is_steep` of a t-norm whose slopes are bounded inside the unit square."""
 
 
 class Jump(NamedTuple):
