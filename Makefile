@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint types format bench-foundation clean
+.PHONY: demo test lint types format bench-foundation bench-analysis clean
 
 demo: $(INSTALLED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -25,6 +25,9 @@ format: $(INSTALLED)
 
 bench-foundation: $(INSTALLED)
 	$(BIN)/python benchmarks/foundation.py
+
+bench-analysis: $(INSTALLED)
+	$(BIN)/python benchmarks/analysis.py
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

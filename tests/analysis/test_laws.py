@@ -35,6 +35,8 @@ def test_rewriting_keeps_every_degree(formula, name):
     [
         "P -> (Q -> P)", "P & Q -> P", "Q -> P | Q", "P | Q -> Q | P", "P <-> ~~P",
         "P & (Q & R) <-> (R & Q) & P", "P & Q <-> ~(~P | ~Q)", "Q -> (P <-> P & Q)",
+        "P & (P -> Q) -> Q", "(P -> Q) | (Q -> P)", "P -> ((P -> Q) -> Q)",
+        "(P -> Q) & (Q -> R) & P -> R",
     ],
 )  # fmt: skip
 def test_laws_of_residuated_logics_are_proved(text):

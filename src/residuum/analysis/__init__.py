@@ -1,5 +1,7 @@
 """How much truth a relaxation preserves: integrals over the unit cube, exactly where possible."""
 
+from residuum.analysis.diagnostics import Gradients as Gradients
+from residuum.analysis.diagnostics import gradients as gradients
 from residuum.analysis.integrals import METHODS as METHODS
 from residuum.analysis.integrals import consistency as consistency
 from residuum.analysis.integrals import self_consistency as self_consistency

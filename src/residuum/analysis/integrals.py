@@ -58,22 +58,22 @@ def consistency(
     given = as_formula(formula)
     _refuse_what_has_no_cube(given)
     rewritten = rewrite(given, residuated=chosen.kind != "S")
-    if isinstance(rewritten, Truth):
+    if isinstance(rewritten, Truth) and (method is None or not atoms_of(given)):
         return _exact(Fraction(rewritten.value), "laws", started)
-    if chosen.kind == "S":
-        rewritten = given  # its modules are still whole
-    atoms = atoms_of(rewritten)
+    # In an S-logic nothing is gained by rewriting, and the modules of the given one are whole.
+    subject = given if method or chosen.kind == "S" else rewritten
+    atoms = atoms_of(subject)
     reasons = []
     for name in [method] if method else METHODS:
         if name == "sobol":
             break
         try:
-            return _exact(EXACT_METHODS[name](rewritten, atoms, chosen), name, started)
+            return _exact(EXACT_METHODS[name](subject, atoms, chosen), name, started)
         except NotThisWay as reason:
             reasons.append(f"{name}: {reason}")
     if method in EXACT_METHODS:
         raise EvaluationError(f"`{chosen}` cannot be integrated that way; {reasons[0]}")
-    mean, half_width = estimate(rewritten, atoms, chosen, tolerance=tolerance, seed=seed)
+    mean, half_width = estimate(subject, atoms, chosen, tolerance=tolerance, seed=seed)
     low, high = max(0.0, mean - half_width), min(1.0, mean + half_width)
     seconds = time.perf_counter() - started
     return Consistency(mean, "estimate", None, low, high, "sobol", seconds, note="; ".join(reasons))

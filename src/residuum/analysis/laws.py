@@ -3,7 +3,8 @@ degree anywhere.
 
 In every logic here ∧ is commutative and associative with neutral element 1, ¬ is an involution
 and ∨ is dual to ∧. In an S-logic x → y is ¬x ∨ y. In an R-logic x → y is 1 exactly where x ≤ y,
-and x → (y → z) is (x ∧ y) → z. So `true` as the result is a proof that the value is 1.
+x ∧ (x → y) ≤ y, and x → (y → z) is (x ∧ y) → z. So `true` as the result is a proof that the
+value is 1.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def rewrite(formula: Formula, *, residuated: bool) -> Formula:
         flat: list[Formula] = []
         for operand in operands:
             flat.extend(operand.operands if isinstance(operand, And) else (operand,))
-        if FALSE in flat:
+        if FALSE in flat or (residuated and _holds_both_orders(flat)):
             return FALSE
         kept = [operand for operand in flat if operand is not TRUE]
         for operand in kept:
@@ -79,14 +80,33 @@ def _negate(formula: Formula) -> Formula:
 
 
 def _is_below(left: Formula, right: Formula) -> bool:
-    """Return whether left ≤ right follows from T(x, y) ≤ x, or from the same turned by ¬."""
+    """Return whether left ≤ right follows from T(x, y) ≤ x and T(x, x → y) ≤ y, or from the same
+    turned by ¬.
+    """
     if left is FALSE or right is TRUE:
         return True
-    return _has_operands_of(left, right) or _has_operands_of(_negate(right), _negate(left))
+    return _operands(right) <= _detached(left) or _operands(_negate(left)) <= _detached(
+        _negate(right)
+    )
 
 
-def _has_operands_of(left: Formula, right: Formula) -> bool:
-    return _operands(right) <= _operands(left)
+def _detached(formula: Formula) -> Counter[Formula]:
+    """Return operands whose conjunction is no less: where x and x → y stand, y may."""
+    operands = _operands(formula)
+    for implication in list(operands):
+        if isinstance(implication, Implies):
+            needed = _operands(implication.antecedent) + Counter([implication])
+            if needed <= operands:
+                operands = operands - needed + _operands(implication.consequent)
+    return operands
+
+
+def _holds_both_orders(operands: Sequence[Formula]) -> bool:
+    """Return whether ¬(x → y) and ¬(y → x) both occur: one of them is 0, as x ≤ y or y ≤ x."""
+    denied = {o.operand for o in operands if isinstance(o, Not) and isinstance(o.operand, Implies)}
+    return any(
+        Implies(d.consequent, d.antecedent) in denied for d in denied if isinstance(d, Implies)
+    )
 
 
 def _operands(formula: Formula) -> Counter[Formula]:

@@ -10,6 +10,7 @@ import typer
 from residuum import __version__
 from residuum.cli.check import check
 from residuum.cli.consistency import consistency, self_consistency
+from residuum.cli.gradients import gradients
 from residuum.cli.relaxations import relaxations
 from residuum.cli.show import show
 from residuum.cli.tautologies import tautologies
@@ -24,7 +25,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (show, truth, consistency, self_consistency, tautologies, relaxations, check):
+for verb in (
+    show, truth, consistency, self_consistency, tautologies, gradients, relaxations, check
+):  # fmt: skip
     app.command()(verb)
 
 

@@ -84,7 +84,8 @@ def shown(result: Consistency, digits: int) -> str:
     """Return a result in words: the fraction and its decimals, or the interval."""
     decimal = f"{result.value:.{digits}g}"
     if result.exact is None:
-        return f"{decimal} ± {result.high - result.value:.1g} ({result.kind})"
+        margin = max(result.high - result.value, result.value - result.low)
+        return f"{decimal} ± {margin:.1g} ({result.kind})"
     whole = str(result.exact)
     return f"{decimal} = {whole}" if "/" in whole and len(whole) < 60 else decimal
 

@@ -23,11 +23,12 @@ def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
 
 def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table as wide as the terminal."""
+    from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(header_style="bold")
+    table = Table(box=SIMPLE_HEAD, header_style="bold")
     for number, head in enumerate(heads):
         table.add_column(head, no_wrap=number == 0, overflow="fold")
     for row in rows:

@@ -33,12 +33,11 @@ def relaxations(
                 typer.echo()
             print_pairs(_in_full(one))
     else:
-        heads = ("name", "parameter", "t-norm", "discontinuous", "P1")
+        heads = ("name", "parameter", "t-norm", "has jumps", "P1")
         print_table(heads, map(_row, chosen))
         typer.echo(
             "P1: every connective is sub-differentiable inside the unit cube.\n"
-            "All formulas, the penalty, LaTeX and where it is discontinuous: "
-            "residuum relaxations NAME"
+            "All formulas, the penalty, LaTeX and where the jumps are: residuum relaxations NAME"
         )
 
 
@@ -78,7 +77,7 @@ def _row(one: Relaxation) -> tuple[str, ...]:
         parameter.range if parameter else "",
         one.structure,
         ", ".join(one.discontinuities),
-        _p1(one),
+        _p1(one).split(":")[0],
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from residuum.analysis import Cell, tautology_table
+from residuum.cli.consistency import shown
 from residuum.cli.inputs import AsJson, RelaxationNames, read_relaxations
 from residuum.cli.outputs import print_json, print_table
 
@@ -14,7 +15,7 @@ from residuum.cli.outputs import print_json, print_table
 def tautologies(relaxation: RelaxationNames = None, as_json: AsJson = False) -> None:
     """Print the consistency of each tautology of the paper's full table.
 
-    A printed figure that is wrong beyond rounding stands beside ours after a ≠.
+    Figures that were printed otherwise, beyond rounding, are marked ≠ and listed below.
 
     \b
     residuum tautologies
@@ -30,7 +31,10 @@ def tautologies(relaxation: RelaxationNames = None, as_json: AsJson = False) -> 
         ([cells[0].row.name, str(cells[0].row.formula), *map(_shown, cells)] for cells in rows),
     )
     wrong = [cell for cells in rows for cell in cells if cell.disagrees]
-    typer.echo(f"{len(wrong)} figures differ from the printed ones beyond rounding.")
+    typer.echo(f"{len(wrong)} figures differ from the printed ones beyond rounding:")
+    for cell in wrong:
+        name = f"{cell.row.name}, {cell.relaxation}"
+        typer.echo(f"  {name:<16} {shown(cell.computed, 6)}, printed {cell.printed:g}")
     for cells in rows:
         if not cells[0].row.is_tautology:
             typer.echo(f"{cells[0].row.name} as printed is not a tautology: {cells[0].row.formula}")
@@ -41,7 +45,7 @@ def _shown(cell: Cell) -> str:
     value = f"≈{result.value:.4f}" if result.exact is None else str(result.exact)
     if len(value) > 9:
         value = f"{result.value:.6f}"
-    return f"{value} ≠{cell.printed:g}" if cell.disagrees else value
+    return f"{value} ≠" if cell.disagrees else value
 
 
 def _object(cell: Cell) -> dict[str, Any]:

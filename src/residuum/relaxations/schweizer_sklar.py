@@ -71,9 +71,10 @@ class SchweizerSklarNilpotent(ClosedForm):
         on, p = x.on, x.on.constant(self.p)
         u, v = p * x.log_true, p * y.log_true
         smaller, larger = on.minimum(u, v), on.maximum(u, v)
-        # log(exp(smaller) − (1 − exp(larger))), and −inf where that is not positive
+        # log(exp(smaller) − (1 − exp(larger))), where that is positive
         gap = on.excess(smaller, log1mexp(on, larger))
-        return Degree(on, log_true=(smaller + log1mexp(on, -gap)) * on.constant(1 / self.p))
+        above = Degree(on, log_true=(smaller + log1mexp(on, -gap)) * on.constant(1 / self.p))
+        return choose(gap, on.constant(0), truth_of(on, False), above)
 
     def residuum(self, x: Degree, y: Degree) -> Degree:
         on, p = x.on, x.on.constant(self.p)
