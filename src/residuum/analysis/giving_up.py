@@ -11,6 +11,17 @@ class NotThisWay(Exception):  # noqa: N818  # never reaches a user: another meth
     """The method does not apply to this relaxation, or would take too much."""
 
 
+class RestrictedNumber:
+    """A number that `+`, `-` and `*` may combine; a generator of the user's may try more."""
+
+    __slots__ = ()
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise NotThisWay("its generator uses more than +, - and * and the carrier's functions")
+
+    __pow__ = __rpow__ = __truediv__ = __rtruediv__ = __abs__ = __lt__ = __le__ = _refuse
+
+
 class Restricted:
     """A carrier of which nothing is possible; exact carriers add what is."""
 

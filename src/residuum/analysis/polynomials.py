@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, final
 
-from residuum.analysis.giving_up import NotThisWay, Restricted
+from residuum.analysis.giving_up import NotThisWay, Restricted, RestrictedNumber
 from residuum.logic import Atom, Formula
 from residuum.relaxations import Degree, Relaxation, interpret
 from residuum.relaxations.carriers import Exact, Number
@@ -41,7 +41,7 @@ def polynomial_of(formula: Formula, atoms: Sequence[Atom], relaxation: Relaxatio
 
 
 @final
-class Polynomial:
+class Polynomial(RestrictedNumber):
     """A polynomial that refuses to grow beyond what is worth having."""
 
     __slots__ = ("value",)
@@ -49,16 +49,31 @@ class Polynomial:
     def __init__(self, value: Any) -> None:
         self.value = value
 
+    def _like(self, other: Any) -> Any:
+        if isinstance(other, Polynomial):
+            return other.value
+        exact = Fraction(other)
+        return self.value.context().constant(exact.numerator) / exact.denominator
+
     def __add__(self, other: Any) -> Polynomial:
-        return Polynomial(self.value + _value(other))
+        return Polynomial(self.value + self._like(other))
+
+    def __neg__(self) -> Polynomial:
+        return Polynomial(-self.value)
+
+    def __sub__(self, other: Any) -> Polynomial:
+        return Polynomial(self.value - self._like(other))
 
     def __rsub__(self, other: Any) -> Polynomial:
-        return Polynomial(_value(other) - self.value)
+        return Polynomial(self._like(other) - self.value)
 
-    def __mul__(self, other: Polynomial) -> Polynomial:
-        if len(self.value) * len(other.value) > MOST_TERMS:
+    def __mul__(self, other: Any) -> Polynomial:
+        factor = self._like(other)
+        if len(self.value) * len(factor) > MOST_TERMS:
             raise NotThisWay(f"the polynomial may have more than {MOST_TERMS:,} terms")
-        return Polynomial(self.value * other.value)
+        return Polynomial(self.value * factor)
+
+    __radd__, __rmul__ = __add__, __mul__
 
     def one(self) -> Polynomial:
         """Return the constant 1."""
@@ -95,10 +110,4 @@ class _Polynomials(Restricted):
 
     def constant(self, value: Exact) -> Number:
         exact = Fraction(value)
-        return Polynomial(self._context.constant(exact.numerator)) * Polynomial(
-            self._context.constant(1) / exact.denominator
-        )
-
-
-def _value(number: Any) -> Any:
-    return number.value if isinstance(number, Polynomial) else number
+        return Polynomial(self._context.constant(exact.numerator) / exact.denominator)

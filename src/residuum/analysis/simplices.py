@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, final
 
-from residuum.analysis.giving_up import NotThisWay, Restricted
+from residuum.analysis.giving_up import NotThisWay, Restricted, RestrictedNumber
 from residuum.logic import Atom, Formula
 from residuum.relaxations import Degree, Relaxation, interpret
 from residuum.relaxations.carriers import Exact
@@ -103,7 +103,7 @@ def _pieces(simplex: _Simplex, function: _Linear) -> list[_Simplex]:
 
 
 @final
-class _Linear:
+class _Linear(RestrictedNumber):
     """A linear function on a simplex, by its values at the corners."""
 
     __slots__ = ("values",)
@@ -111,19 +111,27 @@ class _Linear:
     def __init__(self, values: tuple[Fraction, ...]) -> None:
         self.values = values
 
-    def __add__(self, other: _Linear) -> _Linear:
-        return _Linear(tuple(a + b for a, b in zip(self.values, other.values, strict=True)))
+    def _like(self, other: Any) -> tuple[Fraction, ...]:
+        return other.values if isinstance(other, _Linear) else (Fraction(other),) * len(self.values)
 
-    def __sub__(self, other: _Linear) -> _Linear:
-        return _Linear(tuple(a - b for a, b in zip(self.values, other.values, strict=True)))
+    def __add__(self, other: Any) -> _Linear:
+        return _Linear(tuple(a + b for a, b in zip(self.values, self._like(other), strict=True)))
 
-    def __rsub__(self, other: int) -> _Linear:
-        return _Linear(tuple(other - a for a in self.values))
+    def __neg__(self) -> _Linear:
+        return _Linear(tuple(-a for a in self.values))
+
+    def __sub__(self, other: Any) -> _Linear:
+        return _Linear(tuple(a - b for a, b in zip(self.values, self._like(other), strict=True)))
+
+    def __rsub__(self, other: Any) -> _Linear:
+        return _Linear(tuple(b - a for a, b in zip(self.values, self._like(other), strict=True)))
 
     def __mul__(self, other: Any) -> _Linear:
-        raise NotThisWay("its truth functions are not piecewise linear")
+        if isinstance(other, _Linear):
+            raise NotThisWay("its truth functions are not piecewise linear")
+        return _Linear(tuple(a * Fraction(other) for a in self.values))
 
-    __rmul__ = __mul__
+    __radd__, __rmul__ = __add__, __mul__
 
 
 @final

@@ -6,10 +6,10 @@ from typing import Any
 
 import typer
 
-from residuum.analysis import Cell, tautology_table
+from residuum.analysis import Cell, catalogue, tautology_table
 from residuum.cli.consistency import shown
 from residuum.cli.inputs import AsJson, RelaxationNames, read_relaxations
-from residuum.cli.outputs import print_json, print_table
+from residuum.cli.outputs import print_json, print_table, with_progress
 
 
 def tautologies(relaxation: RelaxationNames = None, as_json: AsJson = False) -> None:
@@ -22,7 +22,7 @@ def tautologies(relaxation: RelaxationNames = None, as_json: AsJson = False) -> 
     residuum tautologies -r "r-yager(2)" --json
     """
     chosen = read_relaxations(relaxation)
-    rows = list(tautology_table(chosen))
+    rows = list(with_progress(tautology_table(chosen), len(catalogue()), "integrating"))
     if as_json:
         print_json([_object(cell) for cells in rows for cell in cells])
         return
