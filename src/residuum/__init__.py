@@ -7,6 +7,7 @@ from residuum import errors as errors
 from residuum.analysis import Consistency as Consistency
 from residuum.analysis import consistency as consistency
 from residuum.analysis import gradients as gradients
+from residuum.analysis import properties as properties
 from residuum.analysis import self_consistency as self_consistency
 from residuum.errors import ResiduumError as ResiduumError
 from residuum.logic import FALSE as FALSE

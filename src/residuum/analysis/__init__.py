@@ -1,5 +1,7 @@
 """How much truth a relaxation preserves: integrals over the unit cube, exactly where possible."""
 
+from residuum.analysis.criteria import Properties as Properties
+from residuum.analysis.criteria import properties as properties
 from residuum.analysis.diagnostics import Gradients as Gradients
 from residuum.analysis.diagnostics import gradients as gradients
 from residuum.analysis.integrals import METHODS as METHODS
