@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from residuum.logic import Atom, Formula, fold
-from residuum.logic.interning import Node, replace_children
+from residuum.logic import Atom, Formula, distinct_nodes, fold_scoped
+from residuum.logic.interning import replace_children
 
 
 @dataclass(frozen=True)
@@ -25,24 +25,12 @@ class Module:
 
 def modules_of(formula: Formula) -> dict[Formula, Module]:
     """Return the modules of a formula, those below before those above; atoms are left out."""
-    nodes = _distinct(formula)
+    nodes = [node for node in distinct_nodes(formula) if isinstance(node, Formula)]
     is_module = _find(nodes)
     found: dict[Formula, Module] = {}
     for node in nodes:
         if is_module[node] and not isinstance(node, Atom):
             found[node] = _describe(node, is_module)
-    return found
-
-
-def _distinct(formula: Formula) -> list[Formula]:
-    """Return the distinct sub-formulas, children before parents."""
-    found: list[Formula] = []
-
-    def visit(node: Node, _: Sequence[None]) -> None:
-        if isinstance(node, Formula):
-            found.append(node)
-
-    fold(formula, {}, default=visit)
     return found
 
 
@@ -79,17 +67,17 @@ def _find(nodes: Sequence[Formula]) -> dict[Formula, bool]:
 def _describe(root: Formula, is_module: dict[Formula, bool]) -> Module:
     """Return the core of a module over stand-ins for the nearest modules below it."""
     stand_ins: dict[Formula, Atom] = {}
-    built: dict[Formula, Formula] = {}
-    stack: list[tuple[Formula, bool]] = [(root, False)]
-    while stack:
-        node, ready = stack.pop()
-        if node in built:
-            continue
-        if node is not root and is_module[node]:
-            built[node] = stand_ins[node] = Atom(f"part_{len(stand_ins)}")
-        elif ready:
-            built[node] = replace_children(node, tuple(built[child] for child in _below(node)))
-        else:
-            stack.append((node, True))
-            stack.extend((child, False) for child in reversed(_below(node)))
-    return Module(built[root], tuple((atom, part) for part, atom in stand_ins.items()))
+
+    def is_part(node: Formula) -> bool:
+        return node is not root and is_module[node]
+
+    def descend(node: Formula, _: None) -> list[tuple[Formula, None]]:
+        return [] if is_part(node) else [(child, None) for child in _below(node)]
+
+    def build(node: Formula, parts: Sequence[Formula], _: None) -> Formula:
+        if is_part(node):
+            return stand_ins.setdefault(node, Atom(f"part_{len(stand_ins)}"))
+        return replace_children(node, tuple(parts))
+
+    core = fold_scoped(root, {}, default=build, scope=None, descend=descend)
+    return Module(core, tuple((atom, part) for part, atom in stand_ins.items()))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from residuum.logic import Atom, Formula, Node, fold
+from residuum.logic import Atom, Formula, distinct_nodes
 from residuum.relaxations import Degree, Relaxation, interpret
 from residuum.relaxations.arrays import ARRAYS, Array
 
@@ -42,7 +42,7 @@ def estimate(
     Points are doubled until the half-width is within the tolerance or the budget is spent.
     """
     draws = [_draw(len(atoms), np.random.default_rng((seed, i))) for i in range(REPLICATES)]
-    affordable = MOST_WORK // (REPLICATES * _count_distinct(formula))
+    affordable = MOST_WORK // (REPLICATES * len(distinct_nodes(formula)))
     most = min(MOST, affordable)
     sums, count, step = np.zeros(REPLICATES), 0, FEWEST
     while True:
@@ -63,12 +63,6 @@ def _draw(dimension: int, generator: np.random.Generator) -> Callable[[int], Arr
 
     draw: Callable[[int], Array] = qmc.Sobol(dimension, rng=generator).random
     return draw
-
-
-def _count_distinct(formula: Formula) -> int:
-    seen: list[Node] = []
-    fold(formula, {}, default=lambda node, _: seen.append(node))
-    return len(seen)
 
 
 def _total(formula: Formula, atoms: Sequence[Atom], relaxation: Relaxation, points: Array) -> float:

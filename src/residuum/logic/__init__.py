@@ -26,6 +26,7 @@ from residuum.logic.normal_forms import negation_normal_form as negation_normal_
 from residuum.logic.printing import render as render
 from residuum.logic.questions import atoms_of as atoms_of
 from residuum.logic.questions import depth as depth
+from residuum.logic.questions import distinct_nodes as distinct_nodes
 from residuum.logic.questions import free_variables as free_variables
 from residuum.logic.questions import quantifiers_of as quantifiers_of
 from residuum.logic.questions import size as size

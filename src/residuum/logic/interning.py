@@ -6,6 +6,8 @@ import threading
 from typing import Any, NoReturn, TypeVar, cast
 from weakref import WeakValueDictionary
 
+from residuum.logic.folding import fold
+
 
 class Node:
     """An immutable node of a term or formula; built once for each distinct content.
@@ -123,7 +125,6 @@ class _Index(int):
 def _flatten(root: Node) -> list[tuple[object, ...]]:
     entries: list[tuple[object, ...]] = []
     index: dict[Node, _Index] = {}
-    stack: list[tuple[Node, bool]] = [(root, False)]
 
     def encode(field: object) -> object:
         if isinstance(field, Node):
@@ -132,16 +133,11 @@ def _flatten(root: Node) -> list[tuple[object, ...]]:
             return tuple(index[item] for item in field)
         return field
 
-    while stack:
-        node, ready = stack.pop()
-        if node in index:
-            continue
-        if not ready:
-            stack.append((node, True))
-            stack.extend((child, False) for child in node.children)
-            continue
+    def visit(node: Node, _: object) -> None:
+        index[node] = _Index(len(entries))
         entries.append((type(node), *(encode(getattr(node, f)) for f in node.__match_args__)))
-        index[node] = _Index(len(entries) - 1)
+
+    fold(root, {}, default=visit)
     return entries
 
 

@@ -54,7 +54,6 @@ class Style:
     symbols: Mapping[str, str]
     name: Callable[[str], str]
     label: Callable[[str], str]
-    application: Callable[[str], str]
 
     def __getitem__(self, symbol: str) -> str:
         return self.symbols.get(symbol, symbol)
@@ -79,14 +78,14 @@ def _same(name: str) -> str:
     return name
 
 
-_ASCII = Style({}, _same, json.dumps, _same)
+_ASCII = Style({}, _same, json.dumps)
 _UNICODE = Style(
     {
         "~": "¬", " & ": " ∧ ", " | ": " ∨ ", " -> ": " → ", " <-> ": " ↔ ",
         "true": "⊤", "false": "⊥", "forall ": "∀", "exists ": "∃", " in ": " ∈ ",
         "!=": "≠", "<=": "≤", ">=": "≥",
     },
-    _same, _unicode_label, _same,
+    _same, _unicode_label,
 )  # fmt: skip
 _LATEX = Style(
     {
@@ -96,7 +95,7 @@ _LATEX = Style(
         " where ": r" \text{ where } ", "!=": r"\neq", "<=": r"\leq", ">=": r"\geq",
         "*": r"\cdot", "mod": r"\bmod",
     },
-    _latex_name, lambda label: rf"\text{{{_latex_escape(label)}}}", _latex_name,
+    _latex_name, lambda label: rf"\text{{{_latex_escape(label)}}}",
 )  # fmt: skip
 
 STYLES: Final[Mapping[str, Style]] = {"ascii": _ASCII, "unicode": _UNICODE, "latex": _LATEX}
@@ -227,10 +226,10 @@ def _lay_out(node: Node, style: Style) -> Layout:
         case tm.Constant(value):
             return [str(value) if isinstance(value, int) else style.label(value)]
         case tm.Application(function, arguments):
-            return [style.application(function), "(", *_listed(arguments), ")"]
+            return [style.name(function), "(", *_listed(arguments), ")"]
         case fm.Atom(predicate, arguments):
             called = ["(", *_listed(arguments), ")"] if arguments else []
-            return [style.application(predicate), *called]
+            return [style.name(predicate), *called]
         case tm.Arithmetic(operator, left, right):
             tight = _tightness(node)
             return [

@@ -10,6 +10,13 @@ from residuum.logic.interning import Node
 from residuum.logic.terms import Variable
 
 
+def distinct_nodes(root: Node) -> tuple[Node, ...]:
+    """Return every distinct node once, children before parents and left before right."""
+    found: list[Node] = []
+    fold(root, {}, default=lambda node, _: found.append(node))
+    return tuple(found)
+
+
 def atoms_of(formula: Formula) -> tuple[Atom, ...]:
     """Return the distinct atoms, in the order in which they first occur.
 
@@ -18,26 +25,12 @@ def atoms_of(formula: Formula) -> tuple[Atom, ...]:
     >>> [str(atom) for atom in atoms_of(Q >> (P & Q))]
     ['Q', 'P']
     """
-    found: dict[Atom, None] = {}
-
-    def visit(node: Node, _: Sequence[None]) -> None:
-        if isinstance(node, Atom):
-            found[node] = None
-
-    fold(formula, {}, default=visit)
-    return tuple(found)
+    return tuple(node for node in distinct_nodes(formula) if isinstance(node, Atom))
 
 
 def quantifiers_of(formula: Formula) -> tuple[Quantifier, ...]:
     """Return the distinct quantified sub-formulas, inner ones first."""
-    found: dict[Quantifier, None] = {}
-
-    def visit(node: Node, _: Sequence[None]) -> None:
-        if isinstance(node, Quantifier):
-            found[node] = None
-
-    fold(formula, {}, default=visit)
-    return tuple(found)
+    return tuple(node for node in distinct_nodes(formula) if isinstance(node, Quantifier))
 
 
 def free_variables(node: Node) -> frozenset[str]:
@@ -48,17 +41,14 @@ def free_variables(node: Node) -> frozenset[str]:
 def free_variables_by_node(root: Node) -> dict[Node, frozenset[str]]:
     """Return the free variables of every distinct node of a formula or term."""
     free: dict[Node, frozenset[str]] = {}
-
-    def visit(node: Node, _: Sequence[None]) -> None:
+    for node in distinct_nodes(root):
         if isinstance(node, Variable):
             free[node] = frozenset((node.name,))
-            return
+            continue
         below = _union([free[child] for child in node.children])
         if isinstance(node, Quantifier):
             below = below.difference(binding.variable for binding in node.bindings)
         free[node] = below
-
-    fold(root, {}, default=visit)
     return free
 
 
