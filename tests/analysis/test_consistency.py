@@ -11,7 +11,7 @@ from integration_oracles import P, Q, R, formulas, textbook
 
 from residuum.analysis import consistency, self_consistency
 from residuum.errors import EvaluationError
-from residuum.logic import And, Atom, Iff, Implies, Not, Or, atoms_of, substitute
+from residuum.logic import FALSE, TRUE, And, Atom, Iff, Implies, Not, Or, atoms_of, substitute
 from residuum.relaxations import PAPER
 from residuum.syntax import parse
 
@@ -174,6 +174,16 @@ def test_two_exact_methods_agree_on_s_product(formula):
     moments = consistency(formula, "s-product")
     if moments.method != "laws":
         assert consistency(formula, "s-product", method="polynomial").exact == moments.exact
+
+
+@pytest.mark.parametrize("name", ["s-product", "s-godel", "r-godel", "lukasiewicz", "s-drastic"])
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(formula=formulas(leaves=(P, Q, TRUE, FALSE)))
+def test_constants_inside_a_formula_are_integrated_too(formula, name):
+    expected = consistency(formula, name, method="sobol", tolerance=1e-3)
+    found = consistency(formula, name)
+    assert found.kind == "exact"
+    assert expected.low - 1e-3 <= found.value <= expected.high + 1e-3
 
 
 def test_a_value_of_1_is_never_claimed_by_sampling():

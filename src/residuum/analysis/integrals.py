@@ -17,7 +17,7 @@ from residuum.analysis.sampling import estimate
 from residuum.analysis.simplices import integrate_piecewise_linear
 from residuum.analysis.three_valued import integrate_three_valued
 from residuum.errors import EvaluationError
-from residuum.logic import Atom, Formula, Iff, Truth, atoms_of, quantifiers_of
+from residuum.logic import Atom, Formula, Iff, Truth, atoms_of, distinct_nodes, quantifiers_of
 from residuum.logic.boolean import refuse_guard
 from residuum.relaxations import Relaxation
 from residuum.relaxations import relaxation as find_relaxation
@@ -65,10 +65,12 @@ def consistency(
     given = as_formula(formula)
     _refuse_what_has_no_cube(given)
     rewritten = rewrite(given, residuated=chosen.kind != "S")
-    if isinstance(rewritten, Truth) and (method is None or not atoms_of(given)):
+    has_constants = any(isinstance(node, Truth) for node in distinct_nodes(given))
+    if isinstance(rewritten, Truth) and (method is None or has_constants):
         return _exact(Fraction(rewritten.value), "laws", started)
-    # In an S-logic nothing is gained by rewriting, and the modules of the given one are whole.
-    subject = given if method or chosen.kind == "S" else rewritten
+    # In an S-logic rewriting gains nothing but the end of constants, and breaks modules up.
+    is_better_given = (method or chosen.kind == "S") and not has_constants
+    subject = given if is_better_given else rewritten
     atoms = atoms_of(subject)
     reasons: list[str] = []
     bounds = None

@@ -67,7 +67,6 @@ class Reader:
         self.problems: list[Problem] = []
         self._advises = advises
         self._vocabulary = vocabulary
-        self._scopes: dict[Phrase, _Scope] = {}
 
     def read(self, phrase: Phrase) -> Formula:
         """Return the formula of a phrase; where there were problems, it is only a stand-in."""
@@ -121,7 +120,7 @@ class Reader:
         if phrase.kind not in ("forall", "exists"):
             return [(part, scope) for part in phrase.parts]
         bindings, *rest = phrase.parts
-        inner = self._scopes[phrase] = self._bind(bindings, scope)
+        inner = self._bind(bindings, scope)
         return [(part, inner) for part in rest]
 
     def _bind(self, bindings: Phrase, outer: _Scope) -> _Scope:
