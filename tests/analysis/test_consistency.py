@@ -249,6 +249,34 @@ def test_certified_bounds_agree_with_a_sample_of_textbook_values(formula):
     assert result.low - error <= sampled.mean() <= result.high + error
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("(P -> false) -> (Q -> false)", 1),
+        ("(P -> false) -> false", 1),
+        ("(P -> false) <-> (Q -> false)", 1),
+        ("~(((P -> false) & Q) -> false)", 0),
+    ],
+)
+def test_bounds_hold_where_a_denominator_vanishes_everywhere(text, value):
+    result = consistency(text, "r-product", seconds=0.2)
+    assert result.low <= value <= result.high
+    forced = consistency(text, "r-product", method="boxes", seconds=0.2)
+    assert forced.low <= value <= forced.high
+
+
+def test_formulas_that_share_their_parts_are_not_unfolded():
+    formula = P
+    for _ in range(60):
+        formula = And(formula, formula)
+    for name in PAPER:
+        assert 0 <= consistency(formula, name, tolerance=1e-2).value <= 1
+    deep = P
+    for number in range(3000):
+        deep = And(Atom(f"A{number}"), deep)
+    assert consistency(deep, "s-godel").kind == "exact"
+
+
 def test_bounds_are_as_narrow_as_promised_where_they_can_be():
     result = consistency("P | P -> P", "r-product")
     assert result.high - result.low <= 1e-8

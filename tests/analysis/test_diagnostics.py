@@ -86,6 +86,24 @@ def test_a_tautology_has_nothing_violated():
     assert (result.violated, result.stuck, result.raising) == (0, None, None)
 
 
+@pytest.mark.parametrize("name", relaxation_names())
+def test_saturated_degrees_give_numbers(name):
+    corners = {"P": np.array([1, 1, 0, 0.5]), "Q": np.array([1, 0.5, 0, 0.5]), "R": 0.0}
+    result = gradients("P & Q -> R", name, corners)
+    assert math.isfinite(result.mean_size)
+    assert result.raising is None or 0 <= result.raising <= 1
+
+
+@pytest.mark.parametrize("text", ["forall x in D: P(x)", "true"])
+def test_what_has_no_gradient_is_refused(text):
+    with pytest.raises(ValueError, match=r"expand|atoms"):
+        gradients(text, "s-product")
+
+
+def test_a_constant_side_takes_no_pull():
+    assert gradients("P -> false", "r-product").raising is None
+
+
 def test_degrees_out_of_range_are_refused():
     with pytest.raises(DegreeError, match=r"\[0, 1\]"):
         gradients("P", "s-product", {"P": np.array([2.0])})

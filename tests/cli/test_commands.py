@@ -196,6 +196,7 @@ def test_consistency_says_when_a_formula_is_no_tautology(residuum):
     assert "not a tautology" in out
     assert "0.667 = 2/3" in out
     assert "(certified)" in out
+    assert "between" in out
 
 
 def test_self_consistency_of_a_conjunction(residuum):

@@ -65,4 +65,4 @@ def _is_one(result: Consistency) -> bool | None:
     """Return whether a value is 1: proved, refuted by its bounds, or None."""
     if result.exact is not None:
         return result.exact == 1
-    return False if result.high < 1 else None
+    return False if result.kind == "certified" and result.high < 1 else None

@@ -12,6 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
+from residuum.analysis.integrals import refuse_what_has_no_cube
 from residuum.errors import DegreeError
 from residuum.logic import Atom, Formula, Implies, atoms_of
 from residuum.logic.boolean import values_by_atom
@@ -31,8 +32,9 @@ class Gradients:
     A point *violates* the formula when it is false of the degrees rounded at ½. `stuck` is the
     share of violating points whose gradient is exactly zero, with respect to the degrees, and
     `stuck_logits` with respect to their logits. `mean_size` is the mean Euclidean length of the
-    gradient with respect to the degrees. For an implication, `raising` is the share of the pull
-    at violating points that raises the consequent rather than lowers the antecedent.
+    gradient with respect to the degrees, where it is finite. For an implication between formulas
+    with atoms, `raising` is the share of the pull on its two sides, at violating points, that
+    raises the consequent rather than lowers the antecedent.
     """
 
     points: int
@@ -57,17 +59,22 @@ def gradients(
     1.0
     """
     read, chosen = as_formula(formula), find_relaxation(relaxation)
+    refuse_what_has_no_cube(read)
     atoms = atoms_of(read)
+    if not atoms or points < 1:
+        raise DegreeError("gradients need a formula with atoms and at least one point")
     sample = _uniform(atoms, points, seed) if degrees is None else _given(read, degrees)
     slopes = _slopes(read, atoms, chosen, sample)
     violated = _crisp(read, chosen, sample) == 0
-    at_logits = slopes * sample * (1 - sample)
+    with np.errstate(invalid="ignore"):  # infinite slopes at saturated degrees
+        at_logits = slopes * sample * (1 - sample)
+    sizes = np.sqrt((slopes**2).sum(axis=0))
     return Gradients(
         points=sample.shape[1],
         violated=float(violated.mean()),
         stuck=_share(~slopes.any(axis=0), violated),
         stuck_logits=_share(~at_logits.any(axis=0), violated),
-        mean_size=float(np.sqrt((slopes**2).sum(axis=0)).mean()),
+        mean_size=float(sizes[np.isfinite(sizes)].mean()) if np.isfinite(sizes).any() else 0.0,
         raising=_raising(read, atoms, chosen, sample, violated),
     )
 
@@ -78,10 +85,14 @@ def _uniform(atoms: Sequence[Atom], points: int, seed: int) -> Array:
 
 def _given(formula: Formula, degrees: Mapping[Any, Any]) -> Array:
     values = values_by_atom(formula, degrees)
-    arrays = np.broadcast_arrays(*[np.atleast_1d(np.asarray(v, float)) for v in values.values()])
+    try:
+        rows = [np.atleast_1d(np.asarray(value, float)) for value in values.values()]
+        arrays = np.broadcast_arrays(*rows)
+    except (TypeError, ValueError) as error:
+        raise DegreeError(f"expected arrays of degrees that broadcast: {error}") from None
     sample = np.stack([array.ravel() for array in arrays])
-    if not np.all((sample >= 0) & (sample <= 1)):
-        raise DegreeError("degrees of truth are in [0, 1]")
+    if not sample.size or not np.all((sample >= 0) & (sample <= 1)):
+        raise DegreeError("expected at least one point, with degrees of truth in [0, 1]")
     return sample
 
 
@@ -125,6 +136,8 @@ def _raising(
 ) -> float | None:
     if not isinstance(formula, Implies) or not violated.any():
         return None
+    if not (atoms_of(formula.antecedent) and atoms_of(formula.consequent)):
+        return None
     sides = []
     for side in (formula.antecedent, formula.consequent):
         rows = [atoms.index(atom) for atom in atoms_of(side)]
@@ -133,7 +146,8 @@ def _raising(
     pull = _slopes(
         Implies(antecedent, consequent), (antecedent, consequent), relaxation, np.stack(sides)
     )
-    lowering, raising = np.abs(pull).sum(axis=1)
+    finite = np.isfinite(pull).all(axis=0)
+    lowering, raising = np.abs(pull[:, finite]).sum(axis=1)
     return float(raising / (lowering + raising)) if lowering + raising else None
 
 
@@ -176,6 +190,11 @@ def _dual(number: Any) -> _Dual:
     return number if isinstance(number, _Dual) else _Dual(number, 0.0)
 
 
+def _times(slope: Any, factor: Any) -> Any:
+    """Multiply a slope by a derivative that may be infinite: what does not move stays."""
+    return np.where(slope == 0, 0.0, slope * factor)
+
+
 @final
 class _Duals:
     """Dual numbers as a carrier. At a tie the branch that `choose` takes gives the slope."""
@@ -210,15 +229,15 @@ class _Duals:
 
     def power(self, x: Any, exponent: Exact) -> _Dual:
         x, p = _dual(x), float(exponent)
-        return _Dual(np.power(x.value, p), p * np.power(x.value, p - 1) * x.slope)
+        return _Dual(np.power(x.value, p), _times(x.slope, p * np.power(x.value, p - 1)))
 
     def log(self, x: Any) -> _Dual:
         x = _dual(x)
-        return _Dual(np.log(x.value), x.slope / x.value)
+        return _Dual(np.log(x.value), _times(x.slope, 1 / x.value))
 
     def log1p(self, x: Any) -> _Dual:
         x = _dual(x)
-        return _Dual(np.log1p(x.value), x.slope / (1 + x.value))
+        return _Dual(np.log1p(x.value), _times(x.slope, 1 / (1 + x.value)))
 
     def exp(self, x: Any) -> _Dual:
         x = _dual(x)

@@ -204,9 +204,17 @@ class _Bounds(Restricted):
     def constant(self, value: Exact) -> _Bounded:
         return _constant(value, self._axes)
 
-    def ratio(self, x: _Bounded, y: _Bounded, at_zero: Exact) -> _Bounded:  # noqa: ARG002
-        # y = 0 has no volume unless y vanishes identically, and then no bound results.
-        return x * y.reciprocal()
+    def ratio(self, x: _Bounded, y: _Bounded, at_zero: Exact) -> _Bounded:
+        quotient = x * y.reciprocal()
+        # Where y may be 0, perhaps on the whole box, the value may be `at_zero` instead.
+        may_vanish = y.range.low <= 0
+        special = exactly(float(at_zero))
+        return _Bounded(
+            quotient.range.hull(special).where(may_vanish, quotient.range),
+            UNBOUNDED.where(may_vanish, quotient.centre),
+            [UNBOUNDED.where(may_vanish, first) for first in quotient.firsts],
+            [UNBOUNDED.where(may_vanish, second) for second in quotient.seconds],
+        )
 
     def minimum(self, x: _Bounded, y: _Bounded) -> _Bounded:
         picked = self.choose(x, y, x, y)
@@ -227,11 +235,8 @@ class _Bounds(Restricted):
         def pick(a: Interval, b: Interval, unsure: Interval) -> Interval:
             return a.where(yes, b.where(no, unsure))
 
-        def hull(a: Interval, b: Interval) -> Interval:
-            return Interval(np.minimum(a.low, b.low), np.maximum(a.high, b.high))
-
         return _Bounded(
-            pick(then.range, otherwise.range, hull(then.range, otherwise.range)),
+            pick(then.range, otherwise.range, then.range.hull(otherwise.range)),
             pick(then.centre, otherwise.centre, UNBOUNDED),
             [pick(a, b, UNBOUNDED) for a, b in zip(then.firsts, otherwise.firsts, strict=True)],
             [pick(a, b, UNBOUNDED) for a, b in zip(then.seconds, otherwise.seconds, strict=True)],

@@ -19,7 +19,8 @@ class RestrictedNumber:
     def _refuse(self, *_: object) -> NoReturn:
         raise NotThisWay("its generator uses more than +, - and * and the carrier's functions")
 
-    __pow__ = __rpow__ = __truediv__ = __rtruediv__ = __abs__ = __lt__ = __le__ = _refuse
+    __pow__ = __rpow__ = __truediv__ = __rtruediv__ = __abs__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __float__ = __bool__ = __array_ufunc__ = _refuse
 
 
 class Restricted:

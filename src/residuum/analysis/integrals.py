@@ -52,7 +52,7 @@ def consistency(
     exact for polynomial and piecewise linear logics. For rational ones, such as `r-product`, up
     to three atoms, it is certified: its bounds provably hold and are as narrow as `seconds`
     allow. For others, or where exact arithmetic would take too much, it is an estimate whose
-    99.9% interval is narrowed to `tolerance` if a million points can do that. `method` forces
+    99.9% interval is narrowed to ± `tolerance` if a million points can do that. `method` forces
     one of METHODS.
 
     >>> consistency("P -> (Q -> P)", "s-godel").exact
@@ -63,14 +63,14 @@ def consistency(
     if method is not None and method not in METHODS:
         raise EvaluationError(f"expected a method among {', '.join(METHODS)}, got {method!r}")
     given = as_formula(formula)
-    _refuse_what_has_no_cube(given)
-    rewritten = rewrite(given, residuated=chosen.kind != "S")
+    refuse_what_has_no_cube(given)
     has_constants = any(isinstance(node, Truth) for node in distinct_nodes(given))
-    if isinstance(rewritten, Truth) and (method is None or has_constants):
-        return _exact(Fraction(rewritten.value), "laws", started)
+    subject = given
     # In an S-logic rewriting gains nothing but the end of constants, and breaks modules up.
-    is_better_given = (method or chosen.kind == "S") and not has_constants
-    subject = given if is_better_given else rewritten
+    if has_constants or (chosen.kind != "S" and method is None):
+        subject = rewrite(given, residuated=chosen.kind != "S")
+    if isinstance(subject, Truth):
+        return _exact(Fraction(subject.value), "laws", started)
     atoms = atoms_of(subject)
     reasons: list[str] = []
     bounds = None
@@ -134,7 +134,8 @@ def _bounded(
     return Consistency(value, "certified", None, *bounds, "boxes", spent, note=note)
 
 
-def _refuse_what_has_no_cube(formula: Formula) -> None:
+def refuse_what_has_no_cube(formula: Formula) -> None:
+    """Raise for what has no degrees to draw: a guard, or a quantifier not spelt out."""
     refuse_guard(formula)
     for quantifier in quantifiers_of(formula):
         domain = quantifier.bindings[0].domain

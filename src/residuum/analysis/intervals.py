@@ -46,6 +46,10 @@ class Interval:
         """Return what both allow, where both are known to hold the number."""
         return Interval(np.maximum(self.low, other.low), np.minimum(self.high, other.high))
 
+    def hull(self, other: Interval) -> Interval:
+        """Return what either allows."""
+        return Interval(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
     def where(self, chosen: Any, other: Interval) -> Interval:
         """Return these bounds where chosen, the others elsewhere."""
         return Interval(
@@ -58,7 +62,8 @@ UNBOUNDED = Interval(-np.inf, np.inf)
 
 def exactly(value: Any) -> Interval:
     """Return the interval of a number that is known exactly."""
-    return Interval(value, value)
+    number = np.asarray(value, dtype=float)  # not a Python float, which cannot divide by zero
+    return Interval(number, number)
 
 
 def _outwards(low: Any, high: Any) -> Interval:

@@ -17,6 +17,10 @@ from residuum.logic import FALSE, TRUE, And, Formula, Iff, Implies, Not, Or, Tru
 from residuum.logic.folding import Case
 from residuum.logic.interning import Node, replace_children
 
+MOST_FLAT = 200
+"""The most operands that nested conjunctions are flattened to: a formula that shares its parts
+would otherwise become a tree."""
+
 
 def rewrite(formula: Formula, *, residuated: bool) -> Formula:
     """Return a formula of the same degree everywhere, in ∧, ¬ and (if residuated) →.
@@ -34,7 +38,8 @@ def rewrite(formula: Formula, *, residuated: bool) -> Formula:
     def conjoin(*operands: Formula) -> Formula:
         flat: list[Formula] = []
         for operand in operands:
-            flat.extend(operand.operands if isinstance(operand, And) else (operand,))
+            nested = isinstance(operand, And) and len(flat) + len(operand.operands) <= MOST_FLAT
+            flat.extend(operand.operands if nested and isinstance(operand, And) else (operand,))
         if FALSE in flat or (residuated and _holds_both_orders(flat)):
             return FALSE
         kept = [operand for operand in flat if operand is not TRUE]

@@ -21,6 +21,8 @@ def integrate_polynomial(
     import flint
 
     polynomial = polynomial_of(formula, atoms, relaxation)
+    if max(polynomial.degrees(), default=0) > MOST_TERMS:
+        raise NotThisWay(f"the polynomial has a degree over {MOST_TERMS:,}")
     uniform = [[flint.fmpq(1, k + 1) for k in range(degree + 1)] for degree in polynomial.degrees()]
     mean = polynomial.expectation(uniform)
     return Fraction(int(mean.p), int(mean.q))

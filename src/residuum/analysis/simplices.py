@@ -15,12 +15,14 @@ from fractions import Fraction
 from typing import Any, NamedTuple, final
 
 from residuum.analysis.giving_up import NotThisWay, Restricted, RestrictedNumber
-from residuum.logic import Atom, Formula
+from residuum.logic import Atom, Formula, distinct_nodes
 from residuum.relaxations import Degree, Relaxation, interpret
 from residuum.relaxations.carriers import Exact
 
 MOST_ATOMS = 6
 MOST_SIMPLICES = 20_000
+MOST_WORK = 200_000
+"""Simplices times nodes of the formula: a few seconds."""
 
 Point = tuple[Fraction, ...]
 
@@ -36,9 +38,10 @@ def integrate_piecewise_linear(
     """Return the mean degree where it is a piecewise linear function of the atoms' degrees."""
     if len(atoms) > MOST_ATOMS:
         raise NotThisWay(f"cutting the cube of more than {MOST_ATOMS} atoms takes too long")
+    most = min(MOST_SIMPLICES, MOST_WORK // len(distinct_nodes(formula)))
     total = Fraction(0)
     pending = list(_cube(len(atoms)))
-    for _ in range(MOST_SIMPLICES):
+    for _ in range(most):
         if not pending:
             return total
         simplex = pending.pop()
@@ -48,7 +51,7 @@ def integrate_piecewise_linear(
             pending.extend(_pieces(simplex, cut.function))
         else:
             total += simplex.volume * sum(degree.values, start=Fraction(0)) / len(degree.values)
-    raise NotThisWay(f"the cube would be cut into more than {MOST_SIMPLICES:,} simplices")
+    raise NotThisWay(f"the cube would be cut into more than {most:,} simplices")
 
 
 def _cube(dimension: int) -> list[_Simplex]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Annotated, Any
 
 import typer
@@ -84,10 +85,16 @@ def shown(result: Consistency, digits: int) -> str:
     """Return a result in words: the fraction and its decimals, or the interval."""
     decimal = f"{result.value:.{digits}g}"
     if result.exact is None:
-        margin = max(result.high - result.value, result.value - result.low)
-        return f"{decimal} ± {margin:.1g} ({result.kind})"
+        low, high = _outwards(result.low, digits, -1), _outwards(result.high, digits, 1)
+        return f"{decimal}, between {low} and {high} ({result.kind})"
     whole = str(result.exact)
     return f"{decimal} = {whole}" if "/" in whole and len(whole) < 60 else decimal
+
+
+def _outwards(bound: float, digits: int, direction: int) -> str:
+    """Return a bound with so many decimals, rounded away from the value."""
+    rounding = ROUND_CEILING if direction > 0 else ROUND_FLOOR
+    return str(Decimal(bound).quantize(Decimal(1).scaleb(-digits), rounding=rounding))
 
 
 def _object(formula: str, relaxation: str, result: Consistency) -> dict[str, Any]:
