@@ -46,12 +46,28 @@ class ReadTerm(NamedTuple):
     word: Token
 
 
+LONGEST_CHAIN: Final = 64
+
+
 @dataclass(frozen=True, eq=False)
 class _Scope:
     """The variables bound around a place, innermost first."""
 
     bound: Mapping[str, Domain | None] = field(default_factory=dict)
     outer: _Scope | None = None
+    depth: int = 0
+
+    def inside(self, bound: Mapping[str, Domain | None]) -> _Scope:
+        depth = self.depth + 1
+        if depth % LONGEST_CHAIN:
+            return _Scope(bound, self, depth)
+        # Now and then all names go into one scope, so that no search is long.
+        everything = dict(bound)
+        scope: _Scope | None = self
+        while scope is not None:
+            everything = {**scope.bound, **everything}
+            scope = scope.outer
+        return _Scope(everything, None, depth)
 
     def find(self, name: str) -> _Scope | None:
         scope: _Scope | None = self
@@ -132,7 +148,7 @@ class Reader:
                 if str(name) in bound:
                     self.report(name, f"variable `{name}` is bound twice by one quantifier.")
                 bound[str(name)] = known
-        return _Scope(bound, outer)
+        return outer.inside(bound)
 
     def _domain(self, word: Token) -> Domain | None:
         if self._vocabulary is None:
