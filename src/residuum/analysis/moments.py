@@ -79,10 +79,11 @@ class _Core:
             return self._product_moments(known, most)
         assert self._polynomial is not None
         laws = [known[part] for part in self._parts.values()]
-        power, found = self._polynomial.one(), []
-        for _ in range(most + 1):
-            found.append(power.expectation(laws))
+        power = self._polynomial.one()
+        found = [power.expectation(laws)]
+        for _ in range(most):
             power = power * self._polynomial
+            found.append(power.expectation(laws))
         return found
 
     def _product_moments(self, known: Mapping[Formula, Moments], most: int) -> Moments:

@@ -13,7 +13,6 @@ from residuum.relaxations.expressions import to_latex
 from residuum.relaxations.tnorms import Archimedean, Structure, TNorm
 
 Kind = Literal["S", "R", "S and R"]
-CONNECTIVES = ("not", "and", "or", "implies", "iff")
 
 
 @final
