@@ -45,6 +45,10 @@ class DegreeError(ResiduumError):
     """A degree of truth is missing, out of [0, 1], not a number, or of the wrong shape."""
 
 
+class GroundingError(ResiduumError):
+    """A rule cannot be grounded: an unknown domain, a term that leaves its domain, a bad shape."""
+
+
 class InvalidGeneratorError(ResiduumError):
     """A function offered as an additive generator is not one."""
 

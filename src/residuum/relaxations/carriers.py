@@ -8,6 +8,8 @@ Numbers are extended: `log(0)` is −inf and overflow is inf, never an exception
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Protocol, final
 
@@ -66,6 +68,17 @@ class Carrier(Protocol):
     def expm1(self, x: Number) -> Number:
         """Return exp(x) − 1."""
         ...
+
+
+class LazyCarrier(Carrier):
+    """A carrier of large numbers: a side of a degree is computed only when something asks for it.
+
+    All four sides of its degrees stay within reach, so that none need be derived from another.
+    """
+
+    @abstractmethod
+    def log_or(self, x: Number, instead: Callable[[], Number]) -> Number:
+        """Return log(x), but `instead()` where x is too small to have its digits."""
 
 
 @final

@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import final
 
-from residuum.relaxations.carriers import Carrier, Number
+from residuum.relaxations.carriers import Carrier, LazyCarrier, Number
+
+
+@final
+class Later:
+    """A side that is computed when it is first asked for, and then kept."""
+
+    __slots__ = ("_compute", "_number")
+
+    def __init__(self, compute: Callable[[], Number]) -> None:
+        self._compute: Callable[[], Number] | None = compute
+        self._number: Number = None
+
+    @property
+    def number(self) -> Number:
+        """The side itself."""
+        if self._compute is not None:
+            self._number, self._compute = self._compute(), None
+        return self._number
 
 
 @final
 class Degree:
     """A relaxed truth value.
 
-    At least one side is known; the others are derived from the known ones, by the route that
-    loses least. Negation swaps the sides, so that it loses nothing at all: ¬¬x is x.
+    At least one side is known, as a number or as one to be computed `Later`; the others are
+    derived from the known ones, by the route that loses least. Negation swaps the sides, so that
+    it loses nothing at all: ¬¬x is x.
     """
 
     __slots__ = ("_false", "_log_false", "_log_true", "_true", "on")
@@ -37,23 +57,23 @@ class Degree:
     def true(self) -> Number:
         """x."""
         if self._true is not None:
-            return self._true
+            return _now(self._true)
         if self._false is not None:
-            return 1 - self._false
+            return 1 - _now(self._false)
         if self._log_true is not None:
-            return self.on.exp(self._log_true)
-        return -self.on.expm1(self._log_false)
+            return self.on.exp(_now(self._log_true))
+        return -self.on.expm1(_now(self._log_false))
 
     @property
     def log_true(self) -> Number:
         """log x."""
         if self._log_true is not None:
-            return self._log_true
+            return _now(self._log_true)
         if self._true is not None:
-            return self.on.log(self._true)
+            return self.on.log(_now(self._true))
         if self._false is not None:
-            return self.on.log1p(-self._false)
-        return log1mexp(self.on, self._log_false)
+            return self.on.log1p(-_now(self._false))
+        return log1mexp(self.on, _now(self._log_false))
 
     @property
     def false(self) -> Number:
@@ -82,6 +102,10 @@ class Degree:
         return self._true is not None
 
 
+def _now(side: Number) -> Number:
+    return side.number if isinstance(side, Later) else side
+
+
 def log1mexp(on: Carrier, x: Number) -> Number:
     """Return log(1 − exp(x)) for x ≤ 0, by the route that is accurate on either side of −log 2."""
     near_zero = on.log(-on.expm1(x))
@@ -107,11 +131,18 @@ def lesser(x: Degree, y: Degree) -> Degree:
 def choose(low: Number, high: Number, then: Degree, otherwise: Degree) -> Degree:
     """Return `then` where low ≤ high and `otherwise` elsewhere, on both sides."""
     on = then.on
-    return Degree(
+    return both_sides(
         on,
-        true=on.choose(low, high, then.true, otherwise.true),
-        false=on.choose(low, high, then.false, otherwise.false),
+        lambda: on.choose(low, high, then.true, otherwise.true),
+        lambda: on.choose(low, high, then.false, otherwise.false),
     )
+
+
+def both_sides(on: Carrier, true: Callable[[], Number], false: Callable[[], Number]) -> Degree:
+    """Return the degree with these two sides, computed now or, on a lazy carrier, when asked."""
+    if isinstance(on, LazyCarrier):
+        return Degree(on, true=Later(true), false=Later(false))
+    return Degree(on, true=true(), false=false())
 
 
 def truth_of(on: Carrier, value: bool) -> Degree:

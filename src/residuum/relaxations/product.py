@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import final
 
-from residuum.relaxations.carriers import Carrier, Number
-from residuum.relaxations.degrees import Degree
+from residuum.relaxations.carriers import Carrier, LazyCarrier, Number
+from residuum.relaxations.degrees import Degree, Later
 from residuum.relaxations.expressions import Expressions
 from residuum.relaxations.tnorms import GENTLE, ClosedForm
 
@@ -34,14 +34,36 @@ class Product(ClosedForm):
         return Degree(on, log_true=-penalty)
 
     def conjoin(self, x: Degree, y: Degree) -> Degree:
+        if isinstance(x.on, LazyCarrier):
+            return _conjoin_lazily(x.on, x, y)
         # The false side is 1 − xy without cancellation.
         return Degree(x.on, true=x.true * y.true, false=x.false + x.true * y.false)
 
     def residuum(self, x: Degree, y: Degree) -> Degree:
         on = x.on
+        if isinstance(on, LazyCarrier):
+            return Degree(on, log_true=-on.excess(x.log_true, y.log_true))
         return Degree(on, true=on.minimum(on.constant(1), on.ratio(y.true, x.true, at_zero=1)))
 
     def relative_gap(self, x: Degree, y: Degree) -> Number:
         on = x.on
         drop = on.log1p(on.ratio(on.excess(x.true, y.true), y.true, at_zero=math.inf))
         return on.ratio(drop, -y.log_true, at_zero=0)
+
+
+def _conjoin_lazily(on: LazyCarrier, x: Degree, y: Degree) -> Degree:
+    """Return xy with each of its sides by a route of its own, none of which cancels."""
+    false = Later(lambda: x.false + x.true * y.false)
+
+    def log_false_by_logarithms() -> Number:
+        first, second = x.log_false, x.log_true + y.log_false
+        apart = on.excess(first, second) + on.excess(second, first)
+        return on.maximum(first, second) + on.log1p(on.exp(-apart))
+
+    return Degree(
+        on,
+        true=Later(lambda: x.true * y.true),
+        false=false,
+        log_true=Later(lambda: x.log_true + y.log_true),
+        log_false=Later(lambda: on.log_or(false.number, log_false_by_logarithms)),
+    )

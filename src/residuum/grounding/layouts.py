@@ -1,0 +1,358 @@
+"""A plan laid out for given sequence lengths: where each atom is read, which groundings count.
+
+Everything here is NumPy on integers and happens once per shape; functions, constants, arithmetic
+and guards are gone afterwards.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from residuum.errors import GroundingError
+from residuum.grounding.plans import Axis, Guarded, Plan, Quantify, Read
+from residuum.logic import (
+    And,
+    Application,
+    Arithmetic,
+    Comparison,
+    Constant,
+    Iff,
+    Implies,
+    Node,
+    Not,
+    Or,
+    Term,
+    Truth,
+    Variable,
+    fold,
+)
+from residuum.syntax import Domain, Function
+
+Array = Any
+
+LARGEST_FACTOR: Final = 2**31
+"""Integers up to here cannot overflow 64 bits in one product; larger ones use Python's."""
+
+_COMPARE: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
+    ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_COMPUTE: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "mod": operator.mod,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How one dimension of a slot is read: a member, a run, or listed members along an axis."""
+
+    axis: int | None
+    start: int
+    length: int
+    index: Array | None = None
+
+
+@dataclass(frozen=True)
+class Access:
+    """How an atom reads its slot.
+
+    `entries` has one for each dimension; dimensions in `joint` are read together, at flat
+    positions `index` over the axes.
+    """
+
+    entries: tuple[Entry | None, ...]
+    joint: tuple[int, ...]
+    index: Array | None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The lengths of a quantifier's axes, the position each starts at, which groundings count.
+
+    That is what a mask says, and positions to compare with the lengths of sequences.
+    """
+
+    lengths: tuple[int, ...]
+    firsts: tuple[int, ...]
+    mask: Array | None
+    positions: tuple[Array, ...]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """For each step that needs one, its access or selection."""
+
+    accesses: Mapping[int, Access]
+    selections: Mapping[int, Selection]
+
+
+def lay_out(plan: Plan, lengths: Mapping[str, int]) -> Layout:
+    """Return the layout for sequences of these lengths."""
+    return _Layout(plan, lengths).run()
+
+
+class _Layout:
+    def __init__(self, plan: Plan, lengths: Mapping[str, int]) -> None:
+        self._plan = plan
+        self._lengths = lengths
+        self._functions = dict(plan.functions)
+        self._windows = self._find_windows()
+
+    def run(self) -> Layout:
+        accesses: dict[int, Access] = {}
+        selections: dict[int, Selection] = {}
+        for number, step in enumerate(self._plan.steps):
+            if isinstance(step, Read):
+                accesses[number] = self._access(step)
+            elif isinstance(step, Quantify):
+                selections[number] = self._selection(step)
+        return Layout(accesses, selections)
+
+    def _find_windows(self) -> dict[Axis, tuple[int, int]]:
+        """Return the positions that a variable may take, so that `i + 1` is a shift, not a gather.
+
+        Where several quantifiers share an axis the loosest window holds, and masks do the rest.
+        """
+        windows: dict[Axis, tuple[int, int]] = {}
+        for step in self._plan.steps:
+            if not isinstance(step, Quantify):
+                continue
+            for axis in step.axes:
+                if axis.domain.is_sequence:
+                    first, last = windows.get(axis, (self._lengths[axis.domain.name], 0))
+                    start, stop = self._window(axis, step)
+                    windows[axis] = min(first, start), max(last, stop)
+        return windows
+
+    def _window(self, axis: Axis, step: Quantify) -> tuple[int, int]:
+        shifts = [0]
+        for term, axes in step.positions:
+            match term:
+                case Arithmetic("+", Variable(), Constant(int(shift))) if axes == (axis,):
+                    shifts.append(shift)
+                case Arithmetic("-", Variable(), Constant(int(shift))) if axes == (axis,):
+                    shifts.append(-shift)
+        return max(0, -min(shifts)), self._lengths[axis.domain.name] - max(shifts)
+
+    # Values of terms
+
+    def _size(self, domain: Domain) -> int:
+        return self._lengths[domain.name] if domain.labels is None else len(domain.labels)
+
+    def _members(self, domain: Domain) -> Array:
+        if domain.labels is None:
+            return np.arange(self._lengths[domain.name])
+        if domain.is_numeric:
+            return _integers(domain.labels)
+        members = np.empty(len(domain.labels), dtype=object)
+        members[:] = domain.labels
+        return members
+
+    def _along(self, axis: Axis) -> Array:
+        assert axis.dimension is not None
+        shape = [1] * self._plan.rank
+        shape[axis.dimension] = -1
+        members = self._members(axis.domain)
+        if axis in self._windows:
+            first, last = self._windows[axis]
+            members = members[first : max(first, last)]
+        return members.reshape(shape)
+
+    def values(self, node: Node, axes: Sequence[Axis]) -> Array:
+        """Return the values of a term, or the truth of a guard, over its axes."""
+        known = {axis.variable: axis for axis in axes}
+        return fold(
+            node,
+            {
+                Variable: lambda term, _: self._along(known[term.name]),
+                Constant: lambda term, _: self._constant(term.value),
+                Arithmetic: lambda term, parts: _arithmetic(term, *parts),
+                Application: lambda term, parts: self._apply(term, parts),
+                Comparison: lambda guard, parts: _compare(guard, *parts),
+                Truth: lambda guard, _: np.full([1] * self._plan.rank, guard.value),
+                Not: lambda _, parts: ~parts[0],
+                And: lambda _, parts: _all(parts),
+                Or: lambda _, parts: ~_all([~part for part in parts]),
+                Implies: lambda _, parts: ~parts[0] | parts[1],
+                Iff: lambda _, parts: parts[0] == parts[1],
+            },
+        )
+
+    def _constant(self, value: int | str) -> Array:
+        single = np.empty([1] * self._plan.rank, dtype=object)
+        single[...] = value
+        return _integers(single) if isinstance(value, int) else single
+
+    def _apply(self, term: Application, parts: Sequence[Array]) -> Array:
+        if term.function not in self._functions:
+            raise GroundingError(
+                f"function `{term.function}` has no table; pass functions={{"
+                f"{term.function!r}: ...}} with a mapping or a Python function"
+            )
+        given = self._functions[term.function]
+        grids = np.broadcast_arrays(*parts)
+        flat = [
+            _value(given, term.function, arguments)
+            for arguments in zip(*(grid.ravel().tolist() for grid in grids), strict=True)
+        ]
+        result = np.empty(len(flat), dtype=object)
+        result[:] = flat
+        shaped = result.reshape(grids[0].shape)
+        return _integers(shaped) if all(isinstance(v, int) for v in flat) else shaped
+
+    # Atoms
+
+    def _access(self, step: Read) -> Access:
+        slot = self._plan.slots[step.slot]
+        places = [
+            self._places(term, domain, step)
+            for term, domain in zip(step.terms, slot.domains, strict=True)
+        ]
+        varying = [{d for d, n in enumerate(place.shape) if n > 1} for place in places]
+        entries: list[Entry | None] = []
+        joint = []
+        for number, place in enumerate(places):
+            others = set().union(*(v for k, v in enumerate(varying) if k != number))
+            if len(varying[number]) > 1 or varying[number] & others:
+                joint.append(number)
+                entries.append(None)
+            else:
+                entries.append(_entry(place, varying[number]))
+        index = None
+        if joint:
+            index = np.zeros([1] * self._plan.rank, dtype=np.int64)
+            for number in joint:
+                index = index * self._size(slot.domains[number]) + places[number]
+        return Access(tuple(entries), tuple(joint), index)
+
+    def _places(self, term: Term, domain: Domain, step: Read) -> Array:
+        """Return where in the domain the values of a term stand, over the axes."""
+        values = self.values(term, step.axes)
+        places, outside = self._find(values, domain)
+        if domain.is_sequence or not outside.any():
+            return places  # a position outside the sequence drops its grounding elsewhere
+        for guarded in step.guards:
+            outside = outside & self.values(guarded.guard, guarded.axes)
+        if outside.any():
+            where = np.unravel_index(np.argmax(outside), outside.shape)
+            spelt = ", ".join(
+                f"{axis.variable} = {self._along(axis)[_at(self._along(axis), where)]}"
+                for axis in step.axes
+                if axis.dimension is not None and axis.variable in str(term)
+            )
+            found = np.broadcast_to(values, outside.shape)[where]
+            raise GroundingError(
+                f"`{term}` is {found} for {spelt or 'its constant'}, which is not in domain "
+                f"{domain}; guard the rule (`where …`), use `mod`, or give a larger domain"
+            )
+        return places
+
+    def _find(self, values: Array, domain: Domain) -> tuple[Array, Array]:
+        """Return the place of each value in the domain, 0 if none, and which have none."""
+        if domain.is_sequence or _is_range(domain):
+            first = 0 if domain.labels is None else int(domain.labels[0])
+            size = self._size(domain)
+            if values.dtype == object and not all(isinstance(v, int) for v in values.flat):
+                outside = np.ones(values.shape, dtype=bool)
+            else:
+                outside = ((values < first) | (values >= first + size)).astype(bool)
+            return np.where(outside, 0, values - first if not outside.all() else 0).astype(
+                np.int64
+            ), outside
+        assert domain.labels is not None
+        table = {label: place for place, label in enumerate(domain.labels)}
+        flat = [table.get(value, -1) for value in values.ravel().tolist()]
+        places = np.array(flat, dtype=np.int64).reshape(values.shape)
+        return np.maximum(places, 0), places < 0
+
+    # Quantifiers
+
+    def _selection(self, step: Quantify) -> Selection:
+        mask = None if step.guard is None else self._holds(step.guard)
+        positions = []
+        for term, axes in step.positions:
+            values = self.values(term, axes)
+            positions.append(values)
+            name = next(a.domain.name for a in axes if a.domain.is_sequence)
+            inside = (values >= 0) & (values < self._lengths[name])
+            if not inside.all():
+                mask = inside if mask is None else mask & inside
+        if mask is not None and mask.all():
+            mask = None
+        lengths = tuple(self._along(axis).size for axis in step.axes)
+        firsts = tuple(self._windows.get(axis, (0, 0))[0] for axis in step.axes)
+        return Selection(lengths, firsts, mask, tuple(positions))
+
+    def _holds(self, guarded: Guarded) -> Array:
+        return self.values(guarded.guard, guarded.axes)
+
+
+def _entry(place: Array, varying: set[int]) -> Entry:
+    flat = place.ravel()
+    axis = next(iter(varying), None)
+    first = int(flat[0]) if flat.size else 0
+    if axis is None:
+        return Entry(None, first, 1)
+    if (np.diff(flat) == 1).all():
+        return Entry(axis, first, len(flat))
+    return Entry(axis, first, len(flat), flat)
+
+
+def _is_range(domain: Domain) -> bool:
+    labels = domain.labels
+    if not labels or not domain.is_numeric:
+        return False
+    first = int(labels[0])
+    return labels == tuple(range(first, first + len(labels)))
+
+
+def _integers(values: Any) -> Array:
+    listed = np.asarray(values, dtype=object)
+    small = all(abs(v) < LARGEST_FACTOR for v in listed.flat)
+    return listed.astype(np.int64) if small else listed
+
+
+def _arithmetic(term: Arithmetic, left: Array, right: Array) -> Array:
+    for operand in (left, right):
+        if operand.dtype == object and not all(isinstance(v, int) for v in operand.flat):
+            raise GroundingError(f"`{term}`: labels cannot be computed with")
+    if term.operator == "mod" and (right == 0).any():
+        raise GroundingError(f"`{term}`: the right-hand side of `mod` is zero")
+    result = _COMPUTE[term.operator](left, right)
+    largest = max(map(abs, (result.min(initial=0), result.max(initial=0))))
+    return result.astype(object) if largest >= LARGEST_FACTOR else result
+
+
+def _compare(guard: Comparison, left: Array, right: Array) -> Array:
+    try:
+        held = _COMPARE[guard.operator](left, right)
+    except TypeError:
+        raise GroundingError(f"the guard `{guard}` cannot order labels and integers") from None
+    return np.asarray(held, dtype=bool)
+
+
+def _all(parts: Sequence[Array]) -> Array:
+    result = parts[0]
+    for part in parts[1:]:
+        result = result & part
+    return result
+
+
+def _value(given: Any, name: str, arguments: tuple[Any, ...]) -> Any:
+    if isinstance(given, Function):
+        return given(*arguments)
+    if isinstance(given, Mapping):
+        key = arguments[0] if len(arguments) == 1 else arguments
+        if key not in given:
+            raise GroundingError(f"function `{name}` has no value for {key!r}")
+        return given[key]
+    return given(*arguments)
+
+
+def _at(array: Array, where: Sequence[Any]) -> tuple[int, ...]:
+    return tuple(0 if n == 1 else int(i) for n, i in zip(array.shape, where, strict=True))

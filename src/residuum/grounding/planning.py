@@ -1,0 +1,222 @@
+"""Formula → plan."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple
+
+from residuum.errors import GroundingError, suggest
+from residuum.grounding.plans import Axis, Connect, Guarded, Known, Plan, Quantify, Read, Slot, Step
+from residuum.grounding.signatures import Signature
+from residuum.logic import (
+    And,
+    Atom,
+    Constant,
+    Forall,
+    Formula,
+    Iff,
+    Implies,
+    Node,
+    Not,
+    Or,
+    Quantifier,
+    Term,
+    Truth,
+    Variable,
+    fold_scoped,
+    free_variables,
+)
+from residuum.logic.boolean import refuse_guard
+from residuum.logic.formulas import Exists
+from residuum.logic.questions import free_variables_by_node
+from residuum.syntax import Domain
+
+
+class _Scope(NamedTuple):
+    """What encloses a node: the axes of its variables, and the guards that hold there."""
+
+    axes: tuple[Axis, ...] = ()
+    guards: tuple[Guarded, ...] = ()
+    is_root: bool = True
+
+
+def plan_rule(formula: Formula, signature: Signature) -> Plan:
+    """Return the plan of a closed formula; GroundingError says what does not fit."""
+    refuse_guard(formula)
+    planning = _Planning(signature, free_variables_by_node(formula))
+    fold_scoped(
+        formula,
+        {
+            Truth: lambda node, _, __: planning.add(Known(node.value)),
+            Atom: lambda node, _, scope: planning.read(node, scope),
+            Forall: lambda node, parts, scope: planning.quantify(node, parts[0], scope),
+            Exists: lambda node, parts, scope: planning.quantify(node, parts[0], scope),
+            **dict.fromkeys(
+                (Not, And, Or, Implies, Iff),
+                lambda node, parts, _: planning.add(Connect(type(node), tuple(parts))),
+            ),
+        },
+        scope=_Scope(),
+        descend=planning.descend,
+    )
+    return planning.finish(formula)
+
+
+class _Planning:
+    def __init__(self, signature: Signature, free: Mapping[Node, frozenset[str]]) -> None:
+        self._signature = signature
+        self._free = free
+        self._slots: dict[str, Slot] = {}
+        self._steps: list[Step] = []
+        self._rank = 0
+        self._open: Axis | None = None
+
+    def finish(self, formula: Formula) -> Plan:
+        functions = tuple(self._signature.functions.items())
+        return Plan(formula, tuple(self._slots.values()), tuple(self._steps), self._rank, functions)
+
+    def add(self, step: Step) -> int:
+        self._steps.append(step)
+        return len(self._steps) - 1
+
+    def descend(self, node: Node, scope: _Scope) -> Sequence[tuple[Node, Hashable]]:
+        if isinstance(node, Quantifier):
+            return [(node.body, self._inside(node, scope))]
+        if isinstance(node, Atom):
+            return []
+        below = scope._replace(is_root=False)
+        return [(child, self._relevant(child, below)) for child in node.children]
+
+    def _relevant(self, node: Node, scope: _Scope) -> _Scope:
+        """Forget what does not matter, so that a shared part is planned once."""
+        axes = tuple(axis for axis in scope.axes if axis.variable in self._free[node])
+        guards = tuple(g for g in scope.guards if set(g.axes) <= set(axes))
+        return _Scope(axes, guards, scope.is_root)
+
+    def _inside(self, node: Quantifier, scope: _Scope) -> _Scope:
+        axes, guard = self._bind(node, scope)
+        bound = {axis.variable for axis in axes}
+        around = tuple(axis for axis in scope.axes if axis.variable not in bound)
+        guards = scope.guards if guard is None else (*scope.guards, guard)
+        inner = _Scope(around + axes, guards, scope.is_root and isinstance(node, Forall))
+        return self._relevant(node.body, inner)
+
+    def _bind(self, node: Quantifier, scope: _Scope) -> tuple[tuple[Axis, ...], Guarded | None]:
+        taken = {axis.dimension for axis in scope.axes}
+        axes: list[Axis] = []
+        for variable, name in node.bindings:
+            domain = self._signature.domain(name, f"{variable} in {name}")
+            if domain.labels is None and not domain.is_sequence:
+                axes.append(self._open_axis(variable, domain, node, scope))
+                continue
+            dimension = next(d for d in range(len(taken) + 1) if d not in taken)
+            taken.add(dimension)
+            self._rank = max(self._rank, dimension + 1)
+            axes.append(Axis(variable, domain, dimension))
+        if node.guard is None:
+            return tuple(axes), None
+        visible = (*scope.axes, *axes)
+        used = tuple(axis for axis in visible if axis.variable in self._free[node.guard])
+        for axis in used:
+            if axis.dimension is None:
+                raise GroundingError(
+                    f"the guard `{node.guard}` speaks of `{axis.variable}`, whose domain "
+                    f"{axis.domain} has its members in the batch; drop those examples instead"
+                )
+        return tuple(axes), Guarded(node.guard, used)
+
+    def _open_axis(self, variable: str, domain: Domain, node: Formula, scope: _Scope) -> Axis:
+        axis = Axis(variable, domain, None)
+        if not scope.is_root or not isinstance(node, Forall) or self._open not in (None, axis):
+            raise GroundingError(
+                f"`{variable}` ranges over {domain}, whose members are the examples of the batch: "
+                "that is possible for one variable, of an outermost `forall`"
+            )
+        self._open = axis
+        return axis
+
+    def read(self, atom: Atom, scope: _Scope) -> int:
+        domains = self._domains(atom)
+        terms = []
+        kept = []
+        members = []
+        for argument, domain in zip(atom.arguments, domains, strict=True):
+            if domain.labels is None and not domain.is_sequence:
+                members.append(argument)
+                continue
+            term = self._resolve(argument, domain, atom, scope)
+            terms.append(term)
+            kept.append(domain)
+        is_plain = all(isinstance(member, Variable) for member in members)
+        name = atom.predicate
+        if not is_plain:
+            name += f"({', '.join(map(str, members))})"
+        predicate = self._signature.predicates[atom.predicate]
+        self._slots.setdefault(name, Slot(name, predicate, tuple(kept)))
+        slot = list(self._slots).index(name)
+        return self.add(Read(slot, tuple(terms), scope.axes, scope.guards))
+
+    def _domains(self, atom: Atom) -> tuple[Domain, ...]:
+        known = self._signature.predicates
+        if atom.predicate not in known:
+            raise GroundingError(
+                f"`{atom}`: nothing is known of predicate `{atom.predicate}`."
+                f"{suggest(atom.predicate, known)}"
+            )
+        domains = self._signature.domains_of(atom.predicate)
+        if len(domains) != len(atom.arguments):
+            raise GroundingError(
+                f"`{atom}`: `{atom.predicate}` takes {len(domains)} arguments "
+                f"({', '.join(d.name for d in domains) or 'none'}), got {len(atom.arguments)}"
+            )
+        return domains
+
+    def _resolve(self, term: Term, domain: Domain, atom: Atom, scope: _Scope) -> Term:
+        """Return the term, or the label it is if no quantifier binds its name."""
+        bound = {axis.variable for axis in scope.axes}
+        for name in sorted(self._free[term] - bound):
+            if isinstance(term, Variable) and domain.has(name):
+                return Constant(name)
+            raise GroundingError(
+                f"`{atom}`: `{name}` is neither a variable that a quantifier binds nor a label "
+                f"of domain {domain}.{suggest(name, map(str, domain.labels or ()))}"
+            )
+        return term
+
+    def quantify(self, node: Quantifier, body: int, scope: _Scope) -> int:
+        axes, guard = self._bind(node, scope)
+        kept = tuple(axis for axis in axes if axis.dimension is not None)
+        if not kept:
+            return body
+        sequence = [(Variable(a.variable), (a,)) for a in kept if a.domain.is_sequence]
+        leaving = self._positions_below(body, frozenset(kept), frozenset())
+        return self.add(
+            Quantify(type(node), kept, guard, tuple(dict.fromkeys(sequence + leaving)), body)
+        )
+
+    def _positions_below(
+        self, index: int, mine: frozenset[Axis], inner: frozenset[Axis]
+    ) -> list[tuple[Term, tuple[Axis, ...]]]:
+        """Return the positions below a step whose innermost variable is one of `mine`."""
+        found: list[tuple[Term, tuple[Axis, ...]]] = []
+        stack = [(index, inner)]
+        seen = set()
+        while stack:
+            entry = stack.pop()
+            if entry in seen:
+                continue
+            seen.add(entry)
+            step, bound = self._steps[entry[0]], entry[1]
+            if isinstance(step, Connect):
+                stack.extend((operand, bound) for operand in step.operands)
+            elif isinstance(step, Quantify):
+                stack.append((step.operand, bound | set(step.axes)))
+            elif isinstance(step, Read):
+                for term, domain in zip(step.terms, self._slot(step).domains, strict=True):
+                    used = tuple(a for a in step.axes if a.variable in free_variables(term))
+                    if domain.is_sequence and mine & set(used) and not bound & set(used):
+                        found.append((term, used))
+        return found
+
+    def _slot(self, step: Read) -> Slot:
+        return list(self._slots.values())[step.slot]

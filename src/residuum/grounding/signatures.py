@@ -1,0 +1,179 @@
+"""What the names of a rule stand for: domains, functions, and the domains of each predicate."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, SupportsIndex
+
+from residuum.errors import GroundingError, suggest
+from residuum.logic import Atom, Binding, Formula, Node, Quantifier, Term, Variable, distinct_nodes
+from residuum.syntax import Domain, Knowledge, Predicate
+
+KINDS: Final = ("sequence", "open")
+"""Domains without listed members: positions of a sequence, or whatever the batch holds."""
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The domains, functions and predicates that a rule may name."""
+
+    domains: Mapping[str, Domain]
+    functions: Mapping[str, Any]
+    predicates: Mapping[str, Predicate]
+
+    def domain(self, name: str, where: object) -> Domain:
+        """Return a domain by name; `where` says in the error who asked for it."""
+        if name not in self.domains:
+            raise GroundingError(
+                f"`{where}`: nothing is known of domain `{name}`; pass domains={{{name!r}: ...}} "
+                f"with its size, its labels, or 'sequence'.{suggest(name, self.domains)}"
+            )
+        return self.domains[name]
+
+    def domains_of(self, predicate: str) -> tuple[Domain, ...]:
+        """Return the domains of a predicate's arguments."""
+        return tuple(self.domain(name, predicate) for name in self.predicates[predicate].domains)
+
+
+def signature_of_knowledge(knowledge: Knowledge, functions: Mapping[str, Any]) -> Signature:
+    """Return what a rule file declares; `functions` binds the ones it leaves open."""
+    bound = {name: given for name, given in knowledge.functions.items() if given.table is not None}
+    _refuse_unknown("function", functions, knowledge.functions)
+    return Signature(knowledge.domains, {**bound, **functions}, knowledge.predicates)
+
+
+def signature_of_rule(
+    formula: Formula,
+    domains: Mapping[str, Any],
+    predicates: Mapping[str, Iterable[str]],
+    functions: Mapping[str, Any],
+) -> Signature:
+    """Return the signature of one rule, the domains of predicates inferred where not given."""
+    known = {name: _as_domain(name, given) for name, given in domains.items()}
+    used = {node.predicate for node in distinct_nodes(formula) if isinstance(node, Atom)}
+    _refuse_unknown("predicate", predicates, used)
+    given = {name: _as_domain_names(name, listed) for name, listed in predicates.items()}
+    found = {
+        name: Predicate(name, given.get(name, inferred))
+        for name, inferred in _infer(formula, given).items()
+    }
+    signature = Signature(known, functions, found)
+    for node in distinct_nodes(formula):
+        if isinstance(node, Quantifier):
+            for binding in node.bindings:
+                signature.domain(binding.domain, f"{binding.variable} in {binding.domain}")
+    return signature
+
+
+def with_outputs(signature: Signature, outputs: Mapping[str, str]) -> Signature:
+    """Return the signature with some predicates declared `exclusive` or `independent`."""
+    _refuse_unknown("predicate", outputs, signature.predicates)
+    declared = dict(signature.predicates)
+    for name, kind in outputs.items():
+        if kind not in ("exclusive", "independent"):
+            raise GroundingError(
+                f"outputs of `{name}`: expected 'exclusive' or 'independent', got {kind!r}"
+            )
+        declared[name] = replace(declared[name], is_independent=kind == "independent")
+    return replace(signature, predicates=declared)
+
+
+def _refuse_unknown(what: str, given: Iterable[str], known: Iterable[str]) -> None:
+    for name in given:
+        if name not in known:
+            raise GroundingError(
+                f"no {what} of the rule is called `{name}`.{suggest(name, known)} "
+                f"It has: {', '.join(known) or 'none'}"
+            )
+
+
+def _as_domain(name: str, given: Any) -> Domain:
+    if isinstance(given, Domain):
+        return given
+    if isinstance(given, SupportsIndex) and not isinstance(given, bool):
+        size = operator.index(given)
+        if size < 0:
+            raise GroundingError(f"domain `{name}` cannot have {size} members")
+        return Domain(name, tuple(range(size)))
+    if given in KINDS:
+        return Domain(name, is_sequence=given == "sequence")
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise GroundingError(
+            f"domain `{name}`: expected its size, its labels, 'sequence' or 'open', got {given!r}"
+        )
+    labels = tuple(given)
+    if len(set(labels)) < len(labels):
+        raise GroundingError(f"domain `{name}` lists a label twice")
+    return Domain(name, labels)
+
+
+def _as_domain_names(predicate: str, listed: Any) -> tuple[str, ...]:
+    if isinstance(listed, str) or not isinstance(listed, Iterable):
+        raise GroundingError(
+            f"predicate `{predicate}`: expected a tuple of domain names, got {listed!r}"
+        )
+    return tuple(listed)
+
+
+def _infer(formula: Formula, given: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Return the domains of each predicate, as the variables in its arguments make plain."""
+    found: dict[str, list[str | None]] = {}
+    for atom, scope in _atoms_in_scope(formula):
+        name = atom.predicate
+        if name in given:
+            continue
+        places = found.setdefault(name, [None] * len(atom.arguments))
+        if len(places) != len(atom.arguments):
+            raise GroundingError(
+                f"`{name}` has {len(places)} arguments in one place and "
+                f"{len(atom.arguments)} in another, `{atom}`"
+            )
+        for place, argument in enumerate(atom.arguments):
+            domain = _common_domain(argument, scope)
+            if domain is None:
+                continue
+            if places[place] not in (None, domain):
+                raise GroundingError(
+                    f"`{atom}`: argument {place + 1} ranges over `{domain}` here and over "
+                    f"`{places[place]}` elsewhere; say which with "
+                    f"predicates={{{name!r}: (...)}}"
+                )
+            places[place] = domain
+    for name, places in found.items():
+        for place, domain in enumerate(places):
+            if domain is None:
+                raise GroundingError(
+                    f"the rule does not make plain over which domain argument {place + 1} of "
+                    f"`{name}` ranges; pass predicates={{{name!r}: (...)}} with a domain's name "
+                    "for each argument"
+                )
+    inferred = {name: tuple(map(str, places)) for name, places in found.items()}
+    return {**inferred, **given}
+
+
+def _common_domain(term: Term, scope: Mapping[str, str]) -> str | None:
+    """Return the one domain of all variables of a term, if there is one."""
+    names = {node.name for node in distinct_nodes(term) if isinstance(node, Variable)}
+    found = {scope[name] for name in names if name in scope}
+    # A function leads elsewhere, so that only plain terms and arithmetic tell.
+    is_plain = not any(type(node).__name__ == "Application" for node in distinct_nodes(term))
+    return found.pop() if len(found) == 1 and is_plain else None
+
+
+def _atoms_in_scope(formula: Formula) -> Iterator[tuple[Atom, Mapping[str, str]]]:
+    """Yield each atom with the domains of the variables bound around it."""
+    seen: set[tuple[Node, tuple[Binding, ...]]] = set()
+    stack: list[tuple[Node, tuple[Binding, ...]]] = [(formula, ())]
+    while stack:
+        node, scope = stack.pop()
+        if (node, scope) in seen:
+            continue
+        seen.add((node, scope))
+        if isinstance(node, Atom):
+            yield node, {binding.variable: binding.domain for binding in scope}
+        elif isinstance(node, Quantifier):
+            stack.append((node.body, scope + node.bindings))
+        else:
+            stack.extend((child, scope) for child in reversed(node.children))

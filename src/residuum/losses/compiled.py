@@ -1,0 +1,326 @@
+"""A compiled rule: network outputs in, penalties out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Literal, final
+
+import torch
+from torch import Tensor, nn
+
+from residuum.grounding import Layout, Plan
+from residuum.grounding.plans import Axis, Quantify
+from residuum.logic import Forall, Formula
+from residuum.losses.blocks import evaluate_in_blocks
+from residuum.losses.crisp import Crisp
+from residuum.losses.evaluation import Detached, Evaluation
+from residuum.losses.inspection import Violation, describe, groundings_of, worst
+from residuum.losses.reading import Window
+from residuum.losses.receiving import (
+    Bound,
+    Call,
+    batch_of,
+    bind,
+    check_values,
+    masks_for,
+    refuse_unknown,
+    sequence_sizes,
+    take_tensors,
+)
+from residuum.losses.sources import Form, Source
+from residuum.relaxations import Relaxation
+from residuum.relaxations.lukasiewicz import Lukasiewicz
+from residuum.relaxations.minimum import Minimum
+from residuum.relaxations.product import Product
+from residuum.relaxations.tnorms import Archimedean
+
+Reduction = Literal["none", "mean", "sum", "conjunction"]
+REDUCTIONS: Final[tuple[Reduction, ...]] = ("none", "mean", "sum", "conjunction")
+Tensors = Mapping[str, Tensor]
+
+BLOCK: Final = 1 << 18
+"""Groundings evaluated at a time on a CPU: what its cache holds."""
+
+GPU_BLOCK: Final = 1 << 26
+"""Groundings evaluated at a time on a GPU, which is fast when it has much to do."""
+
+
+@final
+class CompiledRule(nn.Module):
+    """A rule under a relaxation, as a differentiable function of tensors; no parameters."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        relaxation: Relaxation,
+        forms: Mapping[str, Form],
+        *,
+        name: str,
+        weight: float,
+        reduction: Reduction,
+        detach: Detached | None,
+        check: bool,
+        block: int | None,
+    ) -> None:
+        super().__init__()
+        self.plan = plan
+        self.relaxation = relaxation
+        self.forms = forms
+        self.name = name
+        self.weight = weight
+        self.reduction = reduction
+        self.detach = detach
+        self.check = check
+        self.block = block
+        self._bound: dict[Any, Bound] = {}
+        if not plan.sequence_domains:
+            self._bind({}, torch.device("cpu"))  # mistakes in the rule show when it is compiled
+
+    @property
+    def formula(self) -> Formula:
+        """The rule itself."""
+        return self.plan.formula
+
+    def extra_repr(self) -> str:
+        """Say what it is, for `print(module)`."""
+        return f"{self.plan.formula}, relaxation={self.relaxation}"
+
+    # Calling it
+
+    def forward(
+        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+    ) -> Tensor:
+        """Return the penalty, one per example unless `reduction` says otherwise.
+
+        There is one tensor per predicate, by name: leading batch dimensions, which broadcast,
+        then one for each of its domains. `lengths` gives those of padded sequences.
+        """
+        call = self._receive(tensors, named, lengths)
+        with torch.autocast(call.device.type, enabled=False):
+            penalty = self._finish(self._total(call))
+            return self._reduce(penalty if self.weight == 1 else penalty * self.weight)
+
+    def truth(
+        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+    ) -> Tensor:
+        """Return the degree of truth of the rule, one per example."""
+        call = self._receive(tensors, named, lengths)
+        degree = self._evaluation(call.inputs, call).degree(len(self.plan.steps) - 1).true
+        return self._per_example(torch.as_tensor(degree, device=call.device), call)
+
+    def satisfied(
+        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+    ) -> Tensor:
+        """Return whether the predictions obey the rule, one Boolean per example.
+
+        A prediction is the likeliest class of a softmax, or what is likelier than not.
+        """
+        call = self._receive(tensors, named, lengths)
+        return self._per_example(self._crisp(call).truth(len(self.plan.steps) - 1), call)
+
+    def coverage(
+        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+    ) -> Tensor:
+        """Return the share of groundings whose antecedent holds for the predictions.
+
+        Where it is 0 the rule is satisfied for want of anything to say.
+        """
+        call = self._receive(tensors, named, lengths)
+        share = groundings_of(self.plan).coverage(self._crisp(call), call)
+        return self._per_example(share, call)
+
+    def violations(
+        self,
+        tensors: Tensors | None = None,
+        /,
+        *,
+        top: int = 5,
+        lengths: Any = None,
+        **named: Tensor,
+    ) -> list[Violation]:
+        """Return the groundings with the lowest degrees in the batch, worst first."""
+        call = self._receive(tensors, named, lengths)
+        with torch.no_grad():
+            return worst(self.plan, self._evaluation(call.inputs, call), call, top)
+
+    def explain(self) -> str:
+        """Return the plan in words: inputs, axes, groundings, memory, and where slopes vanish."""
+        known = self._bound.get(((), torch.device("cpu")))
+        return describe(self.plan, None if known is None else known.layout, self.relaxation)
+
+    # Evaluation
+
+    def _finish(self, total: Tensor) -> Tensor:
+        """Cap the outermost conjunction, where the logic has one that is capped."""
+        tnorm = self.relaxation.tnorm
+        if not self.relaxation.is_capped or not isinstance(tnorm, Archimedean):
+            return total
+        return total if tnorm.limit == math.inf else total.clamp(max=float(tnorm.limit))
+
+    def _reduce(self, penalty: Tensor) -> Tensor:
+        if self.reduction == "none":
+            return penalty
+        if not penalty.numel() or self.reduction == "sum":
+            return penalty.sum()
+        if self.reduction == "mean":
+            return penalty.mean()
+        is_sum = isinstance(self.relaxation.tnorm, Archimedean)
+        return self._finish(penalty.sum()) if is_sum else penalty.amax()
+
+    def _total(self, call: Call) -> Tensor:
+        """Return the penalties of the batch, in blocks if they would not fit into one."""
+        examples = math.prod(call.batch)
+        block = self.block or (GPU_BLOCK if call.device.type == "cuda" else BLOCK)
+        size = groundings_of(self.plan).largest(call.bound.layout) * examples
+        if size <= block or (self.block is None and _is_transformed(call.inputs)):
+            return self._per_example(self._evaluation(call.inputs, call).total(), call)
+
+        def evaluate(inputs: Sequence[Tensor], rows: slice, window: Window | None) -> Tensor:
+            count = rows.stop - rows.start
+            total = self._evaluation(inputs, call, window, rows).total()
+            return total.expand(count, *(1,) * self.plan.rank).reshape(count)
+
+        total = evaluate_in_blocks(
+            evaluate,
+            self._parts(call.bound.layout, examples, block),
+            [self._flat(given, call, number) for number, given in enumerate(call.inputs)],
+            examples=examples,
+            takes_largest=not isinstance(self.relaxation.tnorm, Archimedean),
+        )
+        return total.reshape(call.batch)
+
+    def _flat(self, given: Tensor, call: Call, number: int) -> Tensor:
+        """Return a tensor with its batch dimensions as one."""
+        depth = len(self.plan.slots[number].domains)
+        own = tuple(given.shape[given.dim() - depth :])
+        return given.expand(*call.batch, *own).reshape(math.prod(call.batch), *own)
+
+    def _per_example(self, given: Tensor, call: Call) -> Tensor:
+        value: Tensor = torch.as_tensor(given, device=call.device)
+        if 0 not in call.batch or not value.dtype.is_floating_point:
+            return value.expand(*call.batch, *(1,) * self.plan.rank).reshape(call.batch)
+        # An empty batch costs nothing and still belongs to the graph of its inputs.
+        nothing: Tensor = sum((one.sum() for one in call.inputs), value.new_zeros(()))
+        return nothing.expand(call.batch)
+
+    def _evaluation(
+        self,
+        inputs: Sequence[Tensor],
+        call: Call,
+        window: Window | None = None,
+        rows: slice | None = None,
+    ) -> Evaluation:
+        needs_care = not isinstance(self.relaxation.tnorm, Product | Lukasiewicz | Minimum)
+        sources = [
+            Source(given, self.forms[slot.name], slot.is_exclusive, needs_care)
+            for given, slot in zip(inputs, self.plan.slots, strict=True)
+        ]
+        masks = dict(call.masks)
+        if rows is not None:
+            flat = {n: m.reshape(-1, *m.shape[len(call.batch) :]) for n, m in masks.items()}
+            masks = {number: mask[rows] for number, mask in flat.items()}
+        return Evaluation(
+            self.plan,
+            call.bound.layout,
+            self.relaxation,
+            lambda slot, side: sources[slot].side(side),
+            indices=call.bound.indices,
+            masks={**call.bound.masks, **masks},
+            window=window,
+            detach=self.detach,
+        )
+
+    def _crisp(self, call: Call) -> Crisp:
+        return Crisp(self.plan, call, self.forms)
+
+    def _parts(
+        self, layout: Layout, examples: int, block: int
+    ) -> list[tuple[slice, Window | None]]:
+        """Return blocks of examples and, if one example is too large, of its first axis."""
+        each = max(1, groundings_of(self.plan).largest(layout))
+        rows = max(1, block // each)
+        windows: list[Window | None] = [None]
+        last = len(self.plan.steps) - 1
+        root = self.plan.steps[last]
+        if each > block and isinstance(root, Quantify) and root.kind is Forall:
+            axis, length = root.axes[0], layout.selections[last].lengths[0]
+            if self._is_alone(axis):
+                assert axis.dimension is not None
+                step = max(1, length * block // each)
+                windows = [
+                    Window(axis.dimension, start, min(start + step, length))
+                    for start in range(0, length, step)
+                ]
+        return [
+            (slice(first, min(first + rows, examples)), window)
+            for first in range(0, examples, rows)
+            for window in windows
+        ]
+
+    def _is_alone(self, axis: Axis) -> bool:
+        """Return whether no other variable shares the dimension of this one."""
+        return all(
+            other == axis
+            for step in self.plan.steps
+            for other in getattr(step, "axes", ())
+            if other.dimension == axis.dimension
+        )
+
+    # What is passed
+
+    def _receive(self, tensors: Tensors | None, named: Tensors, lengths: Any) -> Call:
+        inputs = take_tensors(self.plan, {**(tensors or {}), **named})
+        device = inputs[0].device if inputs else torch.device("cpu")
+        sizes = sequence_sizes(self.plan, inputs)
+        batch = batch_of(self.plan, inputs)
+        if self.check:
+            for slot, tensor in zip(self.plan.slots, inputs, strict=True):
+                check_values(slot, tensor, self.forms[slot.name])
+        bound = self._bind(sizes, device)
+        masks: Mapping[int, Tensor] = {}
+        if lengths is not None:
+            masks = masks_for(self.plan, bound, lengths, batch, sizes, device)
+        return Call(inputs, batch, device, bound, masks)
+
+    def _bind(self, sizes: Mapping[str, int], device: torch.device) -> Bound:
+        key = (tuple(sizes.items()), device)
+        if key not in self._bound:
+            self._bound[key] = bind(self.plan, sizes, device)
+        return self._bound[key]
+
+
+def _is_transformed(inputs: Iterable[Tensor]) -> bool:
+    """Return whether torch.compile or torch.func is at work, which cannot look into blocks."""
+    return torch.compiler.is_compiling() or any(
+        torch._C._functorch.is_functorch_wrapped_tensor(given) for given in inputs
+    )
+
+
+@final
+class CompiledKnowledge(nn.Module):
+    """All rules of a knowledge base: penalties by the rules' names."""
+
+    def __init__(self, rules: Mapping[str, CompiledRule]) -> None:
+        super().__init__()
+        self._rules = dict(rules)
+
+    @property
+    def rules(self) -> Mapping[str, CompiledRule]:
+        """The compiled rules, by name."""
+        return self._rules
+
+    def forward(
+        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+    ) -> dict[str, Tensor]:
+        """Return each rule's penalty; every rule takes the tensors it reads."""
+        given = {**(tensors or {}), **named}
+        known = {name: None for rule in self._rules.values() for name in rule.forms}
+        refuse_unknown(given, list(known))
+        return {
+            name: rule(
+                {slot: given[slot] for slot in rule.forms if slot in given},
+                lengths=lengths if rule.plan.sequence_domains else None,
+            )
+            for name, rule in self._rules.items()
+        }

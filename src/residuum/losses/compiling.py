@@ -1,0 +1,150 @@
+"""`compile`: rules in text, formulas and knowledge become functions of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, overload
+
+from residuum.errors import GroundingError, suggest
+from residuum.grounding import (
+    Plan,
+    Signature,
+    plan_rule,
+    signature_of_knowledge,
+    signature_of_rule,
+    with_outputs,
+)
+from residuum.logic import Formula
+from residuum.losses.compiled import REDUCTIONS, CompiledKnowledge, CompiledRule, Reduction
+from residuum.losses.evaluation import Detached
+from residuum.losses.sources import FORMS, Form
+from residuum.relaxations import Relaxation
+from residuum.relaxations import relaxation as find_relaxation
+from residuum.syntax import Knowledge, as_formula
+
+Inputs = Form | Mapping[str, Form]
+
+
+@dataclass(frozen=True)
+class _Options:
+    """How each rule is compiled."""
+
+    relaxation: Relaxation
+    inputs: Inputs
+    reduction: Reduction
+    detach: Detached | None
+    check: bool
+    block: int | None
+
+
+@overload
+def compile(  # noqa: A001
+    rule: Knowledge, relaxation: str | Relaxation = ..., **options: Any
+) -> CompiledKnowledge: ...
+@overload
+def compile(  # noqa: A001
+    rule: str | Formula, relaxation: str | Relaxation = ..., **options: Any
+) -> CompiledRule: ...
+def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its options
+    rule: str | Formula | Knowledge,
+    relaxation: str | Relaxation = "r-product",
+    *,
+    knowledge: Knowledge | None = None,
+    domains: Mapping[str, Any] | None = None,
+    predicates: Mapping[str, Iterable[str]] | None = None,
+    functions: Mapping[str, Any] | None = None,
+    inputs: Inputs = "logits",
+    outputs: Mapping[str, str] | None = None,
+    weight: float | None = None,
+    reduction: Reduction = "none",
+    detach: Detached | None = None,
+    check: bool = False,
+    block: int | None = None,
+) -> CompiledRule | CompiledKnowledge:
+    """Return a rule as a differentiable function: one tensor per predicate in, penalties out.
+
+    `rule` is text, a formula, a whole Knowledge (then all its rules are compiled), or, with
+    `knowledge=`, the name of one of its rules. Otherwise `domains` maps names to sizes, labels,
+    or 'sequence', and `predicates` each predicate to the names of its domains, where the rule
+    does not make that plain.
+
+    `inputs` says what the tensors hold: 'logits', 'log_probs' or 'probs', for all or by
+    predicate. The last domain of a predicate is exclusive (a softmax) unless `outputs` calls it
+    'independent'; one without arguments is a sigmoid. `detach` keeps gradients from the
+    'antecedent' or the 'consequent' of the rule; `check` refuses NaN and what is no probability;
+    `block` is the number of groundings that are evaluated at a time.
+
+    >>> import torch
+    >>> rule = compile("Rain -> Wet", "r-product", inputs="probs")
+    >>> float(rule(Rain=torch.tensor(0.5), Wet=torch.tensor(0.5)))
+    0.0
+    """
+    options = _Options(find_relaxation(relaxation), inputs, reduction, detach, check, block)
+    _check_options(options)
+    if isinstance(rule, Knowledge):
+        signature = with_outputs(signature_of_knowledge(rule, functions or {}), outputs or {})
+        return CompiledKnowledge(
+            {
+                name: _compiled(one.formula, signature, options, name, one.weight)
+                for name, one in rule.rules.items()
+            }
+        )
+    name, default_weight = "rule", 1.0
+    if knowledge is None:
+        formula = as_formula(rule)
+        signature = signature_of_rule(formula, domains or {}, predicates or {}, functions or {})
+    else:
+        signature = signature_of_knowledge(knowledge, functions or {})
+        if isinstance(rule, str) and rule in knowledge.rules:
+            named = knowledge.rules[rule]
+            name, formula, default_weight = rule, named.formula, named.weight
+        else:
+            formula = as_formula(rule)
+    signature = with_outputs(signature, outputs or {})
+    return _compiled(
+        formula, signature, options, name, default_weight if weight is None else weight
+    )
+
+
+def _check_options(options: _Options) -> None:
+    if options.reduction not in REDUCTIONS:
+        raise GroundingError(
+            f"expected a reduction among {', '.join(REDUCTIONS)}, got {options.reduction!r}"
+        )
+    if options.detach not in (None, "antecedent", "consequent"):
+        raise GroundingError(
+            f"detach: expected 'antecedent' or 'consequent', got {options.detach!r}"
+        )
+
+
+def _compiled(
+    formula: Formula, signature: Signature, options: _Options, name: str, weight: float
+) -> CompiledRule:
+    plan = plan_rule(formula, signature)
+    return CompiledRule(
+        plan,
+        options.relaxation,
+        _forms(plan, signature, options.inputs),
+        name=name,
+        weight=weight,
+        reduction=options.reduction,
+        detach=options.detach,
+        check=options.check,
+        block=options.block,
+    )
+
+
+def _forms(plan: Plan, signature: Signature, inputs: Inputs) -> dict[str, Form]:
+    """Return what the tensor of each slot holds."""
+    given = dict.fromkeys(signature.predicates, inputs) if isinstance(inputs, str) else inputs
+    for name, form in given.items():
+        if name not in signature.predicates:
+            raise GroundingError(
+                f"inputs: there is no predicate `{name}`.{suggest(name, signature.predicates)}"
+            )
+        if form not in FORMS:
+            raise GroundingError(
+                f"inputs of `{name}`: expected one of {', '.join(FORMS)}, got {form!r}"
+            )
+    return {slot.name: given.get(slot.predicate.name, "logits") for slot in plan.slots}

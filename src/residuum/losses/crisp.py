@@ -1,0 +1,92 @@
+"""The crisp twin: the same plan, read with the Boolean truth of predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import final
+
+import torch
+from torch import Tensor
+
+from residuum.grounding import Plan
+from residuum.grounding.plans import Connect, Known, Quantify, Read, Slot
+from residuum.logic import And, Forall, Iff, Implies, Not
+from residuum.losses.reading import read
+from residuum.losses.receiving import Call
+from residuum.losses.sources import Form
+
+
+def predict(given: Tensor, slot: Slot, form: Form) -> Tensor:
+    """Return what is predicted true: the likeliest class (the first of equals), or p > 1/2."""
+    if slot.is_exclusive:
+        top = given.argmax(-1, keepdim=True)
+        return torch.zeros_like(given, dtype=torch.bool).scatter(-1, top, True)
+    half = {"logits": 0.0, "log_probs": -0.6931471805599453, "probs": 0.5}[form]
+    return given > half
+
+
+@final
+class Crisp:
+    """One Boolean run of a plan."""
+
+    def __init__(self, plan: Plan, call: Call, forms: Mapping[str, Form]) -> None:
+        self._plan = plan
+        self._call = call
+        self._predicted = [
+            predict(given, slot, forms[slot.name])
+            for given, slot in zip(call.inputs, plan.slots, strict=True)
+        ]
+        self._known: dict[int, Tensor] = {}
+
+    def truth(self, number: int) -> Tensor:
+        """Return the truth of a step over its axes."""
+        if number not in self._known:
+            self._known[number] = self._compute(number)
+        return self._known[number]
+
+    def mask(self, number: int) -> Tensor | None:
+        """Return which groundings of a quantifier count; None if all do."""
+        return self._call.masks.get(number, self._call.bound.masks.get(number))
+
+    def spread(self, x: Tensor, number: int) -> Tensor:
+        """Return x in its full length along the axes of a quantifier."""
+        step = self._plan.steps[number]
+        assert isinstance(step, Quantify)
+        shape = [*(1,) * (self._plan.rank - x.dim()), *x.shape]
+        lengths = self._call.bound.layout.selections[number].lengths
+        for axis, length in zip(step.axes, lengths, strict=True):
+            assert axis.dimension is not None
+            shape[axis.dimension - self._plan.rank] = length
+        return x.expand(shape)
+
+    def _compute(self, number: int) -> Tensor:
+        match self._plan.steps[number]:
+            case Known(value):
+                return torch.tensor(value, device=self._call.device)
+            case Read(slot):
+                bound = self._call.bound
+                access, index = bound.layout.accesses[number], bound.indices.get(number)
+                return read(self._predicted[slot], access, index, self._plan.rank, None)
+            case Quantify(kind, axes, operand=operand):
+                is_forall = kind is Forall
+                dimensions = [axis.dimension - self._plan.rank for axis in axes]  # type: ignore[operator]
+                body, mask = self.spread(self.truth(operand), number), self.mask(number)
+                if mask is not None:
+                    body = body | ~mask if is_forall else body & mask
+                for dimension in dimensions:
+                    reduced = torch.all if is_forall else torch.any
+                    body = reduced(body, dimension, keepdim=True)
+                return body
+            case Connect(kind, operands):
+                return _connect(kind, [self.truth(operand) for operand in operands])
+
+
+def _connect(kind: type, parts: Sequence[Tensor]) -> Tensor:
+    if kind is Not:
+        return ~parts[0]
+    if kind is Implies:
+        return ~parts[0] | parts[1]
+    if kind is Iff:
+        return parts[0] == parts[1]
+    return reduce(torch.logical_and if kind is And else torch.logical_or, parts)

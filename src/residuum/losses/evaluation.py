@@ -1,0 +1,270 @@
+"""A plan under a relaxation: from the sides of its slots to degrees and penalties."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Any, Literal, final
+
+import torch
+from torch import Tensor
+
+from residuum.grounding import Layout, Plan
+from residuum.grounding.plans import Connect, Known, Quantify, Read
+from residuum.logic import And, Forall, Iff, Implies, Not, Or
+from residuum.losses.reading import Window, read
+from residuum.losses.sources import Side
+from residuum.losses.tensors import LARGEST, TENSORS, impossible
+from residuum.relaxations import Degree, Relaxation
+from residuum.relaxations.degrees import Later, truth_of
+from residuum.relaxations.minimum import Minimum
+from residuum.relaxations.product import Product
+from residuum.relaxations.tnorms import Archimedean
+
+Sides = Callable[[int, Side], Tensor]
+Detached = Literal["antecedent", "consequent"]
+
+
+@final
+class Evaluation:
+    """One run of a plan: degrees of steps, each computed once."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        layout: Layout,
+        relaxation: Relaxation,
+        sides: Sides,
+        *,
+        indices: Mapping[int, Tensor],
+        masks: Mapping[int, Tensor],
+        window: Window | None = None,
+        detach: Detached | None = None,
+    ) -> None:
+        self._plan = plan
+        self._layout = layout
+        self._relaxation = relaxation
+        self._sides = sides
+        self._indices = indices
+        self._masks = masks
+        self._window = window
+        self._detach = detach
+        self._degrees: dict[int, Degree] = {}
+
+    # Penalties: what the outermost conjunctions add up
+
+    def total(self) -> Tensor:
+        """Return the penalty of the rule, its outermost conjunctions not yet capped."""
+        total: Tensor = torch.as_tensor(self._penalty(len(self._plan.steps) - 1, is_outermost=True))
+        return total
+
+    def _penalty(self, number: int, *, is_outermost: bool) -> Any:
+        step = self._plan.steps[number]
+        tnorm = self._relaxation.tnorm
+        match step:
+            case Known(value):
+                return 0.0 if value else self._cap
+            case Connect(kind, operands) if kind is And:
+                parts = [self._penalty(part, is_outermost=is_outermost) for part in operands]
+                return self._conjoin(parts, is_outermost)
+            case Quantify(kind) if kind is Forall:
+                inner = self._penalty(step.operand, is_outermost=is_outermost)
+                total = self._gather(number, step, inner)
+                return total if is_outermost else self._capped(total)
+            case Connect(kind, (left, right)) if (
+                kind is Implies and self._relaxation.kind != "S" and isinstance(tnorm, Archimedean)
+            ):
+                antecedent = self._penalty(left, is_outermost=False)
+                consequent = self._penalty(right, is_outermost=False)
+                if is_outermost and self._detach == "antecedent":
+                    antecedent = torch.as_tensor(antecedent).detach()
+                if is_outermost and self._detach == "consequent":
+                    consequent = torch.as_tensor(consequent).detach()
+                return TENSORS.excess(consequent, antecedent)
+            case Connect(kind, (left, right)) if kind is Implies and is_outermost and self._detach:
+                parts = [self.degree(left), self.degree(right)]
+                place = ("antecedent", "consequent").index(self._detach)
+                parts[place] = _detached(parts[place])
+                return tnorm.penalty(self._relaxation.imply(*parts))
+        return tnorm.penalty(self.degree(number))
+
+    @property
+    def _cap(self) -> float:
+        tnorm = self._relaxation.tnorm
+        limit = float(tnorm.limit) if isinstance(tnorm, Archimedean) else 1.0
+        return limit if math.isfinite(limit) else -impossible(torch.float32)
+
+    def _capped(self, penalty: Any) -> Any:
+        tnorm = self._relaxation.tnorm
+        if not isinstance(tnorm, Archimedean) or tnorm.limit == math.inf:
+            return penalty
+        return TENSORS.minimum(penalty, float(tnorm.limit))
+
+    def _conjoin(self, parts: Sequence[Any], is_outermost: bool) -> Any:
+        if not isinstance(self._relaxation.tnorm, Archimedean):
+            return reduce(TENSORS.maximum, parts)
+        total = sum(parts[1:], start=parts[0])
+        return total if is_outermost else self._capped(total)
+
+    def _gather(self, number: int, step: Quantify, penalty: Any) -> Any:
+        """Return the penalty of all groundings together: their sum, or the largest."""
+        dimensions = self._dimensions(step)
+        penalty = self._spread(torch.as_tensor(penalty), number, step)
+        mask = self._mask(number)
+        if mask is not None:
+            penalty = torch.where(mask, penalty, 0.0)
+        if isinstance(self._relaxation.tnorm, Archimedean):
+            return penalty.sum(dimensions, keepdim=True)
+        if 0 in (penalty.shape[d] for d in dimensions):
+            return penalty.sum(dimensions, keepdim=True)  # over no groundings: true
+        return penalty.amax(dimensions, keepdim=True)
+
+    # Degrees: everything inside
+
+    def degree(self, number: int) -> Degree:
+        """Return the degree of a step."""
+        if number not in self._degrees:
+            self._degrees[number] = self._compute(number)
+        return self._degrees[number]
+
+    def _compute(self, number: int) -> Degree:
+        step, logic = self._plan.steps[number], self._relaxation
+        match step:
+            case Known(value):
+                return truth_of(TENSORS, value)
+            case Read():
+                return self._read(number, step)
+            case Quantify(kind):
+                inner = self.degree(step.operand)
+                if kind is Forall:
+                    return self._along(inner, number, step)
+                return self._along(inner.negated, number, step).negated
+            case Connect(kind, operands):
+                parts = [self.degree(operand) for operand in operands]
+                if kind is Not:
+                    return logic.negate(parts[0])
+                if kind is And:
+                    return logic.conjoin(parts)
+                if kind is Or:
+                    return logic.disjoin(parts)
+                return (logic.equate if kind is Iff else logic.imply)(*parts)
+
+    def _read(self, number: int, step: Read) -> Degree:
+        access, index = self._layout.accesses[number], self._indices.get(number)
+
+        def later(side: Side) -> Later:
+            return Later(
+                lambda: read(
+                    self._sides(step.slot, side), access, index, self._plan.rank, self._window
+                )
+            )
+
+        return Degree(
+            TENSORS,
+            true=later("true"),
+            false=later("false"),
+            log_true=later("log_true"),
+            log_false=later("log_false"),
+        )
+
+    def _along(self, x: Degree, number: int, step: Quantify) -> Degree:
+        """Return the conjunction of a degree over the axes of a quantifier."""
+        tnorm = self._relaxation.tnorm
+        dimensions, mask = self._dimensions(step), self._mask(number)
+
+        def side(value: Any, elsewhere: float) -> Tensor:
+            spread = self._spread(torch.as_tensor(value), number, step)
+            return spread if mask is None else torch.where(mask, spread, elsewhere)
+
+        def largest(value: Any, elsewhere: float = 0.0) -> Tensor:
+            given = side(value, elsewhere)
+            if 0 in (given.shape[d] for d in dimensions):
+                return given.sum(dimensions, keepdim=True) + elsewhere
+            return given.amax(dimensions, keepdim=True)
+
+        if isinstance(tnorm, Minimum):
+            return Degree(
+                TENSORS,
+                true=Later(lambda: -largest(-x.true, elsewhere=-1.0)),
+                false=Later(lambda: largest(x.false)),
+            )
+        if isinstance(tnorm, Product):
+            total = Later(lambda: side(x.log_true, 0.0).sum(dimensions, keepdim=True))
+
+            def log_false() -> Tensor:
+                sides = side(x.log_false, impossible(torch.float64))
+                return torch.logsumexp(sides, dimensions, keepdim=True)
+
+            false = Later(lambda: -torch.expm1(total.number))
+            return Degree(
+                TENSORS,
+                log_true=total,
+                false=false,
+                log_false=Later(lambda: TENSORS.log_or(false.number, log_false)),
+            )
+        if isinstance(tnorm, Archimedean):
+            penalties = side(tnorm.penalty(x), 0.0).sum(dimensions, keepdim=True)
+            limit = min(float(tnorm.limit), LARGEST)
+            return tnorm.degree(TENSORS, TENSORS.minimum(penalties, limit))
+        return _halving(tnorm.conjoin, side(x.true, 1.0), dimensions)
+
+    # Axes
+
+    def _dimensions(self, step: Quantify) -> tuple[int, ...]:
+        return tuple(axis.dimension - self._plan.rank for axis in step.axes)  # type: ignore[operator]
+
+    def _spread(self, x: Tensor, number: int, step: Quantify) -> Tensor:
+        """Return x with its full length along the axes: what they do not change counts often."""
+        rank = self._plan.rank
+        if x.dim() < rank:
+            x = x.reshape((1,) * (rank - x.dim()) + tuple(x.shape))
+        shape = list(x.shape)
+        lengths = self._layout.selections[number].lengths
+        for axis, length in zip(step.axes, lengths, strict=True):
+            assert axis.dimension is not None
+            window = self._window
+            if window is not None and window.dimension == axis.dimension:
+                length = window.stop - window.start
+            shape[axis.dimension - rank] = length
+        return x.expand(shape)
+
+    def _mask(self, number: int) -> Tensor | None:
+        mask = self._masks.get(number)
+        window = self._window
+        if mask is None or window is None:
+            return mask
+        dimension = window.dimension - self._plan.rank
+        if mask.shape[dimension] == 1:
+            return mask
+        return mask.narrow(dimension, window.start, window.stop - window.start)
+
+
+def _detached(x: Degree) -> Degree:
+    def side(name: Side) -> Later:
+        return Later(lambda: torch.as_tensor(getattr(x, name)).detach())
+
+    return Degree(
+        TENSORS,
+        true=side("true"),
+        false=side("false"),
+        log_true=side("log_true"),
+        log_false=side("log_false"),
+    )
+
+
+def _halving(conjoin: Callable[[Degree, Degree], Degree], x: Tensor, dimensions: Sequence[int]
+             ) -> Degree:  # fmt: skip
+    """Conjoin along dimensions pair by pair: for t-norms that offer nothing better."""
+    for dimension in dimensions:
+        if x.shape[dimension] == 0:
+            shape = list(x.shape)
+            shape[dimension] = 1
+            x = x.new_ones(shape)
+        while x.shape[dimension] > 1:
+            half = x.shape[dimension] // 2
+            first, second = x.narrow(dimension, 0, half), x.narrow(dimension, half, half)
+            rest = x.narrow(dimension, 2 * half, x.shape[dimension] % 2)
+            pairs = conjoin(Degree(TENSORS, true=first), Degree(TENSORS, true=second)).true
+            x = torch.cat([pairs, rest], dimension)
+    return Degree(TENSORS, true=x)

@@ -1,0 +1,191 @@
+"""Looking into a compiled rule: its worst groundings, how much it says, its plan in words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from residuum.grounding import Layout, Plan
+from residuum.grounding.plans import Connect, Quantify
+from residuum.logic import (
+    Constant,
+    Forall,
+    Formula,
+    Implies,
+    Quantifier,
+    Variable,
+    compute,
+    substitute,
+)
+from residuum.losses.receiving import Call
+from residuum.relaxations import Relaxation
+
+if TYPE_CHECKING:
+    from residuum.losses.crisp import Crisp
+    from residuum.losses.evaluation import Evaluation
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One grounding of a rule: the example it belongs to, what it says, and its degree."""
+
+    example: tuple[int, ...]
+    grounding: Formula
+    degree: float
+
+    def __str__(self) -> str:
+        return f"{self.grounding}: degree {self.degree:.2g}"
+
+
+class Groundings(NamedTuple):
+    """The outermost `forall`s of a plan, and the step below them."""
+
+    plan: Plan
+    quantifiers: tuple[int, ...]
+    body: int
+
+    def largest(self, layout: Layout) -> int:
+        """Return the most groundings that one step ranges over."""
+        sizes = [1] * self.plan.rank
+        for number, selection in layout.selections.items():
+            step = self.plan.steps[number]
+            assert isinstance(step, Quantify)
+            for axis, length in zip(step.axes, selection.lengths, strict=True):
+                assert axis.dimension is not None
+                sizes[axis.dimension] = max(sizes[axis.dimension], length)
+        return math.prod(sizes)
+
+    def shape(self, layout: Layout) -> list[int]:
+        """Return the lengths of the outermost axes, 1 elsewhere."""
+        shape = [1] * self.plan.rank
+        for number in self.quantifiers:
+            step = self.plan.steps[number]
+            assert isinstance(step, Quantify)
+            for axis, length in zip(step.axes, layout.selections[number].lengths, strict=True):
+                assert axis.dimension is not None
+                shape[axis.dimension] = length
+        return shape
+
+    def counted(self, call: Call) -> Tensor:
+        """Return which groundings of each example count."""
+        shape = (*call.batch, *self.shape(call.bound.layout))
+        counted = torch.ones(shape, dtype=torch.bool, device=call.device)
+        for number in self.quantifiers:
+            mask = call.masks.get(number, call.bound.masks.get(number))
+            if mask is not None:
+                counted = counted & mask
+        return counted
+
+    def coverage(self, crisp: Crisp, call: Call) -> Tensor:
+        """Return the share of the groundings that count whose antecedent holds."""
+        counted = self.counted(call)
+        step = self.plan.steps[self.body]
+        holds = counted
+        if isinstance(step, Connect) and step.kind is Implies:
+            holds = counted & crisp.truth(step.operands[0])
+        dimensions = list(range(-self.plan.rank, 0))
+        if not dimensions:
+            return holds.float()
+        total = counted.sum(dimensions, keepdim=True)
+        return holds.sum(dimensions, keepdim=True) / total.clamp(min=1)
+
+
+def groundings_of(plan: Plan) -> Groundings:
+    """Return the outermost groundings of a plan."""
+    number = len(plan.steps) - 1
+    found = []
+    step = plan.steps[number]
+    while isinstance(step, Quantify) and step.kind is Forall:
+        found.append(number)
+        number = step.operand
+        step = plan.steps[number]
+    return Groundings(plan, tuple(found), number)
+
+
+def worst(plan: Plan, evaluation: Evaluation, call: Call, top: int) -> list[Violation]:
+    """Return the groundings that are not wholly true, worst first."""
+    groundings = groundings_of(plan)
+    shape = (*call.batch, *groundings.shape(call.bound.layout))
+    degrees = torch.as_tensor(evaluation.degree(groundings.body).true).expand(shape)
+    counted = groundings.counted(call)
+    flat = torch.where(counted, degrees, torch.inf).flatten()
+    count = min(top, int((flat < 1).sum()))
+    values, places = torch.topk(flat, count, largest=False)
+    found = []
+    for value, place in zip(values.tolist(), places.tolist(), strict=True):
+        where = torch.unravel_index(torch.tensor(place), shape)
+        at = [int(index) for index in where]
+        example, axes = at[: len(call.batch)], at[len(call.batch) :]
+        found.append(Violation(tuple(example), _spell(plan, groundings, call, axes), value))
+    return found
+
+
+def _spell(plan: Plan, groundings: Groundings, call: Call, at: list[int]) -> Formula:
+    """Return one grounding as a formula, its terms computed."""
+    formula = plan.formula
+    for number in groundings.quantifiers:
+        step = plan.steps[number]
+        assert isinstance(step, Quantify)
+        values: dict[Any, Any] = {}
+        for axis, first in zip(step.axes, call.bound.layout.selections[number].firsts, strict=True):
+            assert axis.dimension is not None
+            place = at[axis.dimension]
+            labels = axis.domain.labels
+            values[Variable(axis.variable)] = Constant(
+                first + place if labels is None else labels[place]
+            )
+        while not isinstance(formula, Quantifier) or not _binds(formula, step):
+            assert isinstance(formula, Quantifier)
+            formula = formula.body
+        formula = substitute(formula.body, values)
+    while isinstance(formula, Forall) and not groundings.quantifiers:
+        formula = formula.body
+    return compute(formula, dict(plan.functions))  # type: ignore[arg-type]
+
+
+def _binds(formula: Quantifier, step: Quantify) -> bool:
+    names = {binding.variable for binding in formula.bindings}
+    return {axis.variable for axis in step.axes} <= names
+
+
+def describe(plan: Plan, layout: Layout | None, relaxation: Relaxation) -> str:
+    """Return the plan in words."""
+    lines = [f"{plan.formula}", f"relaxation {relaxation}"]
+    lines += [f"reads {slot}" for slot in plan.slots]
+    groundings = groundings_of(plan)
+    for step in plan.steps:
+        if isinstance(step, Quantify):
+            for axis in step.axes:
+                size = "as long as the sequence"
+                if axis.domain.labels is not None:
+                    size = f"{len(axis.domain.labels)} long"
+                lines.append(f"axis {axis.variable} over {axis.domain.name}, {size}")
+    if layout is not None:
+        count = groundings.largest(layout)
+        lines.append(
+            f"{count:,} groundings per example, {4 * count:,} bytes each time one number is kept "
+            "for all of them (single precision)"
+        )
+    lines.append(_where_slopes_vanish(relaxation))
+    return "\n".join(lines)
+
+
+def _where_slopes_vanish(relaxation: Relaxation) -> str:
+    name, kind = type(relaxation.tnorm).__name__, relaxation.kind
+    if name == "Product" and kind == "S":
+        return "a violated rule always has a gradient"
+    if name == "Product":
+        return "no gradient where an implication holds: its consequent is as true as its antecedent"
+    if name == "Lukasiewicz" and relaxation.is_capped:
+        return "no gradient where groundings cost 1 or more together, or an inner conjunction is 0"
+    if name == "Lukasiewicz":
+        return "no gradient where an inner conjunction is 0 or an inner disjunction is 1"
+    if name == "Minimum" and kind == "R":
+        return "a gradient only for the worst grounding, and there only for the consequent"
+    if name == "Minimum":
+        return "a gradient only for the worst grounding, and there only for one atom"
+    return "where its truth functions are flat there is no gradient"

@@ -1,0 +1,170 @@
+"""What a compiled rule is given: checked before any arithmetic, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from residuum.errors import GroundingError, suggest
+from residuum.grounding import Layout, Plan, lay_out
+from residuum.grounding.plans import Slot
+from residuum.losses.sources import Form
+
+
+class Bound(NamedTuple):
+    """A layout with its index tensors and masks on one device."""
+
+    layout: Layout
+    indices: Mapping[int, Tensor]
+    masks: Mapping[int, Tensor]
+
+
+class Call(NamedTuple):
+    """One call: checked tensors, the batch they make up, and the layout for their lengths.
+
+    `masks` are those that depend on the example, because its sequence is padded.
+    """
+
+    inputs: list[Tensor]
+    batch: tuple[int, ...]
+    device: torch.device
+    bound: Bound
+    masks: Mapping[int, Tensor]
+
+
+def bind(plan: Plan, sizes: Mapping[str, int], device: torch.device) -> Bound:
+    """Lay a plan out for sequences of these lengths, on a device."""
+    layout = lay_out(plan, sizes)
+    indices = {
+        number: torch.as_tensor(access.index, device=device)
+        for number, access in layout.accesses.items()
+        if access.index is not None
+    }
+    masks = {
+        number: torch.as_tensor(selection.mask, device=device)
+        for number, selection in layout.selections.items()
+        if selection.mask is not None
+    }
+    return Bound(layout, indices, masks)
+
+
+def take_tensors(plan: Plan, given: Mapping[str, Tensor]) -> list[Tensor]:
+    """Return the tensor of each slot; GroundingError says which is missing or does not fit."""
+    known = [slot.name for slot in plan.slots]
+    refuse_unknown(given, known)
+    tensors = [_take(slot, given, known) for slot in plan.slots]
+    devices = {tensor.device for tensor in tensors}
+    if len(devices) > 1:
+        where = ", ".join(f"`{name}` on {t.device}" for name, t in zip(known, tensors, strict=True))
+        raise GroundingError(f"the tensors of a rule must be on one device: {where}")
+    return tensors
+
+
+def refuse_unknown(given: Iterable[str], known: Sequence[str]) -> None:
+    """Raise for a tensor that nothing reads."""
+    for name in given:
+        if name not in known:
+            raise GroundingError(
+                f"nothing reads `{name}`.{suggest(name, known)} "
+                f"Expected: {', '.join(known) or 'no tensors'}"
+            )
+
+
+def _take(slot: Slot, given: Mapping[str, Tensor], known: Sequence[str]) -> Tensor:
+    if slot.name not in given:
+        raise GroundingError(f"no tensor is given for `{slot.name}`; expected: {', '.join(known)}")
+    tensor = given[slot.name]
+    if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
+        found = tensor.dtype if isinstance(tensor, Tensor) else type(tensor).__name__
+        raise GroundingError(f"`{slot.name}`: expected a floating-point tensor, got {found}")
+    shape = tuple(tensor.shape)
+    own = shape[max(0, len(shape) - len(slot.domains)) :]
+    fits = len(own) == len(slot.domains) and all(
+        domain.labels is None or len(domain.labels) == size
+        for domain, size in zip(slot.domains, own, strict=True)
+    )
+    if not fits:
+        expected = " and ".join(
+            f"domain {domain.name}" + (f" of size {len(domain.labels)}" if domain.labels else "")
+            for domain in slot.domains
+        )
+        raise GroundingError(f"`{slot.name}` has {expected}, got a tensor of shape {shape}")
+    return tensor
+
+
+def batch_of(plan: Plan, tensors: Sequence[Tensor]) -> tuple[int, ...]:
+    """Return the batch dimensions, broadcast."""
+    shapes = [
+        tuple(tensor.shape[: tensor.dim() - len(slot.domains)])
+        for slot, tensor in zip(plan.slots, tensors, strict=True)
+    ]
+    try:
+        return tuple(torch.broadcast_shapes(*shapes))  # type: ignore[no-untyped-call]
+    except RuntimeError:
+        listed = ", ".join(
+            f"`{slot.name}` {shape}" for slot, shape in zip(plan.slots, shapes, strict=True)
+        )
+        raise GroundingError(f"the batches do not fit together: {listed}") from None
+
+
+def sequence_sizes(plan: Plan, tensors: Sequence[Tensor]) -> dict[str, int]:
+    """Return the padded length of each sequence domain, which all tensors must share."""
+    found: dict[str, int] = {}
+    for slot, tensor in zip(plan.slots, tensors, strict=True):
+        for place, domain in enumerate(slot.domains):
+            if not domain.is_sequence:
+                continue
+            size = tensor.shape[tensor.dim() - len(slot.domains) + place]
+            if found.setdefault(domain.name, size) != size:
+                raise GroundingError(
+                    f"sequence `{domain.name}` has length {found[domain.name]} in one tensor "
+                    f"and {size} in `{slot.name}`"
+                )
+    return found
+
+
+def masks_for(
+    plan: Plan,
+    bound: Bound,
+    lengths: Any,
+    batch: tuple[int, ...],
+    sizes: Mapping[str, int],
+    device: torch.device,
+) -> dict[int, Tensor]:
+    """Return for each quantifier over positions which groundings lie inside each sequence."""
+    if not sizes:
+        raise GroundingError("lengths are given, but the rule has no sequence domain")
+    longest = min(sizes.values())
+    lengths = torch.as_tensor(lengths, device=device)
+    if lengths.is_floating_point() or tuple(lengths.shape) != batch:
+        raise GroundingError(
+            f"lengths: expected integers of shape {batch}, one per sequence, "
+            f"got {lengths.dtype} of shape {tuple(lengths.shape)}"
+        )
+    if lengths.numel() and not 0 <= int(lengths.min()) <= int(lengths.max()) <= longest:
+        raise GroundingError(f"lengths lie between 0 and {longest}, the padded length")
+    limits = lengths.reshape(*batch, *(1,) * plan.rank)
+    masks: dict[int, Tensor] = {}
+    for number, selection in bound.layout.selections.items():
+        for positions in selection.positions:
+            inside = torch.as_tensor(positions, device=device) < limits
+            so_far = masks.get(number, bound.masks.get(number))
+            masks[number] = inside if so_far is None else inside & so_far
+    return masks
+
+
+def check_values(slot: Slot, tensor: Tensor, form: Form) -> None:
+    """Raise for a NaN, an infinity, or what is no probability."""
+    if bool((torch.isnan(tensor) | (tensor == torch.inf)).any()):
+        raise GroundingError(f"`{slot.name}`: the tensor has a NaN or an infinity")
+    if form == "probs" and not bool(((tensor >= 0) & (tensor <= 1)).all()):
+        wrong = tensor[(tensor < 0) | (tensor > 1)].flatten()[0]
+        raise GroundingError(f"`{slot.name}`: a probability is in [0, 1], got {float(wrong):g}")
+    if form == "log_probs" and not bool((tensor <= 0).all()):
+        raise GroundingError(
+            f"`{slot.name}`: the logarithm of a probability is not positive, "
+            f"got {float(tensor.max()):g}"
+        )

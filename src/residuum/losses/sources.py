@@ -1,0 +1,110 @@
+"""From a network's outputs to degrees: all four sides of each, from whichever is accurate."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, final
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from residuum.losses.softmaxes import Softmax
+from residuum.losses.tensors import LARGEST, TENSORS, impossible
+
+Side = Literal["true", "false", "log_true", "log_false"]
+Form = Literal["logits", "log_probs", "probs"]
+FORMS: Final[tuple[Form, ...]] = ("logits", "log_probs", "probs")
+
+
+_WIDE: Final = (torch.float32, torch.float64)
+
+
+class _Gate(torch.autograd.Function):
+    """Numbers pass, and slopes too large for the floats of the tensor are cut to their range.
+
+    At probability 0 or 1 some penalties are infinitely steep, and a product of such slopes with
+    0 is no number: there nothing can be said, and 0 is returned.
+    """
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(given: Tensor) -> Tensor:
+        return given.to(torch.float32) if given.dtype not in _WIDE else given.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ARG004
+        ctx.dtype = inputs[0].dtype
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> Tensor:
+        largest = min(torch.finfo(ctx.dtype).max, LARGEST)
+        finite = torch.nan_to_num(slope, nan=0.0, posinf=largest, neginf=-largest)
+        return finite.clamp(-largest, largest).to(ctx.dtype)
+
+
+@final
+class Source:
+    """One tensor of the caller's, read as degrees; each side is computed once, when asked for.
+
+    Half precision is read as float32. A class masked by the logit −inf has degree 0.
+    """
+
+    def __init__(self, given: Tensor, form: Form, is_exclusive: bool, needs_care: bool) -> None:
+        if needs_care or form != "logits":
+            given = _Gate.apply(given)  # type: ignore[no-untyped-call]
+        self._given = given if given.dtype in _WIDE else given.float()
+        self._form = form
+        self._is_exclusive = is_exclusive
+        self._sides: dict[Side, Tensor] = {}
+        self._softmax: Softmax | None = None
+
+    def side(self, side: Side) -> Tensor:
+        """Return one side of every degree."""
+        if side not in self._sides:
+            self._sides[side] = self._compute(side)
+        return self._sides[side]
+
+    def _compute(self, side: Side) -> Tensor:
+        if self._form == "probs":
+            return self._from_probability(side)
+        if self._form == "log_probs":
+            return self._from_logarithm(side)
+        return self._from_classes(side) if self._is_exclusive else self._from_logit(side)
+
+    def _from_probability(self, side: Side) -> Tensor:
+        p = self._given
+        if side == "true":
+            return p
+        if side == "false":
+            return 1 - p
+        # log(1 − p) through 1 − p, which is exact for p ≥ 1/2, and through p below.
+        if side == "log_true":
+            return torch.where(p < 0.5, TENSORS.log(p), TENSORS.log1p(p - 1))
+        return torch.where(p < 0.5, TENSORS.log1p(-p), TENSORS.log(1 - p))
+
+    def _from_logarithm(self, side: Side) -> Tensor:
+        log_p = self._given.clamp(min=2 * impossible(self._given.dtype))
+        if side == "log_true":
+            return torch.where(self._given == -torch.inf, impossible(log_p.dtype), log_p)
+        if side == "true":
+            return torch.exp(log_p)
+        if side == "false":
+            return -torch.expm1(log_p)
+        log_false: Tensor = TENSORS.log(-torch.expm1(log_p))
+        return log_false
+
+    def _from_logit(self, side: Side) -> Tensor:
+        z = self._given
+        if side == "true":
+            return torch.sigmoid(z)
+        if side == "false":
+            return torch.sigmoid(-z)
+        logarithm: Tensor = functional.logsigmoid(z if side == "log_true" else -z)
+        return logarithm.clamp(min=-1e30)
+
+    def _from_classes(self, side: Side) -> Tensor:
+        if self._softmax is None:
+            self._softmax = Softmax(self._given)
+        found: Tensor = getattr(self._softmax, side)
+        return found

@@ -1,0 +1,128 @@
+"""Torch tensors as a carrier: every function finite, with a finite slope, everywhere.
+
+Where a logarithm would be infinite it goes on along its tangent: below the truth `floor(x)`,
+which is 1e-30 in single and 1e-300 in double precision, log x is the line through that point. So
+the penalty of what is impossible is finite, and still falls when the degree rises. Nothing else
+is changed: there is no epsilon in any formula.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final, final
+
+import torch
+from torch import Tensor
+
+from residuum.relaxations.carriers import Exact, LazyCarrier, Number
+
+FLOORS: Final = {torch.float32: 1e-30, torch.float64: 1e-300}
+"""The truth below which a logarithm goes on as a straight line."""
+
+LARGEST: Final = 1e30
+"""What stands for infinity: large, yet the sum of millions of them is finite."""
+
+
+def floor(x: Tensor) -> float:
+    """Return the truth below which logarithms of such numbers go on as a straight line."""
+    return FLOORS[x.dtype]
+
+
+def impossible(dtype: torch.dtype) -> float:
+    """Return the logarithm of truth 0: where the tangent at the floor meets 0."""
+    return math.log(FLOORS[dtype]) - 1
+
+
+def _finite(value: float) -> float:
+    return min(max(value, -LARGEST), LARGEST)
+
+
+def is_traced(x: Tensor) -> bool:
+    """Return whether Python must not look at values: on a GPU it would wait, and tracers cannot."""
+    return (
+        x.is_cuda
+        or torch.compiler.is_compiling()
+        or torch._C._functorch.is_functorch_wrapped_tensor(x)
+    )
+
+
+@final
+class Tensors(LazyCarrier):
+    """Tensors of float32 or float64, and Python numbers beside them.
+
+    Ties: minimum, maximum and the conjunction of many share the slope evenly between equal
+    arguments; `excess` has slope 0 where its arguments are equal.
+    """
+
+    def constant(self, value: Exact) -> float:
+        return _finite(float(value))
+
+    def minimum(self, x: Number, y: Number) -> Number:
+        if not isinstance(y, Tensor):
+            return x.clamp(max=y) if isinstance(x, Tensor) else min(x, y)
+        return torch.minimum(x, y) if isinstance(x, Tensor) else y.clamp(max=x)
+
+    def maximum(self, x: Number, y: Number) -> Number:
+        if not isinstance(y, Tensor):
+            return x.clamp(min=y) if isinstance(x, Tensor) else max(x, y)
+        return torch.maximum(x, y) if isinstance(x, Tensor) else y.clamp(min=x)
+
+    def excess(self, x: Number, y: Number) -> Number:
+        gap = x - y
+        return torch.relu(gap) if isinstance(gap, Tensor) else max(gap, 0.0)
+
+    def ratio(self, x: Number, y: Number, at_zero: Exact) -> Number:
+        if not isinstance(y, Tensor):
+            return x / y if y else torch.full_like(x, _finite(float(at_zero)))
+        # A denominator below the floor would give a slope beyond the range of floats.
+        is_zero = y.abs() < floor(y)
+        quotient = x / torch.where(is_zero, torch.ones_like(y), y)
+        return torch.where(is_zero, _finite(float(at_zero)), quotient.clamp(-LARGEST, LARGEST))
+
+    def choose(self, x: Number, y: Number, then: Number, otherwise: Number) -> Number:
+        return torch.where(torch.as_tensor(x <= y), then, otherwise)
+
+    def power(self, x: Number, exponent: Exact) -> Number:
+        if not isinstance(x, Tensor):
+            return x ** float(exponent)
+        kept = x.clamp(min=floor(x))
+        slope = floor(x) ** (float(exponent) - 1)
+        # Below the floor: the line from 0 to the power there.
+        line = (x - kept) * _finite(slope)
+        return (kept ** float(exponent)).clamp(max=LARGEST) + line
+
+    def log(self, x: Number) -> Number:
+        if not isinstance(x, Tensor):
+            return math.log(x) if x > 0 else -LARGEST
+        kept = x.clamp(min=floor(x))
+        return torch.log(kept) + (x - kept) / floor(x)
+
+    def log_or(self, x: Number, instead: Callable[[], Number]) -> Number:
+        is_small = x < floor(x)
+        if not is_traced(x) and not bool(is_small.any()):
+            return torch.log(x)
+        return torch.where(is_small, instead(), torch.log(torch.where(is_small, 1.0, x)))
+
+    def log1p(self, x: Number) -> Number:
+        if not isinstance(x, Tensor):
+            return math.log1p(x) if x > -1 else -LARGEST
+        # Near −1 the nearest numbers are one rounding apart, and that is the floor there.
+        edge = torch.finfo(x.dtype).eps - 1
+        kept = x.clamp(min=edge)
+        return torch.log1p(kept) + (x - kept) / (1 + edge)
+
+    def exp(self, x: Number) -> Number:
+        return torch.exp(x.clamp(max=math.log(LARGEST))) if isinstance(x, Tensor) else _exp(x)
+
+    def expm1(self, x: Number) -> Number:
+        if not isinstance(x, Tensor):
+            return _exp(x) - 1 if abs(x) > 1 else math.expm1(x)
+        return torch.expm1(x.clamp(max=math.log(LARGEST)))
+
+
+def _exp(x: float) -> float:
+    return math.exp(min(x, math.log(LARGEST)))
+
+
+TENSORS: Final = Tensors()
