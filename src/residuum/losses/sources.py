@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from residuum.losses.softmaxes import Softmax
 from residuum.losses.tensors import LARGEST, TENSORS, impossible
+from residuum.relaxations.degrees import log1mexp
 
 Side = Literal["true", "false", "log_true", "log_false"]
 Form = Literal["logits", "log_probs", "probs"]
@@ -84,14 +85,14 @@ class Source:
         return torch.where(p < 0.5, TENSORS.log1p(-p), TENSORS.log(1 - p))
 
     def _from_logarithm(self, side: Side) -> Tensor:
-        log_p = self._given.clamp(min=2 * impossible(self._given.dtype))
+        log_p = self._given
         if side == "log_true":
-            return torch.where(self._given == -torch.inf, impossible(log_p.dtype), log_p)
+            return log_p.masked_fill(log_p == -torch.inf, impossible(log_p.dtype))
         if side == "true":
             return torch.exp(log_p)
         if side == "false":
             return -torch.expm1(log_p)
-        log_false: Tensor = TENSORS.log(-torch.expm1(log_p))
+        log_false: Tensor = log1mexp(TENSORS, log_p)
         return log_false
 
     def _from_logit(self, side: Side) -> Tensor:
@@ -100,8 +101,9 @@ class Source:
             return torch.sigmoid(z)
         if side == "false":
             return torch.sigmoid(-z)
-        logarithm: Tensor = functional.logsigmoid(z if side == "log_true" else -z)
-        return logarithm.clamp(min=-1e30)
+        z = z if side == "log_true" else -z
+        logarithm: Tensor = functional.logsigmoid(z)
+        return logarithm.masked_fill(z == -torch.inf, impossible(z.dtype))
 
     def _from_classes(self, side: Side) -> Tensor:
         if self._softmax is None:
