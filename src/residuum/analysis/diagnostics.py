@@ -64,7 +64,7 @@ def gradients(
     if not atoms or points < 1:
         raise DegreeError("gradients need a formula with atoms and at least one point")
     sample = _uniform(atoms, points, seed) if degrees is None else _given(read, degrees)
-    slopes = _slopes(read, atoms, chosen, sample)
+    slopes = slopes_at(read, atoms, chosen, sample)
     violated = _crisp(read, chosen, sample) == 0
     with np.errstate(invalid="ignore"):  # infinite slopes at saturated degrees
         at_logits = slopes * sample * (1 - sample)
@@ -113,10 +113,10 @@ def _values(formula: Formula, relaxation: Relaxation, sample: Array) -> Array:
     return np.broadcast_to(degree, sample.shape[1])
 
 
-def _slopes(
+def slopes_at(
     formula: Formula, atoms: Sequence[Atom], relaxation: Relaxation, sample: Array
 ) -> Array:
-    """Return the derivative with respect to each atom at each point."""
+    """Return the derivative by each atom (a row) at each point (a column of the sample)."""
     on = _Duals()
     directions = np.eye(len(atoms))[:, :, None]
     known = {
@@ -143,7 +143,7 @@ def _raising(
         rows = [atoms.index(atom) for atom in atoms_of(side)]
         sides.append(_values(side, relaxation, sample[rows][:, violated]))
     antecedent, consequent = Atom("antecedent"), Atom("consequent")
-    pull = _slopes(
+    pull = slopes_at(
         Implies(antecedent, consequent), (antecedent, consequent), relaxation, np.stack(sides)
     )
     finite = np.isfinite(pull).all(axis=0)
