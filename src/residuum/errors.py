@@ -53,6 +53,10 @@ class InvalidGeneratorError(ResiduumError):
     """A function offered as an additive generator is not one."""
 
 
+class PictureError(ResiduumError):
+    """A picture cannot be drawn of this formula, or not be saved where it was asked for."""
+
+
 @dataclass(frozen=True, order=True)
 class Problem:
     """One thing wrong in a text: where (both counted from 1) and what."""
