@@ -1,6 +1,5 @@
 """The command line as its users meet it: output, JSON, exit codes, messages."""
 
-import io
 import json
 import subprocess
 import sys
@@ -8,24 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from residuum.cli import main
 from residuum.relaxations import PAPER, relaxation_names
-
-
-@pytest.fixture
-def residuum(monkeypatch, capsys):
-    def run(*words: str, stdin: bytes = b"") -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["residuum", *words])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 def test_show_prints_every_style(residuum):

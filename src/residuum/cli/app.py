@@ -13,6 +13,7 @@ from residuum.cli.consistency import consistency, self_consistency
 from residuum.cli.gradients import gradients
 from residuum.cli.relaxations import relaxations
 from residuum.cli.show import show
+from residuum.cli.surface import surface
 from residuum.cli.tautologies import tautologies
 from residuum.cli.truth import truth
 from residuum.errors import ResiduumError
@@ -26,7 +27,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for verb in (
-    show, truth, consistency, self_consistency, tautologies, gradients, relaxations, check
+    show, truth, consistency, self_consistency, tautologies, gradients, surface, relaxations, check
 ):  # fmt: skip
     app.command()(verb)
 

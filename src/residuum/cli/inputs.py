@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -30,6 +31,14 @@ RelaxationNames = Annotated[
         autocompletion=lambda incomplete: _names_starting_with(incomplete),
     ),
 ]
+_PICTURE = typer.Option(
+    "--output",
+    "-o",
+    metavar="FILE",
+    help="The picture: PNG, SVG or PDF, by the ending of its name.",
+)
+Picture = Annotated[Path, _PICTURE]
+MaybePicture = Annotated[Path | None, _PICTURE]
 
 
 def _names_starting_with(incomplete: str) -> list[str]:

@@ -8,21 +8,31 @@ import typer
 
 from residuum.analysis import Cell, catalogue, tautology_table
 from residuum.cli.consistency import shown
-from residuum.cli.inputs import AsJson, RelaxationNames, read_relaxations
+from residuum.cli.inputs import AsJson, MaybePicture, RelaxationNames, read_relaxations
 from residuum.cli.outputs import print_json, print_table, with_progress
+from residuum.reports import check_picture, draw_tautologies, save_picture
 
 
-def tautologies(relaxation: RelaxationNames = None, as_json: AsJson = False) -> None:
+def tautologies(
+    relaxation: RelaxationNames = None, output: MaybePicture = None, as_json: AsJson = False
+) -> None:
     """Print the consistency of each tautology of the paper's full table.
 
     Figures that were printed otherwise, beyond rounding, are marked ≠ and listed below.
 
+    With --output the table is also drawn, as a heat map.
+
     \b
     residuum tautologies
+    residuum tautologies -o table.png
     residuum tautologies -r "r-yager(2)" --json
     """
     chosen = read_relaxations(relaxation)
+    if output:
+        check_picture(output)
     rows = list(with_progress(tautology_table(chosen), len(catalogue()), "integrating"))
+    if output:
+        save_picture(draw_tautologies(rows), output)
     if as_json:
         print_json([_object(cell) for cells in rows for cell in cells])
         return
@@ -38,6 +48,8 @@ def tautologies(relaxation: RelaxationNames = None, as_json: AsJson = False) -> 
     for cells in rows:
         if not cells[0].row.is_tautology:
             typer.echo(f"{cells[0].row.name} as printed is not a tautology: {cells[0].row.formula}")
+    if output:
+        typer.echo(f"{output}: the table as a heat map")
 
 
 def _shown(cell: Cell) -> str:
