@@ -27,13 +27,14 @@ def test_python_examples_run_as_they_stand(code):
 
 
 @pytest.mark.parametrize("shown", CONSOLE)
-def test_commands_print_what_is_shown(shown):
+def test_commands_print_what_is_shown(shown, tmp_path):
+    (tmp_path / "src").symlink_to(ROOT / "src")  # files are read from there, and written here
     command, _, output = shown.partition("\n")
     words = shlex.split(command.removeprefix("$ "))
     assert words[0] == "residuum"
     code = "from residuum.cli import main; main()"
     result = subprocess.run(
-        [sys.executable, "-c", code, *words[1:]], capture_output=True, text=True, cwd=ROOT
+        [sys.executable, "-c", code, *words[1:]], capture_output=True, text=True, cwd=tmp_path
     )
     assert (result.stdout, result.returncode) == (output, 0)
 
