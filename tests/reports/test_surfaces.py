@@ -108,7 +108,7 @@ def test_the_papers_five_are_drawn_side_by_side_by_default():
     assert set(names) == {"P"}
     # Integrals over the square, by hand.
     by_hand = [Fraction(3, 4), Fraction(3, 4), Fraction(2, 3), Fraction(2, 3), Fraction(5, 6)]
-    assert [Fraction(mean) for mean in means] == by_hand
+    assert [Fraction(mean.lstrip("≈")) for mean in means] == by_hand
 
 
 def test_more_than_five_go_on_in_the_next_row():
