@@ -3,6 +3,8 @@
 Rules stated in first-order logic, read under Boolean logic and under any t-norm relaxation.
 """
 
+from typing import TYPE_CHECKING
+
 from residuum import errors as errors
 from residuum.analysis import Consistency as Consistency
 from residuum.analysis import consistency as consistency
@@ -53,4 +55,40 @@ from residuum.syntax import render as render
 from residuum.syntax import size as size
 from residuum.syntax import substitute as substitute
 
+if TYPE_CHECKING:
+    from residuum.losses import Assessment as Assessment
+    from residuum.losses import CompiledKnowledge as CompiledKnowledge
+    from residuum.losses import CompiledRule as CompiledRule
+    from residuum.losses import Theory as Theory
+    from residuum.losses import Violation as Violation
+    from residuum.losses import compile as compile  # noqa: A004
+    from residuum.losses import facts as facts
+    from residuum.losses import ramp as ramp
+    from residuum.losses import steps as steps
+    from residuum.losses import warm_up as warm_up
+
 __version__ = "0.1.0"
+
+_ON_TORCH = {
+    "Assessment", "CompiledKnowledge", "CompiledRule", "Theory", "Violation",
+    "compile", "facts", "ramp", "steps", "warm_up",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    """Load what needs PyTorch when it is first used."""
+    if name not in _ON_TORCH:
+        raise AttributeError(f"module 'residuum' has no attribute {name!r}")
+    try:
+        import residuum.losses as losses
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ResiduumError(
+            f"`residuum.{name}` needs PyTorch: pip install 'residuum[learn]'"
+        ) from None
+    return getattr(losses, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ON_TORCH})

@@ -140,9 +140,11 @@ class _Planning:
         terms = []
         kept = []
         members = []
+        open_domains = []
         for argument, domain in zip(atom.arguments, domains, strict=True):
             if domain.labels is None and not domain.is_sequence:
                 members.append(argument)
+                open_domains.append(domain.name)
                 continue
             term = self._resolve(argument, domain, atom, scope)
             terms.append(term)
@@ -152,7 +154,9 @@ class _Planning:
         if not is_plain:
             name += f"({', '.join(map(str, members))})"
         predicate = self._signature.predicates[atom.predicate]
-        self._slots.setdefault(name, Slot(name, predicate, tuple(kept)))
+        self._slots.setdefault(
+            name, Slot(name, predicate, tuple(kept), tuple(members), tuple(open_domains))
+        )
         slot = list(self._slots).index(name)
         return self.add(Read(slot, tuple(terms), scope.axes, scope.guards))
 

@@ -31,11 +31,17 @@ class Guarded(NamedTuple):
 
 @dataclass(frozen=True)
 class Slot:
-    """One tensor the caller passes: a predicate, or one of its uses on open members."""
+    """One tensor the caller passes: a predicate, or one of its uses on open members.
+
+    `members` are those terms over `open_domains`; the tensor has a dimension for each of
+    `domains`, the others.
+    """
 
     name: str
     predicate: Predicate
     domains: tuple[Domain, ...]
+    members: tuple[Term, ...] = ()
+    open_domains: tuple[str, ...] = ()
 
     @property
     def is_exclusive(self) -> bool:

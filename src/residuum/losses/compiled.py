@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal, final
+from typing import Any, Final, final
 
 import torch
 from torch import Tensor, nn
@@ -28,6 +28,7 @@ from residuum.losses.receiving import (
     sequence_sizes,
     take_tensors,
 )
+from residuum.losses.reductions import Reduction, capped, reduce_batch
 from residuum.losses.sources import Form, Source
 from residuum.relaxations import Relaxation
 from residuum.relaxations.lukasiewicz import Lukasiewicz
@@ -35,8 +36,6 @@ from residuum.relaxations.minimum import Minimum
 from residuum.relaxations.product import Product
 from residuum.relaxations.tnorms import Archimedean
 
-Reduction = Literal["none", "mean", "sum", "conjunction"]
-REDUCTIONS: Final[tuple[Reduction, ...]] = ("none", "mean", "sum", "conjunction")
 Tensors = Mapping[str, Tensor]
 
 BLOCK: Final = 1 << 18
@@ -62,6 +61,7 @@ class CompiledRule(nn.Module):
         detach: Detached | None,
         check: bool,
         block: int | None,
+        process_group: Any,
     ) -> None:
         super().__init__()
         self.plan = plan
@@ -73,6 +73,7 @@ class CompiledRule(nn.Module):
         self.detach = detach
         self.check = check
         self.block = block
+        self.process_group = process_group
         self._bound: dict[Any, Bound] = {}
         if not plan.sequence_domains:
             self._bind({}, torch.device("cpu"))  # mistakes in the rule show when it is compiled
@@ -98,8 +99,12 @@ class CompiledRule(nn.Module):
         """
         call = self._receive(tensors, named, lengths)
         with torch.autocast(call.device.type, enabled=False):
-            penalty = self._finish(self._total(call))
-            return self._reduce(penalty if self.weight == 1 else penalty * self.weight)
+            penalty = capped(self._total(call), self.relaxation)
+            if self.weight != 1:
+                penalty = penalty * self.weight
+            return reduce_batch(
+                penalty, self.reduction, self.relaxation, process_group=self.process_group
+            )
 
     def truth(
         self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
@@ -150,23 +155,6 @@ class CompiledRule(nn.Module):
         return describe(self.plan, None if known is None else known.layout, self.relaxation)
 
     # Evaluation
-
-    def _finish(self, total: Tensor) -> Tensor:
-        """Cap the outermost conjunction, where the logic has one that is capped."""
-        tnorm = self.relaxation.tnorm
-        if not self.relaxation.is_capped or not isinstance(tnorm, Archimedean):
-            return total
-        return total if tnorm.limit == math.inf else total.clamp(max=float(tnorm.limit))
-
-    def _reduce(self, penalty: Tensor) -> Tensor:
-        if self.reduction == "none":
-            return penalty
-        if not penalty.numel() or self.reduction == "sum":
-            return penalty.sum()
-        if self.reduction == "mean":
-            return penalty.mean()
-        is_sum = isinstance(self.relaxation.tnorm, Archimedean)
-        return self._finish(penalty.sum()) if is_sum else penalty.amax()
 
     def _total(self, call: Call) -> Tensor:
         """Return the penalties of the batch, in blocks if they would not fit into one."""

@@ -16,8 +16,9 @@ from residuum.grounding import (
     with_outputs,
 )
 from residuum.logic import Formula
-from residuum.losses.compiled import REDUCTIONS, CompiledKnowledge, CompiledRule, Reduction
+from residuum.losses.compiled import CompiledKnowledge, CompiledRule
 from residuum.losses.evaluation import Detached
+from residuum.losses.reductions import Reduction, check_reduction
 from residuum.losses.sources import FORMS, Form
 from residuum.relaxations import Relaxation
 from residuum.relaxations import relaxation as find_relaxation
@@ -36,6 +37,7 @@ class _Options:
     detach: Detached | None
     check: bool
     block: int | None
+    process_group: Any
 
 
 @overload
@@ -61,6 +63,7 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
     detach: Detached | None = None,
     check: bool = False,
     block: int | None = None,
+    process_group: Any = None,
 ) -> CompiledRule | CompiledKnowledge:
     """Return a rule as a differentiable function: one tensor per predicate in, penalties out.
 
@@ -73,14 +76,17 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
     predicate. The last domain of a predicate is exclusive (a softmax) unless `outputs` calls it
     'independent'; one without arguments is a sigmoid. `detach` keeps gradients from the
     'antecedent' or the 'consequent' of the rule; `check` refuses NaN and what is no probability;
-    `block` is the number of groundings that are evaluated at a time.
+    `block` is the number of groundings that are evaluated at a time. With a `process_group` the
+    batch that `reduction` reduces is that of all its processes.
 
     >>> import torch
     >>> rule = compile("Rain -> Wet", "r-product", inputs="probs")
     >>> float(rule(Rain=torch.tensor(0.5), Wet=torch.tensor(0.5)))
     0.0
     """
-    options = _Options(find_relaxation(relaxation), inputs, reduction, detach, check, block)
+    options = _Options(
+        find_relaxation(relaxation), inputs, reduction, detach, check, block, process_group
+    )
     _check_options(options)
     if isinstance(rule, Knowledge):
         signature = with_outputs(signature_of_knowledge(rule, functions or {}), outputs or {})
@@ -108,10 +114,7 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
 
 
 def _check_options(options: _Options) -> None:
-    if options.reduction not in REDUCTIONS:
-        raise GroundingError(
-            f"expected a reduction among {', '.join(REDUCTIONS)}, got {options.reduction!r}"
-        )
+    check_reduction(options.reduction)
     if options.detach not in (None, "antecedent", "consequent"):
         raise GroundingError(
             f"detach: expected 'antecedent' or 'consequent', got {options.detach!r}"
@@ -132,6 +135,7 @@ def _compiled(
         detach=options.detach,
         check=options.check,
         block=options.block,
+        process_group=options.process_group,
     )
 
 

@@ -7,13 +7,13 @@ learns. A class masked by −inf has probability 0.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Final, final
 
 import torch
 from torch import Tensor
 
 from residuum.losses.tensors import TENSORS, impossible, is_traced
+from residuum.relaxations.degrees import Later
 
 _NOTHING: Final = -1e30
 """Stands for the logarithm of 0 in a sum, where −inf would bring NaN into gradients."""
@@ -29,52 +29,46 @@ class Softmax:
             masked = None
         else:  # where every class is masked, read them as equally likely
             logits = logits.masked_fill(masked.all(-1, keepdim=True), 0.0)  # type: ignore[union-attr]
-        self._logits = logits
         self._masked = masked
 
-    @cached_property
+        # `functools.cached_property` takes a lock, which torch.compile cannot.
+        self._log_p = Later(lambda: torch.log_softmax(logits, -1))
+        self._p = Later(lambda: torch.softmax(logits, -1))
+        self._top = Later(lambda: logits.argmax(-1, keepdim=True))
+        self._rest = Later(lambda: self._without_top(self._p.number).sum(-1, keepdim=True))
+
     def true(self) -> Tensor:
-        """p."""
-        return torch.softmax(self._logits, -1)
+        """Return p."""
+        p: Tensor = self._p.number
+        return p
 
-    @cached_property
     def false(self) -> Tensor:
-        """1 − p."""
-        return (1 - self.true).scatter(-1, self._top, self._rest)
+        """Return 1 − p."""
+        found: Tensor = (1 - self._p.number).scatter(-1, self._top.number, self._rest.number)
+        return found
 
-    @cached_property
     def log_true(self) -> Tensor:
-        """log p."""
-        log_p = self._log_p
+        """Return log p."""
+        log_p, top = self._log_p.number, self._top.number
         with torch.no_grad():  # the derivative of log p is accurate as it stands
-            p = torch.exp(log_p)
-            rest = p.scatter(-1, self._top, 0.0).sum(-1, keepdim=True)
-            lost = torch.log1p(-rest) - log_p.gather(-1, self._top)
-        exact = log_p.scatter_add(-1, self._top, lost)
-        return exact if self._masked is None else exact.masked_fill(
-            self._masked, impossible(exact.dtype)
-        )  # fmt: skip
+            rest = self._without_top(torch.exp(log_p)).sum(-1, keepdim=True)
+            lost = torch.log1p(-rest) - log_p.gather(-1, top)
+        exact: Tensor = log_p.scatter_add(-1, top, lost)
+        if self._masked is None:
+            return exact
+        return exact.masked_fill(self._masked, impossible(exact.dtype))
 
-    @cached_property
     def log_false(self) -> Tensor:
-        """log(1 − p)."""
-        below = torch.log1p(-self.true.scatter(-1, self._top, 0.0))
-        return below.scatter(-1, self._top, TENSORS.log_or(self._rest, self._log_rest))
+        """Return log(1 − p)."""
+        below = torch.log1p(-self._without_top(self._p.number))
+        at_top = TENSORS.log_or(self._rest.number, self._log_rest)
+        return below.scatter(-1, self._top.number, at_top)
 
-    @cached_property
-    def _log_p(self) -> Tensor:
-        return torch.log_softmax(self._logits, -1)
-
-    @cached_property
-    def _top(self) -> Tensor:
-        return self._logits.argmax(-1, keepdim=True)
-
-    @cached_property
-    def _rest(self) -> Tensor:
-        return self.true.scatter(-1, self._top, 0.0).sum(-1, keepdim=True)
+    def _without_top(self, x: Tensor, value: float = 0.0) -> Tensor:
+        return x.scatter(-1, self._top.number, value)
 
     def _log_rest(self) -> Tensor:
-        others = self._log_p.scatter(-1, self._top, _NOTHING)
+        others = self._without_top(self._log_p.number, _NOTHING)
         if self._masked is not None:
             others = others.masked_fill(self._masked, _NOTHING)
         logarithm = torch.logsumexp(others, -1, keepdim=True)

@@ -108,5 +108,5 @@ class Source:
     def _from_classes(self, side: Side) -> Tensor:
         if self._softmax is None:
             self._softmax = Softmax(self._given)
-        found: Tensor = getattr(self._softmax, side)
+        found: Tensor = getattr(self._softmax, side)()
         return found

@@ -1,0 +1,106 @@
+"""Labelled data are knowledge too: a conjunction of facts."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import torch
+from torch import Tensor
+
+from residuum.errors import GroundingError
+from residuum.losses.reductions import Reduction, check_reduction, reduce_batch
+from residuum.losses.sources import FORMS, Form, Side, Source
+from residuum.losses.tensors import TENSORS
+from residuum.relaxations import Degree, Relaxation
+from residuum.relaxations import relaxation as find_relaxation
+from residuum.relaxations.degrees import Later
+
+IGNORED: Final = -100
+"""The label of an example that states nothing, as in PyTorch."""
+
+
+def facts(
+    outputs: Tensor,
+    labels: Any,
+    relaxation: str | Relaxation = "r-product",
+    *,
+    inputs: Form = "logits",
+    independent: bool = False,
+    reduction: Reduction = "mean",
+) -> Tensor:
+    """Return the penalty of the facts that each example has its label.
+
+    Labels are integers, one per example, and −100 is no statement; with `independent` outputs
+    they are 0 or 1, one for each output. Under the product logics this is cross-entropy.
+
+    >>> import torch
+    >>> logits, labels = torch.tensor([[2.0, 0.0, 1.0]]), torch.tensor([0])
+    >>> same = torch.nn.functional.cross_entropy(logits, labels)
+    >>> bool(torch.isclose(facts(logits, labels, "s-product"), same))
+    True
+    """
+    logic = find_relaxation(relaxation)
+    check_reduction(reduction)
+    if inputs not in FORMS:
+        raise GroundingError(f"inputs: expected one of {', '.join(FORMS)}, got {inputs!r}")
+    labels = torch.as_tensor(labels, device=outputs.device)
+    source = Source(outputs, inputs, not independent, needs_care=True)
+    degree = _stated(source, outputs, labels) if independent else _labelled(source, outputs, labels)
+    with torch.autocast(outputs.device.type, enabled=False):
+        penalty = logic.penalty(degree)
+        counts = None
+        if not independent:
+            counts = labels != IGNORED
+            penalty = torch.where(counts, penalty, 0.0)
+        return reduce_batch(penalty, reduction, logic, counts)
+
+
+def _labelled(source: Source, outputs: Tensor, labels: Tensor) -> Degree:
+    """Return the degree of the labelled class of each example."""
+    if outputs.dim() == 0 or labels.shape != outputs.shape[:-1] or labels.is_floating_point():
+        raise GroundingError(
+            f"labels: expected integers of shape {tuple(outputs.shape[:-1])}, one per example, "
+            f"got {labels.dtype} of shape {tuple(labels.shape)}"
+        )
+    classes = outputs.shape[-1]
+    if not labels.is_cuda and labels.numel():
+        wrong = labels[(labels != IGNORED) & ((labels < 0) | (labels >= classes))]
+        if wrong.numel():
+            raise GroundingError(
+                f"labels lie between 0 and {classes - 1}, got {int(wrong[0])} "
+                f"({IGNORED} marks an example without a label)"
+            )
+    index = labels.clamp(min=0).long().unsqueeze(-1)
+
+    def side(name: Side) -> Later:
+        return Later(lambda: source.side(name).gather(-1, index).squeeze(-1))
+
+    return _degree(side)
+
+
+def _stated(source: Source, outputs: Tensor, labels: Tensor) -> Degree:
+    """Return the degree of each output, or of its negation where the label is 0."""
+    if labels.shape != outputs.shape or bool(((labels != 0) & (labels != 1)).any()):
+        raise GroundingError(
+            f"labels of independent outputs: expected 0 or 1 in shape {tuple(outputs.shape)}, "
+            f"got shape {tuple(labels.shape)}"
+        )
+    holds = labels.bool()
+    mirrored: dict[Side, Side] = {
+        "true": "false", "false": "true", "log_true": "log_false", "log_false": "log_true",
+    }  # fmt: skip
+
+    def side(name: Side) -> Later:
+        return Later(lambda: torch.where(holds, source.side(name), source.side(mirrored[name])))
+
+    return _degree(side)
+
+
+def _degree(side: Any) -> Degree:
+    return Degree(
+        TENSORS,
+        true=side("true"),
+        false=side("false"),
+        log_true=side("log_true"),
+        log_false=side("log_false"),
+    )

@@ -1,0 +1,91 @@
+"""From one penalty per example to one for the batch, in one process or many."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final, Literal
+
+import torch
+from torch import Tensor
+
+from residuum.errors import GroundingError
+from residuum.relaxations import Relaxation
+from residuum.relaxations.tnorms import Archimedean
+
+Reduction = Literal["none", "mean", "sum", "conjunction"]
+REDUCTIONS: Final[tuple[Reduction, ...]] = ("none", "mean", "sum", "conjunction")
+
+
+def check_reduction(reduction: str) -> None:
+    """Raise for a word that is no reduction."""
+    if reduction not in REDUCTIONS:
+        raise GroundingError(
+            f"expected a reduction among {', '.join(REDUCTIONS)}, got {reduction!r}"
+        )
+
+
+def capped(total: Tensor, relaxation: Relaxation) -> Tensor:
+    """Return the penalty of an outermost conjunction: no more than g(0), if the logic says so."""
+    tnorm = relaxation.tnorm
+    if not relaxation.is_capped or not isinstance(tnorm, Archimedean) or tnorm.limit == math.inf:
+        return total
+    return total.clamp(max=float(tnorm.limit))
+
+
+def reduce_batch(
+    penalty: Tensor,
+    reduction: Reduction,
+    relaxation: Relaxation,
+    counts: Tensor | None = None,
+    process_group: Any = None,
+) -> Tensor:
+    """Return the penalty of the batch; `counts` marks the examples that state something.
+
+    With a `process_group` the batch is that of all its processes: the value is the same in each,
+    and gradients are scaled so that DistributedDataParallel's average is the gradient of it.
+    """
+    if reduction == "none":
+        return penalty
+    if process_group is not None:
+        return _across_processes(penalty, reduction, relaxation, counts, process_group)
+    if reduction == "mean":
+        number = max(penalty.numel(), 1) if counts is None else counts.sum().clamp(min=1)
+        return penalty.sum() / number
+    if reduction == "sum" or not penalty.numel():
+        return penalty.sum()
+    is_sum = isinstance(relaxation.tnorm, Archimedean)
+    return capped(penalty.sum(), relaxation) if is_sum else penalty.amax()
+
+
+def _across_processes(
+    penalty: Tensor,
+    reduction: Reduction,
+    relaxation: Relaxation,
+    counts: Tensor | None,
+    group: Any,
+) -> Tensor:
+    from torch import distributed
+
+    world = distributed.get_world_size(group)
+    mine = penalty.sum()
+    if reduction == "conjunction" and not isinstance(relaxation.tnorm, Archimedean):
+        largest = penalty.amax().detach() if penalty.numel() else mine.detach()
+        distributed.all_reduce(largest, distributed.ReduceOp.MAX, group)
+        ties = (penalty == largest).to(penalty.dtype)
+        number = ties.sum()
+        distributed.all_reduce(number, group=group)
+        mine = (penalty * ties).sum() / number.clamp(min=1)  # the slope is shared evenly
+        return largest + world * (mine - mine.detach())
+    total = mine.detach().clone()
+    distributed.all_reduce(total, group=group)
+    # The value of the whole, with the gradient of this part.
+    whole = total + world * (mine - mine.detach())
+    if reduction == "conjunction":
+        return capped(whole, relaxation)
+    if reduction == "mean":
+        number = torch.as_tensor(
+            penalty.numel() if counts is None else counts.sum(), device=penalty.device
+        ).clone()
+        distributed.all_reduce(number, group=group)
+        return whole / number.clamp(min=1)
+    return whole

@@ -1,0 +1,52 @@
+"""What changes while a network learns: weights and relaxations as functions of the epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from residuum.errors import GroundingError
+from residuum.relaxations import Relaxation
+from residuum.relaxations import relaxation as find_relaxation
+
+T = TypeVar("T")
+Schedule = Callable[[int], T]
+
+
+def at(given: T | Schedule[T], epoch: int) -> T:
+    """Return what holds in an epoch: the value itself, or what a schedule says."""
+    return given(epoch) if callable(given) else given
+
+
+def ramp(start: float, stop: float, epochs: int) -> Schedule[float]:
+    """Return a weight that goes from `start` to `stop` in so many epochs, and stays there.
+
+    >>> [ramp(0, 1, 4)(epoch) for epoch in range(6)]
+    [0.0, 0.25, 0.5, 0.75, 1.0, 1.0]
+    """
+    if epochs < 1:
+        raise GroundingError(f"a ramp takes at least 1 epoch, got {epochs}")
+    return lambda epoch: start + (stop - start) * min(1.0, epoch / epochs)
+
+
+def steps(values: Mapping[int, T]) -> Schedule[T]:
+    """Return what holds from each given epoch on; the first must be epoch 0.
+
+    >>> weight = steps({0: 0.0, 5: 0.1})
+    >>> weight(4), weight(5)
+    (0.0, 0.1)
+    """
+    if 0 not in values:
+        raise GroundingError("steps: say what holds from epoch 0 on")
+    return lambda epoch: values[max(start for start in values if start <= epoch)]
+
+
+def warm_up(
+    first: str | Relaxation, then: str | Relaxation, *, epochs: int
+) -> Schedule[str | Relaxation]:
+    """Return the schedule of one relaxation for some epochs and another after them.
+
+    >>> [warm_up("r-product", "s-godel", epochs=2)(epoch).name for epoch in range(3)]
+    ['r-product', 'r-product', 's-godel']
+    """
+    return steps({0: find_relaxation(first), epochs: find_relaxation(then)})

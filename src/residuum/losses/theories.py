@@ -1,0 +1,249 @@
+"""A theory: knowledge whose predicates are networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Literal, final
+
+import torch
+from torch import Tensor, nn
+
+from residuum.errors import GroundingError, suggest
+from residuum.grounding.plans import Slot
+from residuum.logic import Application, Term, Variable
+from residuum.losses.compiled import CompiledKnowledge
+from residuum.losses.compiling import compile as compile_knowledge
+from residuum.losses.facts import facts as penalty_of_facts
+from residuum.losses.reductions import Reduction, capped
+from residuum.losses.schedules import Schedule, at
+from residuum.losses.sources import Form
+from residuum.relaxations import Relaxation
+from residuum.relaxations import relaxation as find_relaxation
+from residuum.relaxations.tnorms import Archimedean
+from residuum.syntax import Knowledge
+
+Combination = Literal["conjunction", "sum"]
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What a theory makes of a batch: the total to minimise, and each part of it by name.
+
+    Parts are without their weights.
+    """
+
+    total: Tensor
+    parts: Mapping[str, Tensor]
+
+
+@final
+class Theory(nn.Module):
+    """A Knowledge bound to modules, one for each of its predicates.
+
+    Called with facts, (inputs, labels) by name, and with tensors for the rules: by the name of
+    an open domain (`pair=`) or function (`left=`), or of a predicate without open arguments. Each
+    network runs once per call, on all it is needed for.
+
+    `weights` overrides the weights of rules and facts, by name; a weight and the relaxation may
+    be schedules, functions of `theory.epoch`.
+    """
+
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        /,
+        *,
+        relaxation: str | Relaxation | Schedule[str | Relaxation] = "r-product",
+        weights: Mapping[str, float | Schedule[float]] | None = None,
+        reduction: Reduction = "mean",
+        combine: Combination = "conjunction",
+        inputs: Form | Mapping[str, Form] = "logits",
+        functions: Mapping[str, Any] | None = None,
+        **modules: nn.Module,
+    ) -> None:
+        super().__init__()
+        _check_names("predicate", modules, knowledge.predicates)
+        _check_names("rule or set of facts", weights or {}, {**knowledge.rules, **knowledge.facts})
+        if combine not in ("conjunction", "sum"):
+            raise GroundingError(f"combine: expected 'conjunction' or 'sum', got {combine!r}")
+        self.knowledge = knowledge
+        self.epoch = 0
+        self.combine = combine
+        self.networks = nn.ModuleDict(modules)
+        self._relaxation = relaxation
+        self._weights: dict[str, float | Schedule[float]] = {
+            **dict.fromkeys(knowledge.facts, 1.0),
+            **{name: rule.weight for name, rule in knowledge.rules.items()},
+            **(weights or {}),
+        }
+        self._reduction = reduction
+        self._inputs = inputs
+        self._functions = functions or {}
+        self._frozen: set[str] = set()
+        self._compiled: dict[str, CompiledKnowledge] = {}
+        self._rules()  # mistakes show now
+        for name in self._predicates_in_use():
+            if name not in modules:
+                raise GroundingError(f"no module is given for predicate `{name}`")
+
+    @property
+    def relaxation(self) -> Relaxation:
+        """The relaxation of the present epoch."""
+        chosen: str | Relaxation = at(self._relaxation, self.epoch)  # type: ignore[assignment]
+        return find_relaxation(chosen)
+
+    def weight(self, name: str) -> float:
+        """Return the weight of a rule or a set of facts in the present epoch."""
+        return at(self._weights[name], self.epoch)
+
+    def freeze(self, *predicates: str) -> None:
+        """Keep gradients from the networks of these predicates."""
+        _check_names("predicate", predicates, self.knowledge.predicates)
+        self._frozen.update(predicates)
+
+    def unfreeze(self, *predicates: str) -> None:
+        """Let these networks learn again; all of them if none is named."""
+        self._frozen.difference_update(predicates or tuple(self._frozen))
+
+    def forward(
+        self,
+        facts: Mapping[str, tuple[Tensor, Any]] | None = None,
+        /,
+        *,
+        lengths: Any = None,
+        **tensors: Tensor,
+    ) -> Assessment:
+        """Return the total penalty of facts and rules, and its parts."""
+        given = dict(facts or {})
+        _check_names("set of facts", given, self.knowledge.facts)
+        rules = self._rules() if tensors else None
+        requests = _Requests(dict(self.networks.items()), self._frozen)
+        for name, (inputs, _) in given.items():
+            requests.add(("facts", name), self.knowledge.facts[name].predicate, (inputs,))
+        if rules is not None:
+            for slot in _slots(rules):
+                requests.add(
+                    ("slot", slot.name), slot.predicate.name, self._arguments(slot, tensors)
+                )
+        outputs = requests.run()
+        parts: dict[str, Tensor] = {
+            name: self._penalty_of_facts(name, outputs["facts", name], labels)
+            for name, (_, labels) in given.items()
+        }
+        if rules is not None:
+            slots = {slot.name: outputs["slot", slot.name] for slot in _slots(rules)}
+            parts |= rules(slots, lengths=lengths)
+        return Assessment(self._total(parts), parts)
+
+    def _total(self, parts: Mapping[str, Tensor]) -> Tensor:
+        if not parts:
+            raise GroundingError("nothing is given: pass facts, tensors for the rules, or both")
+        weighted = [part * self.weight(name) for name, part in parts.items()]
+        relaxation = self.relaxation
+        if self.combine == "conjunction" and not isinstance(relaxation.tnorm, Archimedean):
+            return reduce(torch.maximum, weighted)
+        total = torch.stack(weighted).sum()
+        return capped(total, relaxation) if self.combine == "conjunction" else total
+
+    def _penalty_of_facts(self, name: str, outputs: Tensor, labels: Any) -> Tensor:
+        predicate = self.knowledge.predicates[self.knowledge.facts[name].predicate]
+        form = self._inputs if isinstance(self._inputs, str) else None
+        if form is None:
+            form = self._inputs.get(predicate.name, "logits")  # type: ignore[union-attr]
+        return penalty_of_facts(
+            outputs,
+            labels,
+            self.relaxation,
+            inputs=form,
+            independent=predicate.is_independent,
+            reduction=self._reduction,
+        )
+
+    def _rules(self) -> CompiledKnowledge:
+        relaxation = self.relaxation
+        if relaxation.name not in self._compiled:
+            compiled = compile_knowledge(
+                self.knowledge,
+                relaxation,
+                inputs=self._inputs,
+                functions=self._functions,
+                reduction=self._reduction,
+            )
+            for rule in compiled.rules.values():
+                rule.weight = 1.0  # weights are applied to the parts
+            self._compiled[relaxation.name] = compiled
+        return self._compiled[relaxation.name]
+
+    def _predicates_in_use(self) -> list[str]:
+        used = [slot.predicate.name for slot in _slots(self._rules())]
+        used += [one.predicate for one in self.knowledge.facts.values()]
+        return list(dict.fromkeys(used))
+
+    def _arguments(self, slot: Slot, tensors: Mapping[str, Tensor]) -> tuple[Tensor, ...]:
+        """Return what the network of a slot is applied to."""
+        names = [_name(term, slot) for term in slot.members] or [slot.name]
+        for name in names:
+            if name not in tensors:
+                raise GroundingError(
+                    f"`{slot.name}` needs the tensor `{name}`.{suggest(name, tensors)} "
+                    f"Given are: {', '.join(tensors) or 'none'}"
+                )
+        return tuple(tensors[name] for name in names)
+
+
+def _name(term: Term, slot: Slot) -> str:
+    if isinstance(term, Application):
+        return term.function
+    assert isinstance(term, Variable)
+    return slot.open_domains[slot.members.index(term)]
+
+
+def _slots(rules: CompiledKnowledge) -> list[Slot]:
+    found = {slot.name: slot for rule in rules.rules.values() for slot in rule.plan.slots}
+    return list(found.values())
+
+
+def _check_names(what: str, given: Iterable[str], known: Iterable[str]) -> None:
+    for name in given:
+        if name not in known:
+            raise GroundingError(
+                f"the knowledge has no {what} `{name}`.{suggest(name, known)} "
+                f"It has: {', '.join(known) or 'none'}"
+            )
+
+
+Key = tuple[str, str]
+
+
+class _Requests:
+    """What each network is to be applied to in one call; equal requests are made once."""
+
+    def __init__(self, networks: Mapping[str, Callable[..., Tensor]], frozen: set[str]) -> None:
+        self._networks = networks
+        self._frozen = frozen
+        self._wanted: dict[str, dict[Key, tuple[Tensor, ...]]] = {}
+
+    def add(self, key: Key, predicate: str, inputs: tuple[Tensor, ...]) -> None:
+        self._wanted.setdefault(predicate, {})[key] = inputs
+
+    def run(self) -> dict[Key, Tensor]:
+        found: dict[Key, Tensor] = {}
+        for predicate, wanted in self._wanted.items():
+            with torch.set_grad_enabled(torch.is_grad_enabled() and predicate not in self._frozen):
+                found |= _apply_once(self._networks[predicate], wanted)
+        return found
+
+
+def _apply_once(
+    network: Callable[..., Tensor], wanted: Mapping[Key, tuple[Tensor, ...]]
+) -> dict[Key, Tensor]:
+    """Apply a network to all its inputs as one batch, where they are alike."""
+    inputs = list(wanted.values())
+    alike = len({(len(one), *(tuple(t.shape[1:]) for t in one)) for one in inputs}) == 1
+    if len(inputs) == 1 or not alike:
+        return {key: network(*one) for key, one in wanted.items()}
+    together = network(*(torch.cat(same) for same in zip(*inputs, strict=True)))
+    sizes = [len(one[0]) for one in inputs]
+    return dict(zip(wanted, torch.split(together, sizes), strict=True))
