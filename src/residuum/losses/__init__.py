@@ -3,8 +3,8 @@
 from residuum.losses.compiled import CompiledKnowledge as CompiledKnowledge
 from residuum.losses.compiled import CompiledRule as CompiledRule
 from residuum.losses.compiling import compile as compile  # noqa: A004
-from residuum.losses.facts import facts as facts
 from residuum.losses.inspection import Violation as Violation
+from residuum.losses.labelled_data import facts as facts
 from residuum.losses.schedules import ramp as ramp
 from residuum.losses.schedules import steps as steps
 from residuum.losses.schedules import warm_up as warm_up

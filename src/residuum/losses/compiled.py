@@ -13,8 +13,9 @@ from residuum.grounding import Layout, Plan
 from residuum.grounding.plans import Axis, Quantify
 from residuum.logic import Forall, Formula
 from residuum.losses.blocks import evaluate_in_blocks
-from residuum.losses.crisp import Crisp
+from residuum.losses.crisp import Crisp, with_predictions
 from residuum.losses.evaluation import Detached, Evaluation
+from residuum.losses.exact import EXACT, Table, constraints_of, log_probability
 from residuum.losses.inspection import Violation, describe, groundings_of, worst
 from residuum.losses.reading import Window
 from residuum.losses.receiving import (
@@ -75,6 +76,7 @@ class CompiledRule(nn.Module):
         self.block = block
         self.process_group = process_group
         self._bound: dict[Any, Bound] = {}
+        self._constraints: dict[Any, list[Table]] = {}
         if not plan.sequence_domains:
             self._bind({}, torch.device("cpu"))  # mistakes in the rule show when it is compiled
 
@@ -111,6 +113,8 @@ class CompiledRule(nn.Module):
     ) -> Tensor:
         """Return the degree of truth of the rule, one per example."""
         call = self._receive(tensors, named, lengths)
+        if self.relaxation is EXACT:
+            return torch.exp(-self._exact_total(call))
         degree = self._evaluation(call.inputs, call).degree(len(self.plan.steps) - 1).true
         return self._per_example(torch.as_tensor(degree, device=call.device), call)
 
@@ -144,7 +148,10 @@ class CompiledRule(nn.Module):
         lengths: Any = None,
         **named: Tensor,
     ) -> list[Violation]:
-        """Return the groundings with the lowest degrees in the batch, worst first."""
+        """Return the groundings with the lowest degrees in the batch, worst first.
+
+        Under `exact` each grounding is read in the product logic.
+        """
         call = self._receive(tensors, named, lengths)
         with torch.no_grad():
             return worst(self.plan, self._evaluation(call.inputs, call), call, top)
@@ -158,6 +165,8 @@ class CompiledRule(nn.Module):
 
     def _total(self, call: Call) -> Tensor:
         """Return the penalties of the batch, in blocks if they would not fit into one."""
+        if self.relaxation is EXACT:
+            return self._exact_total(call)
         examples = math.prod(call.batch)
         block = self.block or (GPU_BLOCK if call.device.type == "cuda" else BLOCK)
         size = groundings_of(self.plan).largest(call.bound.layout) * examples
@@ -177,6 +186,37 @@ class CompiledRule(nn.Module):
             takes_largest=not isinstance(self.relaxation.tnorm, Archimedean),
         )
         return total.reshape(call.batch)
+
+    def _exact_total(self, call: Call) -> Tensor:
+        """Return −log of the probability that the rule holds, sequences of a length together."""
+        examples = math.prod(call.batch)
+        inputs = [self._flat(given, call, number) for number, given in enumerate(call.inputs)]
+        if call.lengths is None:
+            return self._exactly(inputs, call.bound, examples).reshape(call.batch)
+        lengths = call.lengths.reshape(examples)
+        total = inputs[0].new_zeros(examples)
+        for length in sorted(set(lengths.tolist())):
+            rows = torch.nonzero(lengths == length).flatten()
+            short = [self._cut(given[rows], number, length) for number, given in enumerate(inputs)]
+            sizes = dict.fromkeys(self.plan.sequence_domains, length)
+            part = self._exactly(short, self._bind(sizes, call.device), len(rows))
+            total = total.index_put((rows,), part.to(total.dtype))
+        return total.reshape(call.batch)
+
+    def _cut(self, given: Tensor, number: int, length: int) -> Tensor:
+        for place, domain in enumerate(self.plan.slots[number].domains):
+            if domain.is_sequence:
+                given = given.narrow(1 + place, 0, length)
+        return given
+
+    def _exactly(self, inputs: Sequence[Tensor], bound: Bound, examples: int) -> Tensor:
+        call = Call(list(inputs), (examples,), inputs[0].device, bound, {})
+        shapes = [tuple(given.shape[1:]) for given in inputs]
+        key = tuple(shapes)
+        if key not in self._constraints:
+            self._constraints[key] = constraints_of(self.plan, bound, shapes)
+        tables = [t._replace(logs=t.logs.to(call.device)) for t in self._constraints[key]]
+        return -log_probability(self.plan, call, self._sources(inputs), tables)
 
     def _flat(self, given: Tensor, call: Call, number: int) -> Tensor:
         """Return a tensor with its batch dimensions as one."""
@@ -199,11 +239,7 @@ class CompiledRule(nn.Module):
         window: Window | None = None,
         rows: slice | None = None,
     ) -> Evaluation:
-        needs_care = not isinstance(self.relaxation.tnorm, Product | Lukasiewicz | Minimum)
-        sources = [
-            Source(given, self.forms[slot.name], slot.is_exclusive, needs_care)
-            for given, slot in zip(inputs, self.plan.slots, strict=True)
-        ]
+        sources = self._sources(inputs)
         masks = dict(call.masks)
         if rows is not None:
             flat = {n: m.reshape(-1, *m.shape[len(call.batch) :]) for n, m in masks.items()}
@@ -219,8 +255,15 @@ class CompiledRule(nn.Module):
             detach=self.detach,
         )
 
+    def _sources(self, inputs: Sequence[Tensor]) -> list[Source]:
+        needs_care = not isinstance(self.relaxation.tnorm, Product | Lukasiewicz | Minimum)
+        return [
+            Source(given, self.forms[slot.name], slot.is_exclusive, needs_care)
+            for given, slot in zip(inputs, self.plan.slots, strict=True)
+        ]
+
     def _crisp(self, call: Call) -> Crisp:
-        return Crisp(self.plan, call, self.forms)
+        return Crisp(self.plan, with_predictions(self.plan, call, self.forms))
 
     def _parts(
         self, layout: Layout, examples: int, block: int
@@ -269,7 +312,8 @@ class CompiledRule(nn.Module):
         masks: Mapping[int, Tensor] = {}
         if lengths is not None:
             masks = masks_for(self.plan, bound, lengths, batch, sizes, device)
-        return Call(inputs, batch, device, bound, masks)
+            lengths = torch.as_tensor(lengths, device=device)
+        return Call(inputs, batch, device, bound, masks, lengths)
 
     def _bind(self, sizes: Mapping[str, int], device: torch.device) -> Bound:
         key = (tuple(sizes.items()), device)

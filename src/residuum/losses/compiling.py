@@ -18,10 +18,10 @@ from residuum.grounding import (
 from residuum.logic import Formula
 from residuum.losses.compiled import CompiledKnowledge, CompiledRule
 from residuum.losses.evaluation import Detached
+from residuum.losses.exact import find_meaning
 from residuum.losses.reductions import Reduction, check_reduction
 from residuum.losses.sources import FORMS, Form
 from residuum.relaxations import Relaxation
-from residuum.relaxations import relaxation as find_relaxation
 from residuum.syntax import Knowledge, as_formula
 
 Inputs = Form | Mapping[str, Form]
@@ -85,7 +85,7 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
     0.0
     """
     options = _Options(
-        find_relaxation(relaxation), inputs, reduction, detach, check, block, process_group
+        find_meaning(relaxation), inputs, reduction, detach, check, block, process_group
     )
     _check_options(options)
     if isinstance(rule, Knowledge):

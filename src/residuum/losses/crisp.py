@@ -17,7 +17,13 @@ from residuum.losses.receiving import Call
 from residuum.losses.sources import Form
 
 
-def predict(given: Tensor, slot: Slot, form: Form) -> Tensor:
+def with_predictions(plan: Plan, call: Call, forms: Mapping[str, Form]) -> Call:
+    """Return the call with Booleans instead of network outputs."""
+    pairs = zip(call.inputs, plan.slots, strict=True)
+    return call._replace(inputs=[_predict(given, slot, forms[slot.name]) for given, slot in pairs])
+
+
+def _predict(given: Tensor, slot: Slot, form: Form) -> Tensor:
     """Return what is predicted true: the likeliest class (the first of equals), or p > 1/2."""
     if slot.is_exclusive:
         top = given.argmax(-1, keepdim=True)
@@ -28,15 +34,11 @@ def predict(given: Tensor, slot: Slot, form: Form) -> Tensor:
 
 @final
 class Crisp:
-    """One Boolean run of a plan."""
+    """One Boolean run of a plan, on predictions that stand in the place of the inputs."""
 
-    def __init__(self, plan: Plan, call: Call, forms: Mapping[str, Form]) -> None:
+    def __init__(self, plan: Plan, call: Call) -> None:
         self._plan = plan
         self._call = call
-        self._predicted = [
-            predict(given, slot, forms[slot.name])
-            for given, slot in zip(call.inputs, plan.slots, strict=True)
-        ]
         self._known: dict[int, Tensor] = {}
 
     def truth(self, number: int) -> Tensor:
@@ -67,7 +69,7 @@ class Crisp:
             case Read(slot):
                 bound = self._call.bound
                 access, index = bound.layout.accesses[number], bound.indices.get(number)
-                return read(self._predicted[slot], access, index, self._plan.rank, None)
+                return read(self._call.inputs[slot], access, index, self._plan.rank, None)
             case Quantify(kind, axes, operand=operand):
                 is_forall = kind is Forall
                 dimensions = [axis.dimension - self._plan.rank for axis in axes]  # type: ignore[operator]

@@ -23,9 +23,9 @@ class Bound(NamedTuple):
 
 
 class Call(NamedTuple):
-    """One call: checked tensors, the batch they make up, and the layout for their lengths.
+    """One call: checked tensors, the batch they make up, and the layout for their sizes.
 
-    `masks` are those that depend on the example, because its sequence is padded.
+    `masks` are those that depend on the example, because its sequence is padded to its `lengths`.
     """
 
     inputs: list[Tensor]
@@ -33,6 +33,7 @@ class Call(NamedTuple):
     device: torch.device
     bound: Bound
     masks: Mapping[int, Tensor]
+    lengths: Tensor | None = None
 
 
 def bind(plan: Plan, sizes: Mapping[str, int], device: torch.device) -> Bound:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from residuum.errors import GroundingError
+from residuum.losses.exact import find_meaning
 from residuum.relaxations import Relaxation
-from residuum.relaxations import relaxation as find_relaxation
 
 T = TypeVar("T")
 Schedule = Callable[[int], T]
@@ -49,4 +49,4 @@ def warm_up(
     >>> [warm_up("r-product", "s-godel", epochs=2)(epoch).name for epoch in range(3)]
     ['r-product', 'r-product', 's-godel']
     """
-    return steps({0: find_relaxation(first), epochs: find_relaxation(then)})
+    return steps({0: find_meaning(first), epochs: find_meaning(then)})

@@ -15,12 +15,12 @@ from residuum.grounding.plans import Slot
 from residuum.logic import Application, Term, Variable
 from residuum.losses.compiled import CompiledKnowledge
 from residuum.losses.compiling import compile as compile_knowledge
-from residuum.losses.facts import facts as penalty_of_facts
+from residuum.losses.exact import find_meaning
+from residuum.losses.labelled_data import facts as penalty_of_facts
 from residuum.losses.reductions import Reduction, capped
 from residuum.losses.schedules import Schedule, at
 from residuum.losses.sources import Form
 from residuum.relaxations import Relaxation
-from residuum.relaxations import relaxation as find_relaxation
 from residuum.relaxations.tnorms import Archimedean
 from residuum.syntax import Knowledge
 
@@ -92,7 +92,7 @@ class Theory(nn.Module):
     def relaxation(self) -> Relaxation:
         """The relaxation of the present epoch."""
         chosen: str | Relaxation = at(self._relaxation, self.epoch)  # type: ignore[assignment]
-        return find_relaxation(chosen)
+        return find_meaning(chosen)
 
     def weight(self, name: str) -> float:
         """Return the weight of a rule or a set of facts in the present epoch."""

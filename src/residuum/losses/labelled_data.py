@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from residuum.errors import GroundingError
+from residuum.losses.exact import find_meaning
 from residuum.losses.reductions import Reduction, check_reduction, reduce_batch
 from residuum.losses.sources import FORMS, Form, Side, Source
 from residuum.losses.tensors import TENSORS
 from residuum.relaxations import Degree, Relaxation
-from residuum.relaxations import relaxation as find_relaxation
 from residuum.relaxations.degrees import Later
 
 IGNORED: Final = -100
@@ -39,7 +39,7 @@ def facts(
     >>> bool(torch.isclose(facts(logits, labels, "s-product"), same))
     True
     """
-    logic = find_relaxation(relaxation)
+    logic = find_meaning(relaxation)
     check_reduction(reduction)
     if inputs not in FORMS:
         raise GroundingError(f"inputs: expected one of {', '.join(FORMS)}, got {inputs!r}")
