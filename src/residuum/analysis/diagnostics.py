@@ -13,6 +13,7 @@ from typing import Any, final
 import numpy as np
 
 from residuum.analysis.integrals import refuse_what_has_no_cube
+from residuum.analysis.sampling import refuse_seed
 from residuum.errors import DegreeError
 from residuum.logic import Atom, Formula, Implies, atoms_of
 from residuum.logic.boolean import values_by_atom
@@ -59,6 +60,7 @@ def gradients(
     1.0
     """
     read, chosen = as_formula(formula), find_relaxation(relaxation)
+    refuse_seed(seed)
     refuse_what_has_no_cube(read)
     atoms = atoms_of(read)
     if not atoms or points < 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import Final
 
@@ -11,9 +12,10 @@ from residuum.analysis.enclosures import enclose
 from residuum.analysis.giving_up import NotThisWay
 from residuum.analysis.laws import rewrite
 from residuum.analysis.moments import integrate_by_moments
+from residuum.analysis.orderings import integrate_by_orderings
 from residuum.analysis.polynomials import integrate_polynomial
 from residuum.analysis.results import Consistency
-from residuum.analysis.sampling import estimate
+from residuum.analysis.sampling import estimate, refuse_seed
 from residuum.analysis.simplices import integrate_piecewise_linear
 from residuum.analysis.three_valued import integrate_three_valued
 from residuum.errors import EvaluationError
@@ -28,9 +30,11 @@ ExactMethod = Callable[[Formula, Sequence[Atom], Relaxation], Fraction]
 EXACT_METHODS: Final[Mapping[str, ExactMethod]] = {
     "moments": integrate_by_moments,
     "three-valued": integrate_three_valued,
+    "orderings": integrate_by_orderings,
     "polynomial": integrate_polynomial,
     "simplices": integrate_piecewise_linear,
 }
+BY_MODULES: Final = frozenset({"moments", "three-valued", "orderings"})
 METHODS: Final = (*EXACT_METHODS, "boxes", "sobol")
 
 NARROWEST: Final = 1e-8
@@ -62,6 +66,7 @@ def consistency(
     chosen = find_relaxation(relaxation)
     if method is not None and method not in METHODS:
         raise EvaluationError(f"expected a method among {', '.join(METHODS)}, got {method!r}")
+    refuse_seed(seed)
     given = as_formula(formula)
     refuse_what_has_no_cube(given)
     has_constants = any(isinstance(node, Truth) for node in distinct_nodes(given))
@@ -74,10 +79,13 @@ def consistency(
     atoms = atoms_of(subject)
     reasons: list[str] = []
     bounds = None
+    # Rewriting may merge conjunctions, and so break up modules that are shared.
+    forms = [subject] if has_constants else list(dict.fromkeys((given, subject)))
     for name in [method] if method else METHODS:
         try:
             if name in EXACT_METHODS:
-                return _exact(EXACT_METHODS[name](subject, atoms, chosen), name, started)
+                tried = forms if name in BY_MODULES else [subject]
+                return _exact(_integrate(name, tried, chosen), name, started)
             if name == "boxes":
                 bounds = enclose(subject, atoms, chosen, width=NARROWEST, seconds=seconds)
                 break
@@ -118,6 +126,15 @@ def self_consistency(
         seconds=seconds,
         seed=seed,
     )
+
+
+def _integrate(method: str, forms: Sequence[Formula], relaxation: Relaxation) -> Fraction:
+    """Return the value by an exact method, on the first of equal formulas that allows it."""
+    *others, last = forms
+    for form in others:
+        with suppress(NotThisWay):
+            return EXACT_METHODS[method](form, atoms_of(form), relaxation)
+    return EXACT_METHODS[method](last, atoms_of(last), relaxation)
 
 
 def _exact(value: Fraction, method: str, started: float) -> Consistency:

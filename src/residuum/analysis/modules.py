@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from residuum.logic import Atom, Formula, distinct_nodes, fold_scoped
+from residuum.logic import Atom, Formula, Truth, distinct_nodes, fold_scoped
 from residuum.logic.interning import replace_children
 
 
@@ -24,7 +24,10 @@ class Module:
 
 
 def modules_of(formula: Formula) -> dict[Formula, Module]:
-    """Return the modules of a formula, those below before those above; atoms are left out."""
+    """Return the modules of a formula, those below before those above; atoms are left out.
+
+    Constants are no modules, unless one is the whole formula: they stay in the cores.
+    """
     nodes = [node for node in distinct_nodes(formula) if isinstance(node, Formula)]
     is_module = _find(nodes)
     found: dict[Formula, Module] = {}
@@ -41,27 +44,39 @@ def _below(node: Formula) -> tuple[Formula, ...]:
 def _find(nodes: Sequence[Formula]) -> dict[Formula, bool]:
     """Say for each node whether every way to what is below it leads through it.
 
-    In the tree of dominators, a node is a module when nothing below it has its immediate
-    dominator above it.
+    After Dutuit and Rauzy (1996): walk along every edge once, depth first. A node is a module
+    when all below it is met for the first and for the last time between the opening and the
+    closing of the node.
     """
-    depth = {nodes[-1]: 0}
-    dominator: dict[Formula, Formula] = {nodes[-1]: nodes[-1]}
-    for parent in reversed(nodes):
-        for child in _below(parent):
-            shared = dominator.get(child, parent)
-            other = parent
-            while shared is not other:  # climb to the nearest common dominator
-                if depth[shared] >= depth[other]:
-                    shared = dominator[shared]
-                else:
-                    other = dominator[other]
-            dominator[child] = shared
-            depth[child] = depth[shared] + 1
-    highest: dict[Formula, int] = {}
+    root = nodes[-1]
+    opened: dict[Formula, int] = {}
+    closed: dict[Formula, int] = {}
+    last: dict[Formula, int] = {}
+    stack = [(root, False)]
+    time = 0
+    while stack:
+        node, is_done = stack.pop()
+        time += 1
+        if is_done:
+            closed[node] = time
+            continue
+        last[node] = time
+        if node not in opened:
+            opened[node] = time
+            stack.append((node, True))
+            stack.extend((child, False) for child in _below(node))
+    earliest: dict[Formula, int] = {}
+    latest: dict[Formula, int] = {}
     for node in nodes:
-        reach = [min(depth[child] - 1, highest[child]) for child in _below(node)]
-        highest[node] = min(reach, default=len(nodes))
-    return {node: highest[node] >= depth[node] for node in nodes}
+        # A constant is independent of everything, itself included: it may be shared.
+        below = [child for child in _below(node) if not isinstance(child, Truth)]
+        earliest[node] = min((min(opened[c], earliest[c]) for c in below), default=time)
+        latest[node] = max((max(last[c], latest[c]) for c in below), default=0)
+    return {
+        node: (earliest[node] > opened[node] and latest[node] < closed[node])
+        and (node is root or not isinstance(node, Truth))
+        for node in nodes
+    }
 
 
 def _describe(root: Formula, is_module: dict[Formula, bool]) -> Module:
