@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from integration_oracles import P, Q, R, formulas, textbook
 
-from residuum.analysis import consistency, self_consistency
+from residuum.analysis import consistency, gradients, self_consistency
 from residuum.errors import EvaluationError
 from residuum.logic import FALSE, TRUE, And, Atom, Iff, Implies, Not, Or, atoms_of, substitute
 from residuum.relaxations import PAPER
@@ -329,6 +329,14 @@ def test_a_method_that_does_not_apply_is_refused():
         consistency("P & Q", "lukasiewicz", method="polynomial")
     with pytest.raises(EvaluationError, match="expected a method"):
         consistency("P", "lukasiewicz", method="magic")
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "1", None])
+def test_what_is_no_seed_is_refused_in_words(seed):
+    with pytest.raises(EvaluationError, match="integer and not negative"):
+        consistency("P & Q", "r-yager(2)", seed=seed)
+    with pytest.raises(EvaluationError, match="integer and not negative"):
+        gradients("P & Q", "r-yager(2)", seed=seed)
 
 
 def test_sixty_entangled_atoms_get_an_answer():

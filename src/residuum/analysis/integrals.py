@@ -79,8 +79,8 @@ def consistency(
     atoms = atoms_of(subject)
     reasons: list[str] = []
     bounds = None
-    # Rewriting may merge conjunctions, and so break up modules that are shared.
-    forms = [subject] if has_constants else list(dict.fromkeys((given, subject)))
+    # Rewriting makes chains flat, but where it merges conjunctions it may break up a module.
+    forms = [subject] if has_constants else list(dict.fromkeys((subject, given)))
     for name in [method] if method else METHODS:
         try:
             if name in EXACT_METHODS:
