@@ -13,7 +13,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
 from typing import Any, final
 
 import numpy as np
@@ -28,6 +28,7 @@ from residuum.relaxations.drastic import Drastic
 from residuum.relaxations.minimum import Minimum
 from residuum.relaxations.nilpotent_minimum import NilpotentMinimum
 
+MOST_PARTS = 7
 MOST_CHAINS = 1_000_000
 MOST_WORK = 5 * 10**8
 """Chains times nodes of the core: a few seconds."""
@@ -64,10 +65,13 @@ def integrate_by_orderings(
 def _law_of_core(
     core: Formula, laws: Mapping[Atom, Distribution], relaxation: Relaxation, budget: Budget
 ) -> Distribution:
+    too_many = NotThisWay(f"{len(laws)} parts of it that hang together have too many orderings")
+    if len(laws) > MOST_PARTS:
+        raise too_many
+    settings = list(_settings(laws))
     most = min(MOST_CHAINS, MOST_WORK // len(distinct_nodes(core)))
-    settings = list(_settings(laws)) if _count(len(laws)) <= most else []
-    if not 0 < sum(_count(len(laws) - len(crisp)) for crisp, _ in settings) <= most:
-        raise NotThisWay(f"{len(laws)} parts of it that hang together have too many orderings")
+    if sum(_count(len(laws) - len(crisp)) for crisp, _ in settings) > most:
+        raise too_many
     low, high = 0, 0
     for crisp, chance in settings:
         fluid = {atom: law for atom, law in laws.items() if atom not in crisp}
@@ -165,15 +169,16 @@ class _Chains:
         """Return the chance that all distances exceed u, in one of the marked chains."""
         if not marked.any():
             return self._one - self._one
-        if marked.all():
-            return math.prod((self._beyond[part] for part in parts), start=self._one)
         key = parts, marked.tobytes()
         if key not in self._known:
-            total = self._one - self._one
-            for _, density, others, block in self._blocks(parts, marked):
-                total += self._times(density, self._chance(others, block))
-            whole = total.integral()
-            self._known[key] = whole(self._half) - whole
+            if marked.all():
+                self._known[key] = reduce(self._times, [self._beyond[i] for i in parts], self._one)
+            else:
+                total = self._one - self._one
+                for _, density, others, block in self._blocks(parts, marked):
+                    total += self._times(density, self._chance(others, block))
+                whole = total.integral()
+                self._known[key] = whole(self._half) - whole
         return self._known[key]
 
     def _collect(self, parts: tuple[int, ...], outcomes: Outcomes) -> list[Any]:
