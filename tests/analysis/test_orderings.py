@@ -145,6 +145,11 @@ def test_towers_of_implications_follow_the_series_of_the_exponential(n):
     assert consistency(tower, "r-godel").exact == expected
 
 
+@pytest.mark.parametrize("text", ["~(P -> Q) -> ~(R -> S)", "(~(P -> Q) -> ~(R -> S)) -> ~P"])
+def test_parts_that_are_zero_at_once(text):
+    assert by_orderings(text) == consistency(text, "r-godel", method="simplices").exact
+
+
 def test_a_shared_module_is_one_variable_however_large():
     module = And(*some(100))
     # min(max(p, q), m) exceeds t with probability (1 - t²)(1 - t)^100.
@@ -172,7 +177,8 @@ def read_once(size, seed):
     parts = [atom if rng.random() < 0.6 else ~atom for atom in some(size, f"A{seed}_")]
     while len(parts) > 1:
         left, right = parts.pop(rng.randrange(len(parts))), parts.pop(0)
-        parts.append(rng.choice([And, Or, Implies])(left, right))
+        joined = rng.choice([And, Or, Implies])(left, right)
+        parts.append(~joined if rng.random() < 0.3 else joined)
     return parts[0]
 
 
