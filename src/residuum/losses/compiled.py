@@ -30,7 +30,7 @@ from residuum.losses.receiving import (
     take_tensors,
 )
 from residuum.losses.reductions import Reduction, capped, reduce_batch
-from residuum.losses.sources import Form, Source
+from residuum.losses.sources import Form, Source, sources_of
 from residuum.relaxations import Relaxation
 from residuum.relaxations.lukasiewicz import Lukasiewicz
 from residuum.relaxations.minimum import Minimum
@@ -257,10 +257,13 @@ class CompiledRule(nn.Module):
 
     def _sources(self, inputs: Sequence[Tensor]) -> list[Source]:
         needs_care = not isinstance(self.relaxation.tnorm, Product | Lukasiewicz | Minimum)
-        return [
-            Source(given, self.forms[slot.name], slot.is_exclusive, needs_care)
-            for given, slot in zip(inputs, self.plan.slots, strict=True)
-        ]
+        slots = self.plan.slots
+        return sources_of(
+            inputs,
+            [self.forms[slot.name] for slot in slots],
+            [slot.is_exclusive for slot in slots],
+            needs_care=needs_care,
+        )
 
     def _crisp(self, call: Call) -> Crisp:
         return Crisp(self.plan, with_predictions(self.plan, call, self.forms))

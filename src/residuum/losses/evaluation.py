@@ -14,7 +14,7 @@ from residuum.grounding import Layout, Plan
 from residuum.grounding.plans import Connect, Known, Quantify, Read
 from residuum.logic import And, Forall, Iff, Implies, Not, Or
 from residuum.losses.reading import Window, read
-from residuum.losses.sources import Side
+from residuum.losses.softmaxes import Side
 from residuum.losses.tensors import LARGEST, TENSORS, impossible
 from residuum.relaxations import Degree, Relaxation
 from residuum.relaxations.degrees import Later, truth_of
@@ -51,6 +51,7 @@ class Evaluation:
         self._window = window
         self._detach = detach
         self._degrees: dict[int, Degree] = {}
+        self._slot_penalties: dict[int, Tensor] = {}
 
     # Penalties: what the outermost conjunctions add up
 
@@ -87,6 +88,11 @@ class Evaluation:
                 place = ("antecedent", "consequent").index(self._detach)
                 parts[place] = _detached(parts[place])
                 return tnorm.penalty(self._relaxation.imply(*parts))
+            case Read(slot) if isinstance(tnorm, Archimedean):
+                # Penalties of what is read often are computed once, where it comes from.
+                if slot not in self._slot_penalties:
+                    self._slot_penalties[slot] = tnorm.penalty(self._of_slot(slot))
+                return self._place(number, self._slot_penalties[slot])
         return tnorm.penalty(self.degree(number))
 
     @property
@@ -141,32 +147,35 @@ class Evaluation:
                     return self._along(inner, number, step)
                 return self._along(inner.negated, number, step).negated
             case Connect(kind, operands):
+                if kind is And:
+                    return logic.conjoin(self._conjuncts(number))
+                if kind is Implies and logic.kind == "S":
+                    denied = self.degree(operands[1]).negated
+                    return logic.conjoin([*self._conjuncts(operands[0]), denied]).negated
                 parts = [self.degree(operand) for operand in operands]
                 if kind is Not:
                     return logic.negate(parts[0])
-                if kind is And:
-                    return logic.conjoin(parts)
                 if kind is Or:
                     return logic.disjoin(parts)
                 return (logic.equate if kind is Iff else logic.imply)(*parts)
 
+    def _conjuncts(self, number: int) -> list[Degree]:
+        """Return what a step is the conjunction of, nested ones flattened: they are associative."""
+        step = self._plan.steps[number]
+        if isinstance(step, Connect) and step.kind is And:
+            return [degree for part in step.operands for degree in self._conjuncts(part)]
+        return [self.degree(number)]
+
     def _read(self, number: int, step: Read) -> Degree:
+        return degree_with(lambda side: self._place(number, self._sides(step.slot, side)))
+
+    def _of_slot(self, slot: int) -> Degree:
+        return degree_with(lambda side: self._sides(slot, side))
+
+    def _place(self, number: int, given: Tensor) -> Tensor:
+        """Return the entries that an atom reads, over the axes."""
         access, index = self._layout.accesses[number], self._indices.get(number)
-
-        def later(side: Side) -> Later:
-            return Later(
-                lambda: read(
-                    self._sides(step.slot, side), access, index, self._plan.rank, self._window
-                )
-            )
-
-        return Degree(
-            TENSORS,
-            true=later("true"),
-            false=later("false"),
-            log_true=later("log_true"),
-            log_false=later("log_false"),
-        )
+        return read(given, access, index, self._plan.rank, self._window)
 
     def _along(self, x: Degree, number: int, step: Quantify) -> Degree:
         """Return the conjunction of a degree over the axes of a quantifier."""
@@ -240,17 +249,19 @@ class Evaluation:
         return mask.narrow(dimension, window.start, window.stop - window.start)
 
 
-def _detached(x: Degree) -> Degree:
-    def side(name: Side) -> Later:
-        return Later(lambda: torch.as_tensor(getattr(x, name)).detach())
-
+def degree_with(side: Callable[[Side], Tensor]) -> Degree:
+    """Return the degree whose sides a function gives, each when it is asked for."""
     return Degree(
         TENSORS,
-        true=side("true"),
-        false=side("false"),
-        log_true=side("log_true"),
-        log_false=side("log_false"),
+        true=Later(lambda: side("true")),
+        false=Later(lambda: side("false")),
+        log_true=Later(lambda: side("log_true")),
+        log_false=Later(lambda: side("log_false")),
     )
+
+
+def _detached(x: Degree) -> Degree:
+    return degree_with(lambda side: torch.as_tensor(getattr(x, side)).detach())
 
 
 def _halving(conjoin: Callable[[Degree, Degree], Degree], x: Tensor, dimensions: Sequence[int]

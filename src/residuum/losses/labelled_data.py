@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from residuum.errors import GroundingError
+from residuum.losses.evaluation import degree_with
 from residuum.losses.exact import find_meaning
 from residuum.losses.reductions import Reduction, check_reduction, reduce_batch
-from residuum.losses.sources import FORMS, Form, Side, Source
-from residuum.losses.tensors import TENSORS
+from residuum.losses.softmaxes import Side
+from residuum.losses.sources import FORMS, Form, Source, sources_of
 from residuum.relaxations import Degree, Relaxation
-from residuum.relaxations.degrees import Later
 
 IGNORED: Final = -100
 """The label of an example that states nothing, as in PyTorch."""
@@ -44,7 +44,7 @@ def facts(
     if inputs not in FORMS:
         raise GroundingError(f"inputs: expected one of {', '.join(FORMS)}, got {inputs!r}")
     labels = torch.as_tensor(labels, device=outputs.device)
-    source = Source(outputs, inputs, not independent, needs_care=True)
+    (source,) = sources_of([outputs], [inputs], [not independent], needs_care=True)
     degree = _stated(source, outputs, labels) if independent else _labelled(source, outputs, labels)
     with torch.autocast(outputs.device.type, enabled=False):
         penalty = logic.penalty(degree)
@@ -72,10 +72,7 @@ def _labelled(source: Source, outputs: Tensor, labels: Tensor) -> Degree:
             )
     index = labels.clamp(min=0).long().unsqueeze(-1)
 
-    def side(name: Side) -> Later:
-        return Later(lambda: source.side(name).gather(-1, index).squeeze(-1))
-
-    return _degree(side)
+    return degree_with(lambda side: source.side(side).gather(-1, index).squeeze(-1))
 
 
 def _stated(source: Source, outputs: Tensor, labels: Tensor) -> Degree:
@@ -90,17 +87,6 @@ def _stated(source: Source, outputs: Tensor, labels: Tensor) -> Degree:
         "true": "false", "false": "true", "log_true": "log_false", "log_false": "log_true",
     }  # fmt: skip
 
-    def side(name: Side) -> Later:
-        return Later(lambda: torch.where(holds, source.side(name), source.side(mirrored[name])))
-
-    return _degree(side)
-
-
-def _degree(side: Any) -> Degree:
-    return Degree(
-        TENSORS,
-        true=side("true"),
-        false=side("false"),
-        log_true=side("log_true"),
-        log_false=side("log_false"),
+    return degree_with(
+        lambda side: torch.where(holds, source.side(side), source.side(mirrored[side]))
     )

@@ -102,6 +102,8 @@ def batch_of(plan: Plan, tensors: Sequence[Tensor]) -> tuple[int, ...]:
         tuple(tensor.shape[: tensor.dim() - len(slot.domains)])
         for slot, tensor in zip(plan.slots, tensors, strict=True)
     ]
+    if len(set(shapes)) <= 1:
+        return shapes[0] if shapes else ()
     try:
         return tuple(torch.broadcast_shapes(*shapes))  # type: ignore[no-untyped-call]
     except RuntimeError:

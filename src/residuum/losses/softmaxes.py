@@ -7,13 +7,15 @@ learns. A class masked by −inf has probability 0.
 
 from __future__ import annotations
 
-from typing import Final, final
+from typing import Final, Literal, final
 
 import torch
 from torch import Tensor
 
 from residuum.losses.tensors import TENSORS, impossible, is_traced
 from residuum.relaxations.degrees import Later
+
+Side = Literal["true", "false", "log_true", "log_false"]
 
 _NOTHING: Final = -1e30
 """Stands for the logarithm of 0 in a sum, where −inf would bring NaN into gradients."""
@@ -37,18 +39,23 @@ class Softmax:
         self._top = Later(lambda: logits.argmax(-1, keepdim=True))
         self._rest = Later(lambda: self._without_top(self._p.number).sum(-1, keepdim=True))
 
-    def true(self) -> Tensor:
-        """Return p."""
-        p: Tensor = self._p.number
-        return p
+        self._sides = {
+            "true": self._p,
+            "false": Later(self._false),
+            "log_true": Later(self._log_true),
+            "log_false": Later(self._log_false),
+        }
 
-    def false(self) -> Tensor:
-        """Return 1 − p."""
+    def side(self, side: Side) -> Tensor:
+        """Return p, 1 − p or the logarithm of either."""
+        found: Tensor = self._sides[side].number
+        return found
+
+    def _false(self) -> Tensor:
         found: Tensor = (1 - self._p.number).scatter(-1, self._top.number, self._rest.number)
         return found
 
-    def log_true(self) -> Tensor:
-        """Return log p."""
+    def _log_true(self) -> Tensor:
         log_p, top = self._log_p.number, self._top.number
         with torch.no_grad():  # the derivative of log p is accurate as it stands
             rest = self._without_top(torch.exp(log_p)).sum(-1, keepdim=True)
@@ -58,8 +65,7 @@ class Softmax:
             return exact
         return exact.masked_fill(self._masked, impossible(exact.dtype))
 
-    def log_false(self) -> Tensor:
-        """Return log(1 − p)."""
+    def _log_false(self) -> Tensor:
         below = torch.log1p(-self._without_top(self._p.number))
         at_top = TENSORS.log_or(self._rest.number, self._log_rest)
         return below.scatter(-1, self._top.number, at_top)

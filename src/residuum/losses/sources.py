@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, final
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from residuum.losses.softmaxes import Softmax
+from residuum.losses.softmaxes import Side, Softmax
 from residuum.losses.tensors import LARGEST, TENSORS, impossible
 from residuum.relaxations.degrees import log1mexp
 
-Side = Literal["true", "false", "log_true", "log_false"]
 Form = Literal["logits", "log_probs", "probs"]
 FORMS: Final[tuple[Form, ...]] = ("logits", "log_probs", "probs")
 
 
 _WIDE: Final = (torch.float32, torch.float64)
+
+MOST_STACKED: Final = 1 << 14
+"""Up to so many logits the cost is in the number of calls, not of numbers."""
 
 
 class _Gate(torch.autograd.Function):
@@ -51,14 +54,13 @@ class Source:
     Half precision is read as float32. A class masked by the logit −inf has degree 0.
     """
 
-    def __init__(self, given: Tensor, form: Form, is_exclusive: bool, needs_care: bool) -> None:
-        if needs_care or form != "logits":
-            given = _Gate.apply(given)  # type: ignore[no-untyped-call]
-        self._given = given if given.dtype in _WIDE else given.float()
+    def __init__(
+        self, given: Tensor, form: Form, softmax: Callable[[Side], Tensor] | None = None
+    ) -> None:
+        self._given = given
         self._form = form
-        self._is_exclusive = is_exclusive
+        self._softmax = softmax
         self._sides: dict[Side, Tensor] = {}
-        self._softmax: Softmax | None = None
 
     def side(self, side: Side) -> Tensor:
         """Return one side of every degree."""
@@ -71,7 +73,7 @@ class Source:
             return self._from_probability(side)
         if self._form == "log_probs":
             return self._from_logarithm(side)
-        return self._from_classes(side) if self._is_exclusive else self._from_logit(side)
+        return self._from_logit(side) if self._softmax is None else self._softmax(side)
 
     def _from_probability(self, side: Side) -> Tensor:
         p = self._given
@@ -105,8 +107,45 @@ class Source:
         logarithm: Tensor = functional.logsigmoid(z)
         return logarithm.masked_fill(z == -torch.inf, impossible(z.dtype))
 
-    def _from_classes(self, side: Side) -> Tensor:
-        if self._softmax is None:
-            self._softmax = Softmax(self._given)
-        found: Tensor = getattr(self._softmax, side)()
-        return found
+
+def sources_of(
+    given: Sequence[Tensor], forms: Sequence[Form], exclusive: Sequence[bool], *, needs_care: bool
+) -> list[Source]:
+    """Return tensors as sources of degrees; small softmaxes alike in shape are computed as one.
+
+    `needs_care` is for logics whose slopes may be infinite.
+    """
+    wide = [
+        _widened(tensor, is_steep=needs_care or form != "logits")
+        for tensor, form in zip(given, forms, strict=True)
+    ]
+    softmaxes: dict[int, Callable[[Side], Tensor]] = {}
+    alike: dict[Any, list[int]] = {}
+    for number, tensor in enumerate(wide):
+        if exclusive[number] and forms[number] == "logits":
+            is_small = tensor.numel() <= MOST_STACKED
+            alike.setdefault((tensor.shape, tensor.dtype) if is_small else number, []).append(
+                number
+            )
+    for numbers in alike.values():
+        if len(numbers) == 1:
+            softmaxes[numbers[0]] = Softmax(wide[numbers[0]]).side
+        else:
+            stacked = Softmax(torch.stack([wide[number] for number in numbers])).side
+            for place, number in enumerate(numbers):
+                softmaxes[number] = _layer(stacked, place)
+    return [
+        Source(tensor, form, softmaxes.get(number))
+        for number, (tensor, form) in enumerate(zip(wide, forms, strict=True))
+    ]
+
+
+def _layer(stacked: Callable[[Side], Tensor], place: int) -> Callable[[Side], Tensor]:
+    return lambda side: stacked(side)[place]
+
+
+def _widened(given: Tensor, *, is_steep: bool) -> Tensor:
+    if is_steep:
+        passed: Tensor = _Gate.apply(given)  # type: ignore[no-untyped-call]
+        return passed
+    return given if given.dtype in _WIDE else given.float()

@@ -99,10 +99,15 @@ class Tensors(LazyCarrier):
         return torch.log(kept) + (x - kept) / floor(x)
 
     def log_or(self, x: Number, instead: Callable[[], Number]) -> Number:
-        is_small = x < floor(x)
-        if not is_traced(x) and not bool(is_small.any()):
+        if not is_traced(x) and (not x.numel() or float(x.detach().amin()) >= floor(x)):
             return torch.log(x)
+        is_small = x < floor(x)
         return torch.where(is_small, instead(), torch.log(torch.where(is_small, 1.0, x)))
+
+    def add_product(self, x: Number, y: Number, z: Number) -> Number:
+        if all(isinstance(number, Tensor) for number in (x, y, z)):
+            return torch.addcmul(x, y, z)
+        return x + y * z
 
     def log1p(self, x: Number) -> Number:
         if not isinstance(x, Tensor):

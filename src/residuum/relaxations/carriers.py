@@ -80,6 +80,10 @@ class LazyCarrier(Carrier):
     def log_or(self, x: Number, instead: Callable[[], Number]) -> Number:
         """Return log(x), but `instead()` where x is too small to have its digits."""
 
+    @abstractmethod
+    def add_product(self, x: Number, y: Number, z: Number) -> Number:
+        """Return x + yz, in one pass."""
+
 
 @final
 class Floats:

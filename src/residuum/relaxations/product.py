@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import final
 
 from residuum.relaxations.carriers import Carrier, LazyCarrier, Number
@@ -39,6 +41,12 @@ class Product(ClosedForm):
         # The false side is 1 − xy without cancellation.
         return Degree(x.on, true=x.true * y.true, false=x.false + x.true * y.false)
 
+    def conjoin_all(self, degrees: Sequence[Degree]) -> Degree:
+        if isinstance(degrees[0].on, LazyCarrier):
+            # From the right 1 − xyz is (1 − x) + x((1 − y) + y(1 − z)): one pass for each.
+            return reduce(lambda rest, x: self.conjoin(x, rest), reversed(degrees))
+        return super().conjoin_all(degrees)
+
     def residuum(self, x: Degree, y: Degree) -> Degree:
         on = x.on
         if isinstance(on, LazyCarrier):
@@ -53,7 +61,7 @@ class Product(ClosedForm):
 
 def _conjoin_lazily(on: LazyCarrier, x: Degree, y: Degree) -> Degree:
     """Return xy with each of its sides by a route of its own, none of which cancels."""
-    false = Later(lambda: x.false + x.true * y.false)
+    false = Later(lambda: on.add_product(x.false, x.true, y.false))
 
     def log_false_by_logarithms() -> Number:
         first, second = x.log_false, x.log_true + y.log_false
