@@ -101,12 +101,23 @@ class CompiledRule(nn.Module):
         """
         call = self._receive(tensors, named, lengths)
         with torch.autocast(call.device.type, enabled=False):
-            penalty = capped(self._total(call), self.relaxation)
-            if self.weight != 1:
-                penalty = penalty * self.weight
-            return reduce_batch(
-                penalty, self.reduction, self.relaxation, process_group=self.process_group
-            )
+            return self.finish(self._total(call))
+
+    def finish(self, total: Tensor) -> Tensor:
+        """Return penalties of groundings added up as they are handed out: capped and weighted."""
+        penalty = capped(total, self.relaxation)
+        if self.weight != 1:
+            penalty = penalty * self.weight
+        return reduce_batch(
+            penalty, self.reduction, self.relaxation, process_group=self.process_group
+        )
+
+    def parts(self, tensors: Tensors) -> list[Tensor]:
+        """Return the penalty of each operand of an outermost conjunction, one per example."""
+        call = self._receive(tensors, {}, None)
+        with torch.autocast(call.device.type, enabled=False):
+            parts = self._evaluation(call.inputs, call).parts()
+            return [self._per_example(part, call) for part in parts]
 
     def truth(
         self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
@@ -251,6 +262,7 @@ class CompiledRule(nn.Module):
             lambda slot, side: sources[slot].side(side),
             indices=call.bound.indices,
             masks={**call.bound.masks, **masks},
+            lifted=call.bound.lifted,
             window=window,
             detach=self.detach,
         )
@@ -321,7 +333,8 @@ class CompiledRule(nn.Module):
     def _bind(self, sizes: Mapping[str, int], device: torch.device) -> Bound:
         key = (tuple(sizes.items()), device)
         if key not in self._bound:
-            self._bound[key] = bind(self.plan, sizes, device)
+            is_s_logic = self.relaxation.kind == "S"
+            self._bound[key] = bind(self.plan, sizes, device, is_s_logic=is_s_logic)
         return self._bound[key]
 
 
@@ -336,9 +349,11 @@ def _is_transformed(inputs: Iterable[Tensor]) -> bool:
 class CompiledKnowledge(nn.Module):
     """All rules of a knowledge base: penalties by the rules' names."""
 
-    def __init__(self, rules: Mapping[str, CompiledRule]) -> None:
+    def __init__(self, rules: Mapping[str, CompiledRule], ground: CompiledRule | None) -> None:
         super().__init__()
         self._rules = dict(rules)
+        self._ground = ground
+        self._together = () if ground is None else ground_rules(rules)
 
     @property
     def rules(self) -> Mapping[str, CompiledRule]:
@@ -352,10 +367,25 @@ class CompiledKnowledge(nn.Module):
         given = {**(tensors or {}), **named}
         known = {name: None for rule in self._rules.values() for name in rule.forms}
         refuse_unknown(given, list(known))
+        together: dict[str, Tensor] = {}
+        if self._ground is not None:
+            penalties = self._ground.parts(_what_it_reads(self._ground, given))
+            together = dict(zip(self._together, penalties, strict=True))
         return {
-            name: rule(
-                {slot: given[slot] for slot in rule.forms if slot in given},
+            name: rule.finish(together[name])
+            if name in together
+            else rule(
+                _what_it_reads(rule, given),
                 lengths=lengths if rule.plan.sequence_domains else None,
             )
             for name, rule in self._rules.items()
         }
+
+
+def ground_rules(rules: Mapping[str, CompiledRule]) -> tuple[str, ...]:
+    """Return the names of the rules without variables, which are evaluated together."""
+    return tuple(name for name, rule in rules.items() if not rule.plan.rank)
+
+
+def _what_it_reads(rule: CompiledRule, given: Tensors) -> dict[str, Tensor]:
+    return {slot: given[slot] for slot in rule.forms if slot in given}

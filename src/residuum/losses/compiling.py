@@ -15,10 +15,11 @@ from residuum.grounding import (
     signature_of_rule,
     with_outputs,
 )
-from residuum.logic import Formula
-from residuum.losses.compiled import CompiledKnowledge, CompiledRule
+from residuum.logic import And, Formula
+from residuum.losses.compiled import CompiledKnowledge, CompiledRule, ground_rules
 from residuum.losses.evaluation import Detached
-from residuum.losses.exact import find_meaning
+from residuum.losses.exact import EXACT, find_meaning
+from residuum.losses.lifting import FEWEST
 from residuum.losses.reductions import Reduction, check_reduction
 from residuum.losses.sources import FORMS, Form
 from residuum.relaxations import Relaxation
@@ -90,12 +91,16 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
     _check_options(options)
     if isinstance(rule, Knowledge):
         signature = with_outputs(signature_of_knowledge(rule, functions or {}), outputs or {})
-        return CompiledKnowledge(
-            {
-                name: _compiled(one.formula, signature, options, name, one.weight)
-                for name, one in rule.rules.items()
-            }
-        )
+        compiled = {
+            name: _compiled(one.formula, signature, options, name, one.weight)
+            for name, one in rule.rules.items()
+        }
+        names = ground_rules(compiled)
+        ground = None
+        if len(names) >= FEWEST and options.relaxation is not EXACT:
+            together = And(*(rule.rules[name].formula for name in names))
+            ground = _compiled(together, signature, options, "ground rules", 1.0)
+        return CompiledKnowledge(compiled, ground)
     name, default_weight = "rule", 1.0
     if knowledge is None:
         formula = as_formula(rule)

@@ -13,6 +13,7 @@ from torch import Tensor
 from residuum.grounding import Layout, Plan
 from residuum.grounding.plans import Connect, Known, Quantify, Read
 from residuum.logic import And, Forall, Iff, Implies, Not, Or
+from residuum.losses.lifting import Group, Lifted, pool_side
 from residuum.losses.reading import Window, read
 from residuum.losses.softmaxes import Side
 from residuum.losses.tensors import LARGEST, TENSORS, impossible
@@ -39,6 +40,7 @@ class Evaluation:
         *,
         indices: Mapping[int, Tensor],
         masks: Mapping[int, Tensor],
+        lifted: Lifted | None = None,
         window: Window | None = None,
         detach: Detached | None = None,
     ) -> None:
@@ -48,17 +50,68 @@ class Evaluation:
         self._sides = sides
         self._indices = indices
         self._masks = masks
+        self._lifted = lifted
         self._window = window
         self._detach = detach
         self._degrees: dict[int, Degree] = {}
         self._slot_penalties: dict[int, Tensor] = {}
+        self._pool: dict[Side, Tensor] = {}
 
     # Penalties: what the outermost conjunctions add up
 
     def total(self) -> Tensor:
         """Return the penalty of the rule, its outermost conjunctions not yet capped."""
-        total: Tensor = torch.as_tensor(self._penalty(len(self._plan.steps) - 1, is_outermost=True))
-        return total
+        root = self._plan.steps[-1]
+        if self._lifted is not None and isinstance(root, Connect):
+            parts = [self._penalty(root.operands[p], is_outermost=True) for p in self._lifted.alone]
+            for group in self._lifted.groups:
+                along = self._along_group(group)
+                parts.append(self._placed(along.sum(-1) if self._adds_up else along.amax(-1)))
+            return torch.as_tensor(self._conjoin(parts, is_outermost=True))
+        return torch.as_tensor(self._penalty(len(self._plan.steps) - 1, is_outermost=True))
+
+    def parts(self) -> list[Tensor]:
+        """Return the penalty of each operand of the outermost conjunction."""
+        root = self._plan.steps[-1]
+        assert isinstance(root, Connect)
+        found: dict[int, Tensor] = {}
+        for group in self._lifted.groups if self._lifted is not None else ():
+            each = self._along_group(group).unbind(-1)
+            found |= {p: self._placed(one) for p, one in zip(group.members, each, strict=True)}
+        return [
+            found[position]
+            if position in found
+            else torch.as_tensor(self._penalty(number, is_outermost=True))
+            for position, number in enumerate(root.operands)
+        ]
+
+    def _along_group(self, group: Group) -> Tensor:
+        """Return the penalties of rules alike in shape: (*batch, rules)."""
+        assert self._lifted is not None
+        depths = [len(slot.domains) for slot in self._plan.slots]
+        pool = self._lifted.pool
+
+        def side_of_pool(_: int, side: Side) -> Tensor:
+            if side not in self._pool:
+                self._pool[side] = pool_side(pool, depths, self._sides, side)
+            return self._pool[side]
+
+        return Evaluation(
+            group.plan,
+            group.layout,
+            self._relaxation,
+            side_of_pool,
+            indices=group.indices,
+            masks={},
+            detach=self._detach,
+        ).total()
+
+    def _placed(self, penalty: Tensor) -> Tensor:
+        return penalty.reshape(*penalty.shape, *(1,) * self._plan.rank)
+
+    @property
+    def _adds_up(self) -> bool:
+        return isinstance(self._relaxation.tnorm, Archimedean)
 
     def _penalty(self, number: int, *, is_outermost: bool) -> Any:
         step = self._plan.steps[number]

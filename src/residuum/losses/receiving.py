@@ -11,15 +11,17 @@ from torch import Tensor
 from residuum.errors import GroundingError, suggest
 from residuum.grounding import Layout, Plan, lay_out
 from residuum.grounding.plans import Slot
+from residuum.losses.lifting import Lifted, lift
 from residuum.losses.sources import Form
 
 
 class Bound(NamedTuple):
-    """A layout with its index tensors and masks on one device."""
+    """A layout with its index tensors and masks on one device, and what was lifted."""
 
     layout: Layout
     indices: Mapping[int, Tensor]
     masks: Mapping[int, Tensor]
+    lifted: Lifted | None = None
 
 
 class Call(NamedTuple):
@@ -36,7 +38,7 @@ class Call(NamedTuple):
     lengths: Tensor | None = None
 
 
-def bind(plan: Plan, sizes: Mapping[str, int], device: torch.device) -> Bound:
+def bind(plan: Plan, sizes: Mapping[str, int], device: torch.device, *, is_s_logic: bool) -> Bound:
     """Lay a plan out for sequences of these lengths, on a device."""
     layout = lay_out(plan, sizes)
     indices = {
@@ -49,7 +51,7 @@ def bind(plan: Plan, sizes: Mapping[str, int], device: torch.device) -> Bound:
         for number, selection in layout.selections.items()
         if selection.mask is not None
     }
-    return Bound(layout, indices, masks)
+    return Bound(layout, indices, masks, lift(plan, layout, device, is_s_logic=is_s_logic))
 
 
 def take_tensors(plan: Plan, given: Mapping[str, Tensor]) -> list[Tensor]:

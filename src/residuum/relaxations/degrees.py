@@ -125,6 +125,11 @@ def ordered(x: Degree, y: Degree) -> tuple[Number, Number]:
 
 def lesser(x: Degree, y: Degree) -> Degree:
     """Return the smaller degree."""
+    if isinstance(x.on, LazyCarrier):  # one pass for the side that is asked for
+        on = x.on
+        return both_sides(
+            on, lambda: on.minimum(x.true, y.true), lambda: on.maximum(x.false, y.false)
+        )
     return choose(*ordered(x, y), x, y)
 
 
