@@ -39,9 +39,9 @@ def test_commands_print_what_is_shown(shown, tmp_path):
     assert (result.stdout, result.returncode) == (output, 0)
 
 
-def test_the_first_example_has_ten_lines_at_most():
+def test_the_first_example_has_ten_lines_at_most_beside_its_imports():
     lines = [line for line in PYTHON[0].splitlines() if line.strip()]
-    assert len(lines) <= 10
+    assert len([line for line in lines if not line.startswith("import")]) <= 10
 
 
 def test_there_are_examples_to_run():
