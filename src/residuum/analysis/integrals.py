@@ -8,6 +8,7 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Final
 
+from residuum.analysis.cache import find_entry
 from residuum.analysis.enclosures import enclose
 from residuum.analysis.giving_up import NotThisWay
 from residuum.analysis.laws import rewrite
@@ -49,6 +50,7 @@ def consistency(
     tolerance: float = 1e-4,
     seconds: float = 1.0,
     seed: int = 0,
+    cache: bool = True,
 ) -> Consistency:
     """Return the mean degree of a formula over uniformly drawn degrees of its atoms.
 
@@ -57,17 +59,36 @@ def consistency(
     to three atoms, it is certified: its bounds provably hold and are as narrow as `seconds`
     allow. For others, or where exact arithmetic would take too much, it is an estimate whose
     99.9% interval is narrowed to ± `tolerance` if a million points can do that. `method` forces
-    one of METHODS.
+    one of METHODS. What took long is kept on disk for the next time, unless `cache` is False.
 
     >>> consistency("P -> (Q -> P)", "s-godel").exact
     Fraction(19, 24)
     """
-    started = time.perf_counter()
     chosen = find_relaxation(relaxation)
+    given = as_formula(formula)
+    asked = {"method": method, "tolerance": tolerance, "seed": seed}
+    entry = find_entry(given, chosen, asked, seconds=seconds) if cache else None
+    known = None if entry is None else entry.read(narrowest=NARROWEST)
+    if known is not None:
+        return known
+    result = _integrate(given, chosen, method, tolerance, seconds, seed)
+    if entry is not None:
+        entry.write(result)
+    return result
+
+
+def _integrate(
+    given: Formula,
+    chosen: Relaxation,
+    method: str | None,
+    tolerance: float,
+    seconds: float,
+    seed: int,
+) -> Consistency:
+    started = time.perf_counter()
     if method is not None and method not in METHODS:
         raise EvaluationError(f"expected a method among {', '.join(METHODS)}, got {method!r}")
     refuse_seed(seed)
-    given = as_formula(formula)
     refuse_what_has_no_cube(given)
     has_constants = any(isinstance(node, Truth) for node in distinct_nodes(given))
     subject = given
@@ -111,6 +132,7 @@ def self_consistency(
     tolerance: float = 1e-4,
     seconds: float = 1.0,
     seed: int = 0,
+    cache: bool = True,
 ) -> Consistency:
     """Return the consistency of F <-> F: how far a formula implies itself.
 
@@ -125,6 +147,7 @@ def self_consistency(
         tolerance=tolerance,
         seconds=seconds,
         seed=seed,
+        cache=cache,
     )
 
 

@@ -58,10 +58,12 @@ class Cell:
         return not (self.computed.low - rounding <= self.printed <= self.computed.high + rounding)
 
 
-def tautology_table(relaxations: Sequence[Relaxation]) -> Iterator[list[Cell]]:
+def tautology_table(
+    relaxations: Sequence[Relaxation], *, cache: bool = True
+) -> Iterator[list[Cell]]:
     """Yield the cells of each row of the table, as they are computed."""
     for row in catalogue():
         yield [
-            Cell(row, one, consistency(row.formula, one), row.printed.get(one.name))
+            Cell(row, one, consistency(row.formula, one, cache=cache), row.printed.get(one.name))
             for one in relaxations
         ]

@@ -6,6 +6,7 @@ from residuum.relaxations.carriers import Carrier as Carrier
 from residuum.relaxations.catalogue import PAPER as PAPER
 from residuum.relaxations.catalogue import Parameter as Parameter
 from residuum.relaxations.catalogue import default_relaxations as default_relaxations
+from residuum.relaxations.catalogue import is_built_in as is_built_in
 from residuum.relaxations.catalogue import parameter_of as parameter_of
 from residuum.relaxations.catalogue import register as register
 from residuum.relaxations.catalogue import relaxation as relaxation

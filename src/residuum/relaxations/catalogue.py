@@ -126,6 +126,22 @@ def parameter_of(name: str) -> Parameter | None:
     return None
 
 
+def is_built_in(one: Relaxation) -> bool:
+    """Return whether a relaxation is the catalogue's own of its name, and not a user's.
+
+    >>> is_built_in(relaxation("r-yager(2)")), is_built_in(Relaxation("r-product", Minimum(), "R"))
+    (True, False)
+    """
+    word = one.name.split("(")[0]
+    if any(word in (f"s-{name}", f"r-{name}") for name in tuple(_registered)):
+        return False
+    try:
+        known = relaxation(one.name)
+    except UnknownRelaxationError:
+        return False
+    return type(known.tnorm) is type(one.tnorm) and known == one
+
+
 def register(name: str, tnorm: TNorm) -> None:
     """Make `s-NAME` and `r-NAME` known everywhere, for a t-norm of one's own.
 

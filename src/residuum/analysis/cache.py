@@ -1,0 +1,186 @@
+"""Results kept on disk: one small JSON file for each, which nothing needs to trust.
+
+Files rather than a database, because they need no lock that a network folder might not honour,
+and a damaged one costs a single result. A file's name is a digest of the question and of this
+code; its checksum covers that name and the result, so that what was damaged, edited or moved
+there is as good as absent. It is written beside its place and moved there in one step.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from residuum.analysis.results import Consistency
+from residuum.logic import Formula, render
+from residuum.relaxations import Relaxation, is_built_in
+
+SCHEMA: Final = 1
+"""Raise this when the layout of a file, or what its fields mean, changes."""
+
+WORTH_KEEPING: Final = 0.01
+"""Seconds; what took less is found again sooner than anyone notices."""
+
+LARGEST_FILE: Final = 2**20
+"""Bytes; nothing larger is written, nor read beyond that."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The place of one result: the question it answers, its file, and the seconds allowed now."""
+
+    key: str
+    path: Path
+    seconds: float
+
+    def read(self, *, narrowest: float) -> Consistency | None:
+        """Return the result kept here if a fresh one could not be expected to be better.
+
+        Exact values are final, and so are certified bounds `narrowest` apart, for they are never
+        made narrower. Anything else must have been allowed at least as many seconds.
+        """
+        try:
+            with self.path.open("rb") as file:
+                content = json.loads(file.read(LARGEST_FILE + 1))
+            match content:
+                case {"checksum": str(found), "record": {"allowed": float(allowed)} as record}:
+                    result = _result(record) if found == _checksum(self.key, record) else None
+                case _:
+                    return None
+        except (OSError, ValueError, RecursionError):
+            return None
+        if result is None or result.kind == "exact" or allowed >= self.seconds:
+            return result
+        is_narrow = result.kind == "certified" and result.high - result.low <= narrowest
+        return result if is_narrow else None
+
+    def write(self, result: Consistency) -> None:
+        """Keep a result that took long enough to find; what cannot be written is not kept."""
+        if result.seconds < WORTH_KEEPING:
+            return
+        record = {**_record(result), "allowed": self.seconds}
+        text = json.dumps({"checksum": _checksum(self.key, record), "record": record})
+        if len(text) > LARGEST_FILE or _result(record) != result:
+            return
+        with contextlib.suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            _write_at_once(self.path, text)
+
+
+def find_entry(
+    formula: Formula, relaxation: Relaxation, asked: Mapping[str, object], *, seconds: float
+) -> Entry | None:
+    """Return where the result for these arguments is kept; None if it must not or cannot be.
+
+    A relaxation of the user's may mean something else next time under the same name.
+    """
+    folder = cache_folder()
+    if folder is None or not is_built_in(relaxation):
+        return None
+    import residuum
+
+    try:
+        question = [SCHEMA, residuum.__version__, _code(), render(formula), relaxation.name, asked]
+        key = _digest(json.dumps(question, sort_keys=True))
+        allowed = float(seconds)
+    except (OSError, TypeError, ValueError):  # a text beyond all bounds, a mistaken argument
+        return None
+    return Entry(key, folder / "consistency" / key[:2] / f"{key[2:]}.json", allowed)
+
+
+def cache_folder() -> Path | None:
+    """Return RESIDUUM_CACHE (empty: None), or residuum's part of the user's cache folder."""
+    chosen = os.environ.get("RESIDUUM_CACHE")
+    if chosen is not None:
+        return Path(chosen) if chosen else None
+    variable = "LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME"
+    named = os.environ.get(variable, "")
+    if os.path.isabs(named):
+        return Path(named) / "residuum"
+    usual = {"darwin": "Library/Caches", "win32": "AppData/Local"}.get(sys.platform, ".cache")
+    try:
+        return Path.home() / usual / "residuum"
+    except RuntimeError:  # a user without a home
+        return None
+
+
+@cache
+def _code() -> str:
+    """Return a digest of the source that results come from: it changes within a version too."""
+    names = ("logic", "relaxations", "analysis")
+    packages = [Path(__file__).parents[1] / name for name in names]
+    files = [file for package in packages for file in sorted(package.glob("*.py"))]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _checksum(key: str, record: Mapping[str, object]) -> str:
+    return _digest(key + json.dumps(record, sort_keys=True))
+
+
+def _record(result: Consistency) -> dict[str, Any]:
+    exact = result.exact
+    # Hexadecimal, because Python refuses long decimal integers.
+    pair = None if exact is None else [hex(exact.numerator), hex(exact.denominator)]
+    return {**vars(result), "exact": pair}
+
+
+def _result(record: object) -> Consistency | None:
+    """Return the result that a record holds, if it could be one."""
+    match record:
+        case {
+            "value": float(value),
+            "kind": "exact" | "certified" | "estimate" as kind,
+            "exact": None | [str(), str()] as pair,
+            "low": float(low),
+            "high": float(high),
+            "method": str(method),
+            "seconds": float(seconds),
+            "recognised": None | str() as recognised,
+            "note": str(note),
+        }:
+            exact = None if pair is None else _fraction(*pair)
+        case _:
+            return None
+    is_ordered = 0 <= low <= value <= high <= 1 and 0 <= seconds < math.inf
+    if exact is None:
+        is_of_its_kind = kind != "exact"
+    else:
+        is_of_its_kind = kind == "exact" and low == high == float(exact)
+    if not (is_ordered and is_of_its_kind):
+        return None
+    return Consistency(value, kind, exact, low, high, method, seconds, recognised, note)
+
+
+def _fraction(numerator: str, denominator: str) -> Fraction:
+    top, bottom = int(numerator, 16), int(denominator, 16)
+    if not 0 <= top <= bottom or bottom == 0:
+        raise ValueError("a mean degree lies between 0 and 1")
+    return Fraction(top, bottom)
+
+
+def _write_at_once(path: Path, text: str) -> None:
+    """Write a file so that others see all of it or nothing, whatever interrupts this."""
+    handle, beside = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(text)
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+        raise
