@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import Literal
+
+from residuum.errors import EvaluationError
 
 Kind = Literal["exact", "certified", "estimate"]
 
@@ -30,5 +33,55 @@ class Consistency:
 
     def __str__(self) -> str:
         if self.exact is not None:
-            return f"{self.exact} (exact)"
+            return f"{in_full(self.exact)} (exact)"
         return f"{self.value:.6g} ({self.kind}, between {self.low:.6g} and {self.high:.6g})"
+
+    def decimal(self, digits: int) -> str:
+        """Return the value with at most so many significant digits, correctly rounded.
+
+        An exact value ends where its digits end. Any other shows only the digits on which its
+        bounds agree: every value between them is rounded to the same. Where they agree on none,
+        it is the shortest decimal between them.
+
+        >>> Consistency(0.5, "certified", None, 0.4999, 0.5003, "boxes", 0.1).decimal(50)
+        '0.500'
+        """
+        if digits < 1:
+            raise EvaluationError(f"expected one digit or more, got {digits}")
+        if self.exact is not None:
+            return _written(_rounded(self.exact, digits).normalize(_context(digits)))
+        low, value, high = map(Fraction, (self.low, self.value, self.high))
+        lengths = range(1, digits + 1)
+        agreed = [n for n in lengths if _rounded(low, n) == _rounded(high, n)]
+        between = [n for n in lengths if low <= Fraction(_rounded(value, n)) <= high]
+        length = max(agreed, default=min(between, default=digits))
+        return _written(_padded(_rounded(value, length), length))
+
+
+def in_full(value: Fraction) -> str:
+    """Return a fraction as text, however long: `str` refuses integers of over 4,300 digits.
+
+    >>> in_full(Fraction(19, 24)), in_full(Fraction(1))
+    ('19/24', '1')
+    """
+    numerator = f"{Decimal(value.numerator):f}"
+    return numerator if value.denominator == 1 else f"{numerator}/{Decimal(value.denominator):f}"
+
+
+def _context(digits: int) -> Context:
+    return Context(prec=digits, rounding=ROUND_HALF_EVEN, Emin=MIN_EMIN, Emax=MAX_EMAX)
+
+
+def _rounded(value: Fraction, digits: int) -> Decimal:
+    """Return the nearest decimal of so many digits: a quotient is rounded once, and correctly."""
+    return _context(digits).divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def _padded(number: Decimal, digits: int) -> Decimal:
+    """Return the same number written with all its significant digits, zeros included."""
+    last_place = Decimal(1).scaleb(number.adjusted() - digits + 1)
+    return number.quantize(last_place, context=_context(digits)) if number else number
+
+
+def _written(number: Decimal) -> str:
+    return f"{number:e}" if number and number.adjusted() < -4 else f"{number:f}"
