@@ -51,7 +51,10 @@ def _options(
 
 
 def main() -> None:
-    """Run the command; a user's mistake is a message on stderr and exit code 2."""
+    """Run the command; a user's mistake is a message on stderr and exit code 2.
+
+    An interrupt ends it with exit code 130, which Typer sees to; verbs print what they have.
+    """
     # A label may hold characters that the terminal's encoding cannot; they are escaped.
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -11,16 +12,31 @@ import typer
 from residuum.analysis import Consistency
 from residuum.analysis import consistency as consistency_of
 from residuum.analysis import self_consistency as self_consistency_of
-from residuum.cli.inputs import AsJson, RelaxationNames, read_formula, read_relaxations
+from residuum.analysis.results import in_full
+from residuum.cli.inputs import (
+    AsJson,
+    NoCache,
+    RelaxationNames,
+    read_formula,
+    read_relaxations,
+)
 from residuum.cli.outputs import print_json
-from residuum.logic import is_tautology
+from residuum.cli.progress import with_progress
+from residuum.logic import Formula, is_tautology
+from residuum.relaxations import Relaxation
 
 Formulas = Annotated[
     list[str],
     typer.Argument(metavar="FORMULA", help="One formula or more; '-' reads standard input."),
 ]
 Digits = Annotated[
-    int, typer.Option("--digits", min=1, max=17, help="Significant digits of decimals.")
+    int,
+    typer.Option(
+        "--digits",
+        min=1,
+        max=1000,
+        help="Significant digits of decimals; of bounds and what lies between, as many as hold.",
+    ),
 ]
 
 
@@ -28,6 +44,7 @@ def consistency(
     formulas: Formulas,
     relaxation: RelaxationNames = None,
     digits: Digits = 6,
+    no_cache: NoCache = False,
     as_json: AsJson = False,
 ) -> None:
     """Integrate formulas over the unit cube of their atoms: 1 where truth is preserved.
@@ -35,14 +52,17 @@ def consistency(
     \b
     residuum consistency "P -> (Q -> P)"
     residuum consistency "P | ~P" "P & Q -> P" -r s-godel --json
+    residuum consistency "P -> (Q -> P)" -r s-godel --digits 50
     """
-    _report(consistency_of, formulas, relaxation, digits, as_json, wants_tautologies=True)
+    measure = partial(consistency_of, cache=not no_cache)
+    _report(measure, formulas, relaxation, digits, as_json, wants_tautologies=True)
 
 
 def self_consistency(
     formulas: Formulas,
     relaxation: RelaxationNames = None,
     digits: Digits = 6,
+    no_cache: NoCache = False,
     as_json: AsJson = False,
 ) -> None:
     """Integrate F <-> F for formulas F: how far they imply themselves.
@@ -50,7 +70,8 @@ def self_consistency(
     \b
     residuum self-consistency "P & Q"
     """
-    _report(self_consistency_of, formulas, relaxation, digits, as_json, wants_tautologies=False)
+    measure = partial(self_consistency_of, cache=not no_cache)
+    _report(measure, formulas, relaxation, digits, as_json, wants_tautologies=False)
 
 
 def _report(
@@ -65,45 +86,53 @@ def _report(
     chosen = read_relaxations(names)
     width = max(len(one.name) for one in chosen)
     read = [read_formula(text) for text in formulas]
-    objects = []
-    for formula in read:
-        if not as_json:
-            typer.echo(formula)
-            if wants_tautologies and is_tautology(formula).answer is False:
-                typer.echo("  not a tautology: these are mean degrees")
-        for one in chosen:
-            result = measure(formula, one)
-            if as_json:
-                objects.append(_object(str(formula), one.name, result))
-            else:
-                typer.echo(f"  {one.name:<{width}}  {shown(result, digits)}")
+    count = len(read) * len(chosen)
+    measured = (measure(formula, one) for formula in read for one in chosen)
+    results = with_progress(measured, count, "integrating")
+    found: list[tuple[Formula, Relaxation, Consistency]] = []
+    try:
+        for formula in read:
+            if not as_json:
+                typer.echo(formula)
+                if wants_tautologies and is_tautology(formula).answer is False:
+                    typer.echo("  not a tautology: these are mean degrees")
+            for one, result in zip(chosen, results, strict=False):
+                found.append((formula, one, result))
+                if not as_json:
+                    typer.echo(f"  {one.name:<{width}}  {shown(result, digits)}")
+    except KeyboardInterrupt:
+        if as_json:
+            print_json([_object(*one) for one in found])
+        typer.echo(f"residuum: interrupted after {len(found)} of {count} results", err=True)
+        raise
     if as_json:
-        print_json(objects)
+        print_json([_object(*one) for one in found])
 
 
 def shown(result: Consistency, digits: int) -> str:
     """Return a result in words: the fraction and its decimals, or the interval."""
-    decimal = f"{result.value:.{digits}g}"
+    decimal = result.decimal(digits)
     if result.exact is None:
         low, high = _outwards(result.low, digits, -1), _outwards(result.high, digits, 1)
         return f"{decimal}, between {low} and {high} ({result.kind})"
-    whole = str(result.exact)
+    whole = in_full(result.exact)
     return f"{decimal} = {whole}" if "/" in whole and len(whole) < 60 else decimal
 
 
 def _outwards(bound: float, digits: int, direction: int) -> str:
     """Return a bound with so many decimals, rounded away from the value."""
     rounding = ROUND_CEILING if direction > 0 else ROUND_FLOOR
-    return str(Decimal(bound).quantize(Decimal(1).scaleb(-digits), rounding=rounding))
+    decimals = min(digits, 17)  # a bound is a double
+    return str(Decimal(bound).quantize(Decimal(1).scaleb(-decimals), rounding=rounding))
 
 
-def _object(formula: str, relaxation: str, result: Consistency) -> dict[str, Any]:
+def _object(formula: Formula, relaxation: Relaxation, result: Consistency) -> dict[str, Any]:
     return {
-        "formula": formula,
-        "relaxation": relaxation,
+        "formula": str(formula),
+        "relaxation": relaxation.name,
         "value": result.value,
         "kind": result.kind,
-        "exact": None if result.exact is None else str(result.exact),
+        "exact": None if result.exact is None else in_full(result.exact),
         "recognised": result.recognised,
         "low": result.low,
         "high": result.high,

@@ -20,6 +20,9 @@ FormulaText = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+NoCache = Annotated[
+    bool, typer.Option("--no-cache", help="Compute afresh; neither use nor keep results on disk.")
+]
 RelaxationNames = Annotated[
     list[str] | None,
     typer.Option(

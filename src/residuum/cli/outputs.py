@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
 
 import typer
-
-T = TypeVar("T")
 
 
 def print_json(value: object) -> None:
@@ -22,17 +19,6 @@ def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
     width = max(len(name) for name, _ in listed)
     for name, value in listed:
         typer.echo(f"{name:<{width}}  {value}")
-
-
-def with_progress(items: Iterable[T], count: int, doing: str) -> Iterator[T]:
-    """Yield the items under a progress bar on stderr, if that is a terminal."""
-    from rich.console import Console
-    from rich.progress import track
-
-    console = Console(stderr=True)
-    yield from track(
-        items, doing, total=count, console=console, transient=True, disable=not console.is_terminal
-    )
 
 
 def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import typer
 
 from residuum.analysis import Cell, catalogue, tautology_table
 from residuum.cli.consistency import shown
-from residuum.cli.inputs import AsJson, MaybePicture, RelaxationNames, read_relaxations
-from residuum.cli.outputs import print_json, print_table, with_progress
+from residuum.cli.inputs import AsJson, MaybePicture, NoCache, RelaxationNames, read_relaxations
+from residuum.cli.outputs import print_json, print_table
+from residuum.cli.progress import with_progress
+from residuum.relaxations import Relaxation
 from residuum.reports import check_picture, draw_tautologies, save_picture
 
 
 def tautologies(
-    relaxation: RelaxationNames = None, output: MaybePicture = None, as_json: AsJson = False
+    relaxation: RelaxationNames = None,
+    output: MaybePicture = None,
+    no_cache: NoCache = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print the consistency of each tautology of the paper's full table.
 
@@ -30,9 +36,24 @@ def tautologies(
     chosen = read_relaxations(relaxation)
     if output:
         check_picture(output)
-    rows = list(with_progress(tautology_table(chosen), len(catalogue()), "integrating"))
+    table = tautology_table(chosen, cache=not no_cache)
+    rows: list[list[Cell]] = []
+    try:
+        for cells in with_progress(table, len(catalogue()), "integrating"):
+            rows.append(cells)  # noqa: PERF402  # an interrupt leaves those so far
+    except KeyboardInterrupt:
+        _print(chosen, rows, as_json)
+        done = f"{len(rows)} of {len(catalogue())} rows"
+        typer.echo(f"the table is incomplete: interrupted after {done}", err=as_json)
+        raise
     if output:
         save_picture(draw_tautologies(rows), output)
+    _print(chosen, rows, as_json)
+    if output and not as_json:
+        typer.echo(f"{output}: the table as a heat map")
+
+
+def _print(chosen: Sequence[Relaxation], rows: Sequence[list[Cell]], as_json: bool) -> None:
     if as_json:
         print_json([_object(cell) for cells in rows for cell in cells])
         return
@@ -48,8 +69,6 @@ def tautologies(
     for cells in rows:
         if not cells[0].row.is_tautology:
             typer.echo(f"{cells[0].row.name} as printed is not a tautology: {cells[0].row.formula}")
-    if output:
-        typer.echo(f"{output}: the table as a heat map")
 
 
 def _shown(cell: Cell) -> str:

@@ -1,0 +1,47 @@
+"""A progress bar for people who wait."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from threading import Timer
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+
+PATIENCE: Final = 1.0
+"""Seconds that nobody minds."""
+
+BLINK: Final = 0.1
+"""Seconds; a bar for a shorter wait would only flicker."""
+
+
+def with_progress(items: Iterable[T], count: int, doing: str) -> Iterator[T]:
+    """Yield the items; once that takes a while, show a bar on stderr, if that is a terminal.
+
+    The bar stands only while an item is awaited, so that the caller may print between them.
+    """
+    if not sys.stderr.isatty():
+        yield from items
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
+
+    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    console = Console(stderr=True)
+    bar = Progress(*columns, console=console, transient=True, redirect_stdout=False)
+    task = bar.add_task(doing, total=count)
+    started, iterator = time.monotonic(), iter(items)
+    for _ in range(count):
+        showing = Timer(max(BLINK, PATIENCE - (time.monotonic() - started)), bar.start)
+        showing.daemon = True
+        showing.start()
+        try:
+            item = next(iterator)
+        finally:
+            showing.cancel()
+            showing.join()
+            bar.stop()
+        bar.advance(task)
+        yield item
