@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from threading import Timer
 from typing import Final, TypeVar
 
+from residuum.cli.interrupts import heeding_interrupts
+
 T = TypeVar("T")
 
 PATIENCE: Final = 1.0
@@ -22,6 +24,7 @@ def with_progress(items: Iterable[T], count: int, doing: str) -> Iterator[T]:
 
     The bar stands only while an item is awaited, so that the caller may print between them.
     """
+    items = heeding_interrupts(items)
     if not sys.stderr.isatty():
         yield from items
         return
@@ -32,13 +35,13 @@ def with_progress(items: Iterable[T], count: int, doing: str) -> Iterator[T]:
     console = Console(stderr=True)
     bar = Progress(*columns, console=console, transient=True, redirect_stdout=False)
     task = bar.add_task(doing, total=count)
-    started, iterator = time.monotonic(), iter(items)
+    started = time.monotonic()
     for _ in range(count):
         showing = Timer(max(BLINK, PATIENCE - (time.monotonic() - started)), bar.start)
         showing.daemon = True
         showing.start()
         try:
-            item = next(iterator)
+            item = next(items)
         finally:
             showing.cancel()
             showing.join()
