@@ -106,7 +106,7 @@ def _integrate(
         try:
             if name in EXACT_METHODS:
                 tried = forms if name in BY_MODULES else [subject]
-                return _exact(_integrate(name, tried, chosen), name, started)
+                return _exact(_exactly(name, tried, chosen), name, started)
             if name == "boxes":
                 bounds = enclose(subject, atoms, chosen, width=NARROWEST, seconds=seconds)
                 break
@@ -151,7 +151,7 @@ def self_consistency(
     )
 
 
-def _integrate(method: str, forms: Sequence[Formula], relaxation: Relaxation) -> Fraction:
+def _exactly(method: str, forms: Sequence[Formula], relaxation: Relaxation) -> Fraction:
     """Return the value by an exact method, on the first of equal formulas that allows it."""
     *others, last = forms
     for form in others:
