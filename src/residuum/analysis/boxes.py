@@ -1,0 +1,248 @@
+"""The degree of a formula on many boxes at once: bounds of its mean over each.
+
+On a box the guards of the tree of cases are decided or not. With one case left, its degree is a
+polynomial up to a small error. With guards g₁, g₂, … undecided it is a sum of differences of cases,
+f = Δ + Δ₁[g₁ > 0] + Δ₂[g₂ > 0] + Δ₁₂[g₁ > 0][g₂ > 0] + …: those with one guard are integrated over
+a box cut by a plane, and those with more are bounded, for they are small where cases fit together.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from residuum.analysis.cuts import mean_where_positive
+from residuum.analysis.expansions import (
+    UPWARDS,
+    Boxes,
+    Expansion,
+    Polynomial,
+    from_exact,
+    quotient_from_exact,
+    shares,
+    variation,
+)
+from residuum.analysis.models import Model, divide, mean
+from residuum.analysis.pieces import Branch, Leaf, Node, Tree
+from residuum.relaxations.arrays import Array
+
+ORDERS = {1: 12, 2: 8, 3: 6}
+"""The total degree of a case's polynomial, by the number of atoms."""
+
+CUT_ORDERS = {1: (6, 5), 2: (6, 5), 3: (4, 3)}
+"""The same where guards are undecided, and up to which degree differences are cut."""
+
+MOST_UNDECIDED = 4
+"""A box on which more guards are undecided is only halved."""
+
+ROUNDING = 1e-13
+"""More than what rounding does to a mean, as a share of the absolute coefficients' sum."""
+
+
+class Bounds(NamedTuple):
+    """Bounds of the mean over each box, and how much each axis is to blame for their width."""
+
+    low: Array
+    high: Array
+    blame: Array
+
+
+class _Group(NamedTuple):
+    """Boxes on which the same guards are positive (1), negative (−1) and undecided (0)."""
+
+    start: Node
+    which: Any
+    signs: Mapping[str, int]
+    undecided: Mapping[str, Expansion]
+
+
+@final
+class Evaluator:
+    """A tree of cases, to be evaluated on boxes."""
+
+    def __init__(self, tree: Tree, axes: int) -> None:
+        self._tree = tree
+        self._axes = axes
+        self._guards: dict[str, Polynomial] = {}
+        self._quotients: dict[Leaf, tuple[Polynomial, Polynomial]] = {}
+        self.nodes: list[Node] = [tree.root]
+        self._numbers: dict[Node, int] = {tree.root: 0}
+        self.largest = 1
+
+    def evaluate(self, boxes: Boxes, starts: Any) -> tuple[Bounds, Any]:
+        """Return bounds on boxes that lie in the cases of these nodes, and nodes farther down."""
+        count = boxes.count
+        bounds = Bounds(np.zeros(count), np.ones(count), np.zeros((self._axes, count)))
+        nodes = starts.copy()
+        for group in self._groups(boxes, starts):
+            here = boxes.of(group.which)
+            if len(group.undecided) > MOST_UNDECIDED:
+                found = self._unknown(group, here)
+            else:
+                guards, table = self._table(group)
+                found = self._bounds(guards, table, group, here)
+                if not guards:
+                    group = group._replace(start=table[()])
+            bounds.low[group.which], bounds.high[group.which] = found.low, found.high
+            bounds.blame[:, group.which] = found.blame
+            nodes[group.which] = self._number(group.start)
+        return bounds, nodes
+
+    def _number(self, node: Node) -> int:
+        if node not in self._numbers:
+            self._numbers[node] = len(self.nodes)
+            self.nodes.append(node)
+        return self._numbers[node]
+
+    def _groups(self, boxes: Boxes, starts: Any) -> Iterator[_Group]:
+        """Sort boxes by the guards that are decided on them."""
+        pending = [
+            _Group(self.nodes[number], np.flatnonzero(starts == number), {}, {})
+            for number in np.unique(starts)
+        ]
+        while pending:
+            group = pending.pop()
+            branch = self._open_branch(group)
+            if branch is None or len(group.undecided) > MOST_UNDECIDED:
+                yield group._replace(start=self._descended(group))
+                continue
+            guard = self._guard(branch).expand(boxes.of(group.which))
+            first, bulk = guard.coefficients[0], guard.bulk()
+            decided = np.where(np.abs(first) > bulk, np.sign(first), 0)
+            for sign in (-1, 0, 1):
+                inside = decided == sign
+                if inside.any():
+                    undecided = {name: one.of(inside) for name, one in group.undecided.items()}
+                    if sign == 0:
+                        undecided[branch.name] = guard.of(inside)
+                    signs = {**group.signs, branch.name: sign}
+                    pending.append(_Group(group.start, group.which[inside], signs, undecided))
+
+    def _open_branch(self, group: _Group) -> Branch | None:
+        """Return a branch that the group reaches and whose guard it has not tried."""
+        pending = [group.start]
+        while pending:
+            node = pending.pop()
+            if isinstance(node, Leaf):
+                continue
+            sign = group.signs.get(node.name)
+            if sign is None:
+                return node
+            pending.extend(self._tree.child(node, side) for side in _sides(sign))
+        return None
+
+    def _descended(self, group: _Group) -> Node:
+        node = group.start
+        while isinstance(node, Branch) and group.signs.get(node.name):
+            node = self._tree.child(node, group.signs[node.name] > 0)
+        return node
+
+    def _table(self, group: _Group) -> tuple[list[str], dict[tuple[bool, ...], Leaf]]:
+        """Return the undecided guards that matter, and the case for each of their signs."""
+        names = list(group.undecided)
+        table = {}
+        for sides in itertools.product((False, True), repeat=len(names)):
+            signs = {**group.signs, **dict(zip(names, (1 if s else -1 for s in sides), strict=True))}
+            leaf = self._descended(group._replace(signs=signs))
+            assert isinstance(leaf, Leaf)
+            table[sides] = leaf
+        for name in list(names):
+            place = names.index(name)
+            flipped = {(*k[:place], not k[place], *k[place + 1 :]): v for k, v in table.items()}
+            if flipped == table:
+                names.pop(place)
+                table = {(*k[:place], *k[place + 1 :]): v for k, v in table.items()}
+        return names, table
+
+    def _guard(self, branch: Branch) -> Polynomial:
+        if branch.name not in self._guards:
+            self._guards[branch.name] = self._noted(from_exact(branch.guard))
+        return self._guards[branch.name]
+
+    def _quotient(self, leaf: Leaf) -> tuple[Polynomial, Polynomial]:
+        if leaf not in self._quotients:
+            pair = quotient_from_exact(leaf.numerator, leaf.denominator)
+            self._quotients[leaf] = self._noted(pair[0]), self._noted(pair[1])
+        return self._quotients[leaf]
+
+    def _noted(self, polynomial: Polynomial) -> Polynomial:
+        self.largest = max(self.largest, polynomial.coefficients.size)
+        return polynomial
+
+    def _unknown(self, group: _Group, boxes: Boxes) -> Bounds:
+        blame = sum(guard.variation() for guard in group.undecided.values())
+        return Bounds(np.zeros(boxes.count), np.ones(boxes.count), blame)
+
+    def _bounds(
+        self,
+        guards: list[str],
+        table: Mapping[tuple[bool, ...], Leaf],
+        group: _Group,
+        boxes: Boxes,
+    ) -> Bounds:
+        axes = self._axes
+        order, cut_order = CUT_ORDERS[axes] if guards else (ORDERS[axes], 0)
+        models: dict[Leaf, Model] = {}
+        poles = np.zeros((axes, boxes.count))
+        for leaf in dict.fromkeys(table.values()):
+            above, below = (part.expand(boxes) for part in self._quotient(leaf))
+            models[leaf] = divide(above, below, order)
+            poles += np.where(np.isinf(models[leaf].error), below.variation(), 0.0)
+        cases = list(models.values())
+
+        centre, width = np.zeros(boxes.count), np.zeros(boxes.count)
+        blame = np.zeros((axes, boxes.count))
+        for chosen in itertools.product((False, True), repeat=len(guards)):
+            delta = _difference(table, models, chosen)
+            if sum(chosen) == 0:
+                centre = centre + mean(delta, axes, order)
+            elif sum(chosen) == 1:
+                guard = group.undecided[guards[chosen.index(True)]]
+                part = mean_where_positive(delta, order, cut_order, guard)
+                centre, width, blame = centre + part.mean, width + part.error, blame + part.blame
+            else:  # between 0 and Δ everywhere
+                half = np.abs(delta).sum(axis=0) / 2
+                centre, width = centre + mean(delta, axes, order) / 2, width + half
+                blame = blame + half * variation(delta, axes, order)
+        worst = np.maximum.reduce([model.error for model in cases])
+        size = sum(model.size for model in cases)
+        width = (width + worst + ROUNDING * 2 ** len(guards) * (1 + size)) * UPWARDS
+        ranges = [model.range() for model in cases]
+        low = np.maximum(np.minimum.reduce([low for low, _ in ranges]), centre - width)
+        high = np.minimum(np.maximum.reduce([high for _, high in ranges]), centre + width)
+        for model in cases:
+            tail = variation(model.coefficients, axes, order, order - 1)
+            blame = blame + np.where(np.isinf(model.error), 0.0, model.error) * tail
+
+        blame = np.where(np.isfinite(width), blame, self._vague_blame(guards, group, poles))
+        return Bounds(np.fmax(low, 0.0), np.fmin(high, 1.0), blame)
+
+    def _vague_blame(self, guards: Sequence[str], group: _Group, poles: Array) -> Array:
+        """Blame what keeps a box undecided, and less so where a case may have its poles.
+
+        A guard often keeps them out, once it is decided.
+        """
+        total = shares(poles)
+        for name in guards:
+            total = total + 2 / len(guards) * group.undecided[name].variation()
+        return total
+
+
+def _sides(sign: int) -> tuple[bool, ...]:
+    return {1: (True,), -1: (False,), 0: (False, True)}[sign]
+
+
+def _difference(
+    table: Mapping[tuple[bool, ...], Leaf],
+    models: Mapping[Leaf, Model],
+    chosen: tuple[bool, ...],
+) -> Array:
+    """Return the alternating sum of the cases in which only chosen guards are positive."""
+    total: Array = np.zeros(())
+    for sides in itertools.product(*((False, True) if one else (False,) for one in chosen)):
+        sign = -1 if (sum(chosen) - sum(sides)) % 2 else 1
+        total = total + sign * models[table[sides]].coefficients
+    return total

@@ -1,0 +1,170 @@
+"""The mean of a polynomial over the part of each box where a guard is positive.
+
+The guard g is replaced by a plane ℓ, g = ℓ + q. Where their signs differ, |ℓ| + |g| ≤ |q|: a thin
+slab. A difference of two cases that fit together vanishes with the guard, Δ ≈ λg, so that little is
+lost there. Nothing of this needs to hold: the remainder of Δ is bounded, whatever it is.
+"""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from residuum.analysis import half_spaces
+from residuum.analysis.expansions import UPWARDS, Expansion, exponents, variation
+from residuum.relaxations.arrays import Array
+
+
+class Part(NamedTuple):
+    """The mean over a part of each box, how far it may be off, and which axes are to blame."""
+
+    mean: Array
+    error: Array
+    blame: Array
+
+
+def mean_where_positive(delta: Array, order: int, cut_order: int, guard: Expansion) -> Part:
+    """Return the mean of Δ · [g > 0], with Δ integrated over the plane's side up to `cut_order`."""
+    axes = len(guard.degrees)
+    low = guard.low(order)
+    ranks = np.argsort(np.abs(low[1 : axes + 1]), axis=0)
+    delta, low = _turned(delta, ranks, order), _turned(low, ranks, order)
+    plane = _plane(low, guard, axes, order)
+    steep = np.where(plane.slopes[-1] == 0, 1.0, plane.slopes[-1])
+
+    multiple = _multiple(delta, low, axes, order, steep)
+    rest = delta - multiple[0] * low
+    for axis, factor in enumerate(multiple[1:]):
+        source, target = _raised(axes, order, axis)
+        rest[target] -= factor * low[source]
+    tilt = np.abs(multiple[1:]).sum(axis=0)
+    sums = guard.by_degree()
+    beyond = sums[order + 1 :].sum(axis=0) + guard.error
+    unmatched = (
+        np.abs(rest).sum(axis=0)
+        + np.abs(multiple[0]) * beyond
+        + tilt * (sums[order : order + 1].sum(axis=0) + beyond)
+    )
+
+    # Along the steepest axis |ℓ| ≤ |q| holds on a share of |q| / slope, where |g| ≤ |q| − |ℓ|.
+    slab = np.minimum(1.0, plane.mean_gap / np.abs(steep))
+    lost = plane.mean_square_gap / (2 * np.abs(steep))
+
+    kept = len(exponents(axes, cut_order))
+    above = half_spaces.mean_above(delta[:kept], cut_order, plane.slopes, plane.offset)
+    cut_off = _mean_sizes(axes, order)[kept:] @ np.abs(delta[kept:])
+    size = np.abs(delta).sum(axis=0)
+
+    # λ|g| is missing between the plane and the guard: from nothing to λ · lost, so take half.
+    mismatch = (np.abs(multiple[0]) / 2 + tilt) * lost
+    rounding = (half_spaces.ROUNDING + 1e-14) * size + 1e-14 * np.abs(multiple[0]) * lost
+    error = (mismatch + slab * unmatched + cut_off + rounding) * UPWARDS
+    error = np.where((plane.slopes[-1] != 0) & np.isfinite(error), error, np.inf)
+    blame = (
+        (mismatch + slab * unmatched / 2) * variation(low, axes, order, 2)
+        + slab * unmatched / 2 * variation(rest, axes, order)
+        + cut_off * variation(delta, axes, order, cut_order + 1)
+    )
+    blame[-1] += 1e-3 * (mismatch + slab * unmatched)  # a plane too flat along another axis
+    unturned = np.empty_like(blame)
+    np.put_along_axis(unturned, ranks, blame, axis=0)
+    return Part(above + multiple[0] * lost / 2, error, unturned)
+
+
+class _Plane(NamedTuple):
+    offset: Array
+    slopes: Array
+    mean_gap: Array
+    mean_square_gap: Array
+
+
+def _plane(low: Array, guard: Expansion, axes: int, order: int) -> _Plane:
+    """Return the plane that stands for a guard, and the mean of |q| and q² over the other axes.
+
+    |q| is bounded for every value along the steepest axis at once, by a sum of products of the
+    other coordinates' absolute values; u² is 1/2 up to 1/2.
+    """
+    place = {k: i for i, k in enumerate(exponents(axes, order))}
+    offset, slopes = low[0].copy(), low[1 : axes + 1].copy()
+    steepest = np.abs(slopes[-1])
+    flat = np.abs(slopes) < half_spaces.FLATTEST * steepest
+    everywhere = guard.by_degree()[3:].sum(axis=0) + guard.error
+    everywhere = everywhere + np.where(flat, np.abs(slopes), 0.0).sum(axis=0)
+    slopes[flat] = 0.0
+    for axis in range(axes):
+        square = low[place[tuple(2 * (axis == other) for other in range(axes))]]
+        offset += square / 2
+        everywhere = everywhere + np.abs(square) / 2
+    everywhere = everywhere + 1e-14 * (np.abs(offset) + steepest)
+
+    gaps = {(): everywhere}
+    for i, j in itertools.combinations(range(axes), 2):
+        product = low[place[tuple(int(axis in (i, j)) for axis in range(axes))]]
+        gaps[(i,) if j == axes - 1 else (i, j)] = np.abs(product)
+    first = sum(gap * 0.5 ** len(which) for which, gap in gaps.items())
+    second = 0.0
+    for (a, left), (b, right) in itertools.product(gaps.items(), repeat=2):
+        # The mean of |u| is 1/2, that of u² is 1/3.
+        both = len(set(a) & set(b))
+        second = second + left * right * 3.0**-both * 0.5 ** (len(a) + len(b) - 2 * both)
+    return _Plane(offset, slopes, first * UPWARDS, second * UPWARDS)
+
+
+def _multiple(delta: Array, low: Array, axes: int, order: int, steep: Array) -> Array:
+    """Return λ and μ such that Δ is about (λ + μ · u) g; any numbers will do."""
+    place = {k: i for i, k in enumerate(exponents(axes, order))}
+    last = axes - 1
+    unit = np.eye(axes, dtype=int)
+    squares = place[tuple(2 * unit[last])]
+    determinant = low[last + 1] ** 2 - low[0] * low[squares]
+    regular = np.abs(determinant) > 1e-3 * low[last + 1] ** 2
+    safe = np.where(regular, determinant, 1.0)
+    bent = (low[last + 1] * delta[squares] - low[squares] * delta[last + 1]) / safe
+    bent = np.where(regular, bent, 0.0)
+    multiple = np.zeros((axes + 1, delta.shape[1]))
+    multiple[0] = (delta[last + 1] - bent * low[0]) / steep
+    multiple[axes] = bent
+    for axis in range(last):
+        cross = place[tuple(unit[axis] + unit[last])]
+        rest = delta[cross] - multiple[0] * low[cross] - bent * low[axis + 1]
+        multiple[axis + 1] = np.where(regular, rest / steep, 0.0)
+    return multiple
+
+
+def _turned(coefficients: Array, ranks: Array, order: int) -> Array:
+    """Return polynomials with their axes in this order."""
+    axes = len(ranks)
+    turned = np.empty_like(coefficients)
+    number = np.ravel_multi_index(tuple(ranks), (axes,) * axes)
+    for ordering in itertools.permutations(range(axes)):
+        which = number == np.ravel_multi_index(ordering, (axes,) * axes)
+        turned[:, which] = coefficients[_turned_places(axes, order, ordering)][:, which]
+    return turned
+
+
+@cache
+def _turned_places(axes: int, order: int, ordering: tuple[int, ...]) -> Any:
+    place = {k: i for i, k in enumerate(exponents(axes, order))}
+    originals = []
+    for k in exponents(axes, order):
+        original = dict(zip(ordering, k, strict=True))
+        originals.append(place[tuple(original[axis] for axis in range(axes))])
+    return np.array(originals)
+
+
+@cache
+def _raised(axes: int, order: int, axis: int) -> tuple[Any, Any]:
+    """Return the places of monomials below the order, and of the same times one coordinate."""
+    place = {k: i for i, k in enumerate(exponents(axes, order))}
+    below = [k for k in exponents(axes, order) if sum(k) < order]
+    raised = [(*k[:axis], k[axis] + 1, *k[axis + 1 :]) for k in below]
+    return np.array([place[k] for k in below]), np.array([place[k] for k in raised])
+
+
+@cache
+def _mean_sizes(axes: int, order: int) -> Array:
+    """Return the mean of each monomial's absolute value."""
+    return np.array([1 / np.prod([e + 1 for e in k]) for k in exponents(axes, order)])

@@ -1,0 +1,98 @@
+"""The mean of a polynomial over the part of each box that lies on one side of a plane.
+
+The slopes of the plane must rise from axis to axis, in absolute value.
+"""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from residuum.analysis.expansions import exponents
+from residuum.relaxations.arrays import Array
+
+FLATTEST = 2.0**-12
+"""Slopes that are a smaller share of the steepest one must be given as 0."""
+
+ROUNDING = 1e-12
+"""How far rounding can move the mean, as a share of the sum of absolute coefficients.
+
+The quadrature is exact but for rounding in each of its few hundred operations and for where its
+breakpoints lie. They are shifted by less than 1e-10, which is some 100 roundings over `FLATTEST`;
+what is integrated is Lipschitz, with a constant of no more than some 100 times the sum, so that an
+interval that lies wrong by δ, and polynomials that are continued by δ, matter by multiples of δ²:
+1e-17 at most.
+"""
+
+
+def mean_above(coefficients: Array, order: int, slopes: Array, offset: Array) -> Array:
+    """Return ∫ polynomial · [offset + slopes · u > 0] du / 2ⁿ over u ∈ [−1, 1]ⁿ.
+
+    The coefficients stand in the order of `exponents`. Along each axis the integral over the
+    steeper ones is a polynomial between the places where a corner of the rest crosses the plane,
+    so that Gauss's rule is exact there.
+    """
+    return _integral(coefficients, order, slopes, offset) / 2.0 ** len(slopes)
+
+
+def _integral(polynomial: Array, order: int, slopes: Array, offset: Array) -> Array:
+    """Integrate over the first axis what integrating over the others leaves."""
+    slope, rest = slopes[0], slopes[1:]
+    if len(rest) == 0:
+        return _on_a_line(polynomial, slope, offset)
+    lower, upper = _intervals(slope, rest, offset)
+    nodes, weights = _gauss((order + 4) // 2)
+    middle, half = (lower + upper) / 2, (upper - lower) / 2
+    total = np.zeros(offset.shape)
+    for node, weight in zip(nodes, weights, strict=True):
+        at = middle + half * node  # one row for each interval
+        inner = _integral(_collapse(polynomial, order, len(slopes), at), order, rest,
+                          offset + slope * at)
+        total = total + (weight * half * inner).sum(axis=0)
+    return total
+
+
+@cache
+def _gauss(points: int) -> Any:
+    return np.polynomial.legendre.leggauss(points)
+
+
+def _intervals(slope: Array, rest: Array, offset: Array) -> tuple[Array, Array]:
+    """Return the ends of intervals of [−1, 1] within which no corner crosses the plane."""
+    steep = np.where(slope == 0, 1.0, slope)
+    places = [np.full(offset.shape, -1.0)]
+    for signs in itertools.product((-1, 1), repeat=len(rest)):
+        corner = offset + sum(sign * one for sign, one in zip(signs, rest, strict=True))
+        places.append(np.where(slope == 0, 1.0, np.clip(-corner / steep, -1, 1)))
+    places.append(np.full(offset.shape, 1.0))
+    sorted_places = np.sort(np.stack(places), axis=0)
+    return sorted_places[:-1], sorted_places[1:]
+
+
+def _collapse(polynomial: Array, order: int, axes: int, at: Array) -> Array:
+    """Return the polynomial in the other axes once the first is known."""
+    result = np.zeros((len(exponents(axes - 1, order)), *at.shape))
+    place = {k: i for i, k in enumerate(exponents(axes - 1, order))}
+    powers = [np.ones(at.shape)]
+    for _ in range(order):
+        powers.append(powers[-1] * at)
+    for coefficient, (first, *others) in zip(polynomial, exponents(axes, order), strict=True):
+        result[place[tuple(others)]] += coefficient * powers[first]
+    return result
+
+
+def _on_a_line(polynomial: Array, slope: Array, offset: Array) -> Array:
+    """Integrate a polynomial in one variable over the part of [−1, 1] above the plane."""
+    steep = np.where(slope == 0, 1.0, slope)
+    root = np.where(slope == 0, -np.sign(offset), np.clip(-offset / steep, -1, 1))
+    # Where the slope is 0 the whole line lies on one side: from −1 to 1, or from 1 to 1.
+    lower = np.where(slope >= 0, root, -1.0)
+    upper = np.where(slope >= 0, 1.0, root)
+    above, below = np.zeros(offset.shape), np.zeros(offset.shape)
+    for power in range(len(polynomial) - 1, -1, -1):
+        share = polynomial[power] / (power + 1)
+        above, below = (above + share) * upper, (below + share) * lower
+    return above - below
