@@ -32,7 +32,7 @@ from residuum.relaxations.arrays import Array
 ORDERS = {1: 12, 2: 8, 3: 6}
 """The total degree of a case's polynomial, by the number of atoms."""
 
-CUT_ORDERS = {1: (6, 5), 2: (6, 5), 3: (4, 3)}
+CUT_ORDERS = {1: (6, 5), 2: (6, 5), 3: (5, 4)}
 """The same where guards are undecided, and up to which degree differences are cut."""
 
 MOST_UNDECIDED = 4
@@ -74,7 +74,7 @@ class Evaluator:
 
     def evaluate(self, boxes: Boxes, starts: Any) -> tuple[Bounds, Any]:
         """Return bounds on boxes that lie in the cases of these nodes, and nodes farther down."""
-        count = boxes.count
+        count = boxes.number
         bounds = Bounds(np.zeros(count), np.ones(count), np.zeros((self._axes, count)))
         nodes = starts.copy()
         for group in self._groups(boxes, starts):
@@ -145,7 +145,10 @@ class Evaluator:
         names = list(group.undecided)
         table = {}
         for sides in itertools.product((False, True), repeat=len(names)):
-            signs = {**group.signs, **dict(zip(names, (1 if s else -1 for s in sides), strict=True))}
+            signs = {
+                **group.signs,
+                **dict(zip(names, (1 if s else -1 for s in sides), strict=True)),
+            }
             leaf = self._descended(group._replace(signs=signs))
             assert isinstance(leaf, Leaf)
             table[sides] = leaf
@@ -173,8 +176,10 @@ class Evaluator:
         return polynomial
 
     def _unknown(self, group: _Group, boxes: Boxes) -> Bounds:
-        blame = sum(guard.variation() for guard in group.undecided.values())
-        return Bounds(np.zeros(boxes.count), np.ones(boxes.count), blame)
+        blame = np.zeros((self._axes, boxes.number))
+        for guard in group.undecided.values():
+            blame = blame + guard.variation()
+        return Bounds(np.zeros(boxes.number), np.ones(boxes.number), blame)
 
     def _bounds(
         self,
@@ -186,17 +191,21 @@ class Evaluator:
         axes = self._axes
         order, cut_order = CUT_ORDERS[axes] if guards else (ORDERS[axes], 0)
         models: dict[Leaf, Model] = {}
-        poles = np.zeros((axes, boxes.count))
+        poles = np.zeros((axes, boxes.number))
         for leaf in dict.fromkeys(table.values()):
             above, below = (part.expand(boxes) for part in self._quotient(leaf))
             models[leaf] = divide(above, below, order)
             poles += np.where(np.isinf(models[leaf].error), below.variation(), 0.0)
         cases = list(models.values())
 
-        centre, width = np.zeros(boxes.count), np.zeros(boxes.count)
-        blame = np.zeros((axes, boxes.count))
-        for chosen in itertools.product((False, True), repeat=len(guards)):
-            delta = _difference(table, models, chosen)
+        centre, width = np.zeros(boxes.number), np.zeros(boxes.number)
+        blame = np.zeros((axes, boxes.number))
+        deltas = {
+            chosen: _difference(table, models, chosen)
+            for chosen in itertools.product((False, True), repeat=len(guards))
+        }
+        self._merge(deltas, guards, group)
+        for chosen, delta in deltas.items():
             if sum(chosen) == 0:
                 centre = centre + mean(delta, axes, order)
             elif sum(chosen) == 1:
@@ -220,6 +229,32 @@ class Evaluator:
         blame = np.where(np.isfinite(width), blame, self._vague_blame(guards, group, poles))
         return Bounds(np.fmax(low, 0.0), np.fmin(high, 1.0), blame)
 
+    def _merge(
+        self, deltas: dict[tuple[bool, ...], Array], guards: Sequence[str], group: _Group
+    ) -> None:
+        """Fold differences for several guards into those for fewer, where signs exclude each other.
+
+        If gᵢ > 0 only where gⱼ > 0, then [gᵢ > 0][gⱼ > 0] is [gᵢ > 0], and so on.
+        """
+        for i, j in itertools.combinations(range(len(guards)), 2):
+            a, b = (group.undecided[guards[one]] for one in (i, j))
+            known = self._tree.exclude(guards[i], guards[j])
+            left = np.ones(len(a.error), dtype=bool)
+            for signs in _EQUIVALENT:
+                excluded = left & ((signs in known) | never_both(a, b, signs))
+                left &= ~excluded
+                if not excluded.any():
+                    continue
+                for chosen in [one for one in deltas if one[i] and one[j]]:
+                    moved = np.where(excluded, deltas[chosen], 0.0)
+                    deltas[chosen] = deltas[chosen] - moved
+                    for target, factor in _EQUIVALENT[signs]:
+                        place = tuple(
+                            target[0] if k == i else target[1] if k == j else one
+                            for k, one in enumerate(chosen)
+                        )
+                        deltas[place] = deltas[place] + factor * moved
+
     def _vague_blame(self, guards: Sequence[str], group: _Group, poles: Array) -> Array:
         """Blame what keeps a box undecided, and less so where a case may have its poles.
 
@@ -229,6 +264,27 @@ class Evaluator:
         for name in guards:
             total = total + 2 / len(guards) * group.undecided[name].variation()
         return total
+
+
+_EQUIVALENT: Mapping[tuple[int, int], Sequence[tuple[tuple[bool, bool], int]]] = {
+    (1, 1): (),
+    (1, -1): [((True, False), 1)],
+    (-1, 1): [((False, True), 1)],
+    (-1, -1): [((True, False), 1), ((False, True), 1), ((False, False), -1)],
+}
+"""What [g > 0][h > 0] is a sum of, where g and h never have these signs at once."""
+
+
+def never_both(left: Expansion, right: Expansion, signs: tuple[int, int]) -> Any:
+    """Return on which boxes two guards cannot have these signs, as their sum is negative."""
+    shape = tuple(max(pair) for pair in zip(left.degrees, right.degrees, strict=True))
+    total = np.zeros((*(degree + 1 for degree in shape), len(left.error)))
+    for guard, sign in zip((left, right), signs, strict=True):
+        corner = tuple(slice(degree + 1) for degree in guard.degrees)
+        size = (*(degree + 1 for degree in guard.degrees), -1)
+        total[corner] += sign * guard.coefficients.reshape(size)
+    added = Expansion(shape, total.reshape(-1, len(left.error)), left.error + right.error)
+    return added.coefficients[0] + added.bulk() * (1 + 1e-12) < 0
 
 
 def _sides(sign: int) -> tuple[bool, ...]:

@@ -47,6 +47,8 @@ def mean_where_positive(delta: Array, order: int, cut_order: int, guard: Expansi
         np.abs(rest).sum(axis=0)
         + np.abs(multiple[0]) * beyond
         + tilt * (sums[order : order + 1].sum(axis=0) + beyond)
+        # What rounding did to `rest`.
+        + 1e-14 * (np.abs(delta).sum(axis=0) + (np.abs(multiple[0]) + tilt) * sums.sum(axis=0))
     )
 
     # Along the steepest axis |ℓ| ≤ |q| holds on a share of |q| / slope, where |g| ≤ |q| − |ℓ|.
@@ -100,12 +102,13 @@ def _plane(low: Array, guard: Expansion, axes: int, order: int) -> _Plane:
         everywhere = everywhere + np.abs(square) / 2
     everywhere = everywhere + 1e-14 * (np.abs(offset) + steepest)
 
-    gaps = {(): everywhere}
+    gaps: dict[tuple[int, ...], Array] = {(): everywhere}
     for i, j in itertools.combinations(range(axes), 2):
         product = low[place[tuple(int(axis in (i, j)) for axis in range(axes))]]
         gaps[(i,) if j == axes - 1 else (i, j)] = np.abs(product)
-    first = sum(gap * 0.5 ** len(which) for which, gap in gaps.items())
-    second = 0.0
+    first, second = np.zeros(len(offset)), np.zeros(len(offset))
+    for which, gap in gaps.items():
+        first = first + gap * 0.5 ** len(which)
     for (a, left), (b, right) in itertools.product(gaps.items(), repeat=2):
         # The mean of |u| is 1/2, that of u² is 1/3.
         both = len(set(a) & set(b))
@@ -134,7 +137,7 @@ def _multiple(delta: Array, low: Array, axes: int, order: int, steep: Array) -> 
     return multiple
 
 
-def _turned(coefficients: Array, ranks: Array, order: int) -> Array:
+def _turned(coefficients: Array, ranks: Any, order: int) -> Array:
     """Return polynomials with their axes in this order."""
     axes = len(ranks)
     turned = np.empty_like(coefficients)

@@ -40,7 +40,7 @@ class Boxes(NamedTuple):
         return Boxes(self.centres[:, which], self.halves[:, which])
 
     @property
-    def count(self) -> int:
+    def number(self) -> int:
         """How many there are."""
         return int(self.centres.shape[1])
 
@@ -68,7 +68,7 @@ class Polynomial:
 
     def expand(self, boxes: Boxes) -> Expansion:
         """Return the polynomial in the coordinates of each box."""
-        local = np.repeat(self.coefficients[..., None], boxes.count, axis=-1)
+        local = np.repeat(self.coefficients[..., None], boxes.number, axis=-1)
         for axis, degree in enumerate(self.degrees):
             along = np.moveaxis(local, axis, 0)
             for first in range(degree):
@@ -79,7 +79,7 @@ class Polynomial:
         # Centres are positive, so that the absolute terms add up to the polynomial with absolute
         # coefficients, at the corner farthest from 0.
         error = self._operations * ROUNDING * UPWARDS * self._largest(boxes) + UNDERFLOW
-        return Expansion(self.degrees, local.reshape(-1, boxes.count), error)
+        return Expansion(self.degrees, local.reshape(-1, boxes.number), error)
 
     def _largest(self, boxes: Boxes) -> Array:
         total = np.abs(self.coefficients)[..., None]
@@ -89,7 +89,7 @@ class Polynomial:
             for power in range(degree - 1, -1, -1):
                 value = value * corner + total[power]
             total = value
-        return np.broadcast_to(total, boxes.count)
+        return np.broadcast_to(total, boxes.number)
 
 
 def from_exact(exact: Any) -> Polynomial:
@@ -121,7 +121,7 @@ class Expansion(NamedTuple):
     def low(self, order: int) -> Array:
         """Return the coefficients up to a total degree, in the order of `exponents`."""
         places = _places(self.degrees, order)
-        low = self.coefficients[places]
+        low: Array = self.coefficients[places]
         low[places < 0] = 0.0
         return low
 
@@ -161,7 +161,8 @@ def _places(degrees: tuple[int, ...], order: int) -> Any:
 @cache
 def _indicator(degrees: tuple[int, ...]) -> Array:
     totals = np.array([sum(k) for k in _all_exponents(degrees)])
-    return (totals == np.arange(sum(degrees) + 1)[:, None]).astype(float)
+    matches: Array = (totals == np.arange(sum(degrees) + 1)[:, None]).astype(float)
+    return matches
 
 
 def variation(coefficients: Array, axes: int, order: int, lowest: int = 1) -> Array:

@@ -44,14 +44,20 @@ def _integral(polynomial: Array, order: int, slopes: Array, offset: Array) -> Ar
     if len(rest) == 0:
         return _on_a_line(polynomial, slope, offset)
     lower, upper = _intervals(slope, rest, offset)
-    nodes, weights = _gauss((order + 4) // 2)
     middle, half = (lower + upper) / 2, (upper - lower) / 2
-    total = np.zeros(offset.shape)
-    for node, weight in zip(nodes, weights, strict=True):
-        at = middle + half * node  # one row for each interval
-        inner = _integral(_collapse(polynomial, order, len(slopes), at), order, rest,
-                          offset + slope * at)
-        total = total + (weight * half * inner).sum(axis=0)
+    highest = offset + slope * middle + np.abs(rest).sum(axis=0)
+    interval, box = np.nonzero((half > 0) & (highest > 0))
+    nodes, weights = _gauss((order + 4) // 2)
+    at = middle[interval, box] + nodes[:, None] * half[interval, box]
+    every = np.tile(box, len(nodes))
+    inner = _integral(
+        _collapse(polynomial[:, every], order, len(slopes), at.ravel()),
+        order,
+        rest[:, every],
+        offset[every] + slope[every] * at.ravel(),
+    )
+    parts = weights @ inner.reshape(at.shape) * half[interval, box]
+    total: Array = np.bincount(box, weights=parts, minlength=len(offset)).astype(float)
     return total
 
 
@@ -74,14 +80,23 @@ def _intervals(slope: Array, rest: Array, offset: Array) -> tuple[Array, Array]:
 
 def _collapse(polynomial: Array, order: int, axes: int, at: Array) -> Array:
     """Return the polynomial in the other axes once the first is known."""
-    result = np.zeros((len(exponents(axes - 1, order)), *at.shape))
-    place = {k: i for i, k in enumerate(exponents(axes - 1, order))}
-    powers = [np.ones(at.shape)]
-    for _ in range(order):
-        powers.append(powers[-1] * at)
-    for coefficient, (first, *others) in zip(polynomial, exponents(axes, order), strict=True):
-        result[place[tuple(others)]] += coefficient * powers[first]
+    result = np.empty((len(exponents(axes - 1, order)), len(at)))
+    for place, rows in enumerate(_by_others(axes, order)):
+        value = polynomial[rows[-1]]
+        for row in reversed(rows[:-1]):
+            value = value * at + polynomial[row]
+        result[place] = value
     return result
+
+
+@cache
+def _by_others(axes: int, order: int) -> tuple[tuple[int, ...], ...]:
+    """Return the places of monomials that differ in the first axis only, lowest power first."""
+    place = {k: i for i, k in enumerate(exponents(axes, order))}
+    return tuple(
+        tuple(place[first, *others] for first in range(order + 1 - sum(others)))
+        for others in exponents(axes - 1, order)
+    )
 
 
 def _on_a_line(polynomial: Array, slope: Array, offset: Array) -> Array:

@@ -48,7 +48,7 @@ def consistency(
     *,
     method: str | None = None,
     tolerance: float = 1e-4,
-    seconds: float = 1.0,
+    seconds: float = 60.0,
     seed: int = 0,
     cache: bool = True,
 ) -> Consistency:
@@ -108,7 +108,10 @@ def _integrate(
                 tried = forms if name in BY_MODULES else [subject]
                 return _exact(_exactly(name, tried, chosen), name, started)
             if name == "boxes":
-                bounds = enclose(subject, atoms, chosen, width=NARROWEST, seconds=seconds)
+                found = enclose(subject, atoms, chosen, width=NARROWEST, seconds=seconds)
+                if isinstance(found, Fraction):
+                    return _exact(found, name, started)
+                bounds = found
                 break
         except NotThisWay as reason:
             reasons.append(f"{name}: {reason}")
@@ -130,7 +133,7 @@ def self_consistency(
     *,
     method: str | None = None,
     tolerance: float = 1e-4,
-    seconds: float = 1.0,
+    seconds: float = 60.0,
     seed: int = 0,
     cache: bool = True,
 ) -> Consistency:

@@ -8,6 +8,7 @@ that is not 0 everywhere is 0 almost nowhere.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -81,6 +82,8 @@ class Tree:
         self._context = flint.fmpq_mpoly_ctx.get(tuple(f"x{i}" for i in range(len(atoms))), "lex")
         self._definite: dict[str, bool | None] = {}
         self._leaves: dict[str, Leaf] = {}
+        self._guards: dict[str, Any] = {}
+        self._exclusions: dict[tuple[str, str], tuple[tuple[int, int], ...]] = {}
         self._branches = 0
         self.root = self._node({})
 
@@ -89,6 +92,18 @@ class Tree:
         if positive not in branch.children:
             branch.children[positive] = self._node({**branch.signs, branch.name: positive})
         return branch.children[positive]
+
+    def exclude(self, left: str, right: str) -> tuple[tuple[int, int], ...]:
+        """Return pairs of signs that two guards never have at once, as far as is easily known."""
+        if (left, right) not in self._exclusions:
+            a, b = self._guards[left], self._guards[right]
+            self._exclusions[left, right] = tuple(
+                (i, j)
+                for i, j in itertools.product((-1, 1), repeat=2)
+                # Where i·a and j·b are positive, so is their sum.
+                if definite_sign(i * a + j * b) is False
+            )
+        return self._exclusions[left, right]
 
     def _node(self, signs: Signs) -> Node:
         on = _Rationals(self._context, signs, self._definite)
@@ -102,7 +117,9 @@ class Tree:
             self._branches += 1
             if self._branches > MOST_BRANCHES:
                 raise NotThisWay(f"its degree has more than {MOST_BRANCHES:,} cases") from None
-            return Branch(unsettled.guard, signs)
+            branch = Branch(unsettled.guard, signs)
+            self._guards[branch.name] = branch.guard
+            return branch
         leaf = Leaf(degree.numerator, degree.denominator)
         return self._leaves.setdefault(f"{leaf.numerator} / {leaf.denominator}", leaf)
 
