@@ -218,53 +218,6 @@ def test_intervals_of_estimates_hold_the_known_value(text, value):
     assert all(held)
 
 
-CERTIFIED = {
-    "P -> Q": 0.75,
-    "P | P -> P": math.log(2),
-    "P <-> P & P": 0.5,
-    "P <-> Q": 0.5,
-    "(~P -> ~Q) -> (Q -> P)": (2 + math.log(2)) / 3,
-    "P -> P & P": 0.5,
-    "P & P -> P & P & P": 0.5,
-    "~P -> P": 1 / 2 + math.log(2) - 1 / 2,  # ∫ p / (1 - p) up to 1/2, then 1
-}
-
-
-@pytest.mark.parametrize(("text", "value"), CERTIFIED.items())
-def test_certified_bounds_hold_the_value_derived_by_hand(text, value):
-    result = consistency(text, "r-product", seconds=0.5)
-    assert (result.kind, result.exact) == ("certified", None)
-    assert result.low <= value <= result.high
-    assert result.low <= result.value <= result.high
-    assert result.high - result.low < 1e-3
-
-
-@settings(max_examples=30, deadline=None, derandomize=True)
-@given(formula=formulas(leaves=(P, Q)))
-def test_certified_bounds_agree_with_a_sample_of_textbook_values(formula):
-    result = consistency(formula, "r-product", seconds=0.1)
-    values = dict(zip((P, Q), SAMPLE[:2], strict=True))
-    sampled = np.broadcast_to(textbook(formula, values, "r-product"), SAMPLE.shape[1])
-    error = 6 * sampled.std() / math.sqrt(SAMPLE.shape[1]) + 1e-5
-    assert result.low - error <= sampled.mean() <= result.high + error
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("(P -> false) -> (Q -> false)", 1),
-        ("(P -> false) -> false", 1),
-        ("(P -> false) <-> (Q -> false)", 1),
-        ("~(((P -> false) & Q) -> false)", 0),
-    ],
-)
-def test_bounds_hold_where_a_denominator_vanishes_everywhere(text, value):
-    result = consistency(text, "r-product", seconds=0.2)
-    assert result.low <= value <= result.high
-    forced = consistency(text, "r-product", method="boxes", seconds=0.2)
-    assert forced.low <= value <= forced.high
-
-
 def test_formulas_that_share_their_parts_are_not_unfolded():
     formula = P
     for _ in range(60):
@@ -275,18 +228,6 @@ def test_formulas_that_share_their_parts_are_not_unfolded():
     for number in range(3000):
         deep = And(Atom(f"A{number}"), deep)
     assert consistency(deep, "s-godel").kind == "exact"
-
-
-def test_bounds_are_as_narrow_as_promised_where_they_can_be():
-    result = consistency("P | P -> P", "r-product")
-    assert result.high - result.low <= 1e-8
-
-
-def test_other_rational_logics_are_certified_too():
-    hamacher = consistency("P & Q", "s-hamacher(0)", seconds=0.5)
-    sample = SAMPLE[0] * SAMPLE[1] / (SAMPLE[0] + SAMPLE[1] - SAMPLE[0] * SAMPLE[1])
-    assert hamacher.kind == "certified"
-    assert hamacher.low - 5e-3 <= sample.mean() <= hamacher.high + 5e-3
 
 
 def test_user_registered_logics_are_exact_where_they_can_be():

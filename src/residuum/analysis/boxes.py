@@ -216,7 +216,10 @@ class Evaluator:
                 half = np.abs(delta).sum(axis=0) / 2
                 centre, width = centre + mean(delta, axes, order) / 2, width + half
                 blame = blame + half * variation(delta, axes, order)
-        worst = np.maximum.reduce([model.error for model in cases])
+        worst = np.minimum(
+            np.maximum.reduce([model.error for model in cases]),
+            sum((model.mean_error for model in cases), np.zeros(boxes.number)),
+        )
         size = sum(model.size for model in cases)
         width = (width + worst + ROUNDING * 2 ** len(guards) * (1 + size)) * UPWARDS
         ranges = [model.range() for model in cases]
@@ -224,7 +227,7 @@ class Evaluator:
         high = np.minimum(np.maximum.reduce([high for _, high in ranges]), centre + width)
         for model in cases:
             tail = variation(model.coefficients, axes, order, order - 1)
-            blame = blame + np.where(np.isinf(model.error), 0.0, model.error) * tail
+            blame = blame + np.where(np.isinf(model.error), 0.0, model.mean_error) * tail
 
         blame = np.where(np.isfinite(width), blame, self._vague_blame(guards, group, poles))
         return Bounds(np.fmax(low, 0.0), np.fmin(high, 1.0), blame)

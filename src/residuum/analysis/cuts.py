@@ -8,6 +8,8 @@ lost there. Nothing of this needs to hold: the remainder of Δ is bounded, whate
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -43,16 +45,17 @@ def mean_where_positive(delta: Array, order: int, cut_order: int, guard: Expansi
     tilt = np.abs(multiple[1:]).sum(axis=0)
     sums = guard.by_degree()
     beyond = sums[order + 1 :].sum(axis=0) + guard.error
-    unmatched = (
-        np.abs(rest).sum(axis=0)
-        + np.abs(multiple[0]) * beyond
-        + tilt * (sums[order : order + 1].sum(axis=0) + beyond)
+    spread = (
+        (np.abs(multiple[0]) + tilt) * beyond
+        + tilt * sums[order : order + 1].sum(axis=0)
         # What rounding did to `rest`.
         + 1e-14 * (np.abs(delta).sum(axis=0) + (np.abs(multiple[0]) + tilt) * sums.sum(axis=0))
     )
-
     # Along the steepest axis |ℓ| ≤ |q| holds on a share of |q| / slope, where |g| ≤ |q| − |ℓ|.
-    slab = np.minimum(1.0, plane.mean_gap / np.abs(steep))
+    unmatched = plane.mean_gap * spread
+    for others, gap in plane.gaps.items():
+        unmatched = unmatched + gap * (_mean_products(axes, order, others) @ np.abs(rest))
+    unmatched = unmatched / np.abs(steep)
     lost = plane.mean_square_gap / (2 * np.abs(steep))
 
     kept = len(exponents(axes, cut_order))
@@ -63,14 +66,14 @@ def mean_where_positive(delta: Array, order: int, cut_order: int, guard: Expansi
     # λ|g| is missing between the plane and the guard: from nothing to λ · lost, so take half.
     mismatch = (np.abs(multiple[0]) / 2 + tilt) * lost
     rounding = (half_spaces.ROUNDING + 1e-14) * size + 1e-14 * np.abs(multiple[0]) * lost
-    error = (mismatch + slab * unmatched + cut_off + rounding) * UPWARDS
+    error = (mismatch + unmatched + cut_off + rounding) * UPWARDS
     error = np.where((plane.slopes[-1] != 0) & np.isfinite(error), error, np.inf)
     blame = (
-        (mismatch + slab * unmatched / 2) * variation(low, axes, order, 2)
-        + slab * unmatched / 2 * variation(rest, axes, order)
+        (mismatch + unmatched / 2) * variation(low, axes, order, 2)
+        + unmatched / 2 * variation(rest, axes, order)
         + cut_off * variation(delta, axes, order, cut_order + 1)
     )
-    blame[-1] += 1e-3 * (mismatch + slab * unmatched)  # a plane too flat along another axis
+    blame[-1] += 1e-3 * (mismatch + unmatched)  # a plane too flat along another axis
     unturned = np.empty_like(blame)
     np.put_along_axis(unturned, ranks, blame, axis=0)
     return Part(above + multiple[0] * lost / 2, error, unturned)
@@ -79,6 +82,7 @@ def mean_where_positive(delta: Array, order: int, cut_order: int, guard: Expansi
 class _Plane(NamedTuple):
     offset: Array
     slopes: Array
+    gaps: Mapping[tuple[int, ...], Array]
     mean_gap: Array
     mean_square_gap: Array
 
@@ -86,8 +90,8 @@ class _Plane(NamedTuple):
 def _plane(low: Array, guard: Expansion, axes: int, order: int) -> _Plane:
     """Return the plane that stands for a guard, and the mean of |q| and q² over the other axes.
 
-    |q| is bounded for every value along the steepest axis at once, by a sum of products of the
-    other coordinates' absolute values; u² is 1/2 up to 1/2.
+    |q| is bounded for every value along the steepest axis at once, by a sum of `gaps` times the
+    absolute coordinates along the axes that are their keys; u² is 1/2 up to 1/2.
     """
     place = {k: i for i, k in enumerate(exponents(axes, order))}
     offset, slopes = low[0].copy(), low[1 : axes + 1].copy()
@@ -113,7 +117,7 @@ def _plane(low: Array, guard: Expansion, axes: int, order: int) -> _Plane:
         # The mean of |u| is 1/2, that of u² is 1/3.
         both = len(set(a) & set(b))
         second = second + left * right * 3.0**-both * 0.5 ** (len(a) + len(b) - 2 * both)
-    return _Plane(offset, slopes, first * UPWARDS, second * UPWARDS)
+    return _Plane(offset, slopes, gaps, first * UPWARDS, second * UPWARDS)
 
 
 def _multiple(delta: Array, low: Array, axes: int, order: int, steep: Array) -> Array:
@@ -170,4 +174,15 @@ def _raised(axes: int, order: int, axis: int) -> tuple[Any, Any]:
 @cache
 def _mean_sizes(axes: int, order: int) -> Array:
     """Return the mean of each monomial's absolute value."""
-    return np.array([1 / np.prod([e + 1 for e in k]) for k in exponents(axes, order)])
+    return np.array([1 / math.prod(e + 1 for e in k) for k in exponents(axes, order)])
+
+
+@cache
+def _mean_products(axes: int, order: int, others: tuple[int, ...]) -> Array:
+    """Return the mean of each monomial times these coordinates, where the last one may be 1."""
+    return np.array(
+        [
+            1 / math.prod(e + (axis in others) + 1 for axis, e in enumerate(k[:-1]))
+            for k in exponents(axes, order)
+        ]
+    )

@@ -47,14 +47,16 @@ def mean(coefficients: Array, axes: int, order: int) -> Array:
 
 
 class Model(NamedTuple):
-    """A polynomial in the coordinates of boxes and how far a function may be from it anywhere.
+    """A polynomial in the coordinates of boxes and how far a function may be from it.
 
-    Where nothing is known, the polynomial is 0 and the error infinite.
+    `error` holds everywhere, `mean_error` for the mean of the distance over the box. Where nothing
+    is known, the polynomial is 0 and both are infinite.
     """
 
     order: int
     coefficients: Array
     error: Array
+    mean_error: Array
 
     @property
     def size(self) -> Array:
@@ -97,6 +99,8 @@ def divide(above: Expansion, below: Expansion, order: int) -> Model:
         missed = missed + parts[degree] * below_parts[order + 1 - degree :].sum(axis=0)
     rounded = operations * ROUNDING * (above_parts.sum(axis=0) + size * below_parts.sum(axis=0))
     off = above.error + size * below.error
-    error = np.full(len(least), np.inf)
-    np.divide((missed + rounded + off) * UPWARDS, least * (1 - 1e-15), out=error, where=fits)
-    return Model(order, quotient, error)
+    # A monomial of total degree d has a mean absolute value of at most 1 / (d + 1).
+    errors = np.full((2, len(least)), np.inf)
+    distances = np.stack([missed + rounded + off, missed / (order + 2) + rounded + off])
+    np.divide(distances * UPWARDS, least * (1 - 1e-15), out=errors, where=fits)
+    return Model(order, quotient, errors[0], errors[1])

@@ -1,0 +1,117 @@
+"""Means over parts of boxes against closed forms."""
+
+import itertools
+import math
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from residuum.analysis.cuts import mean_where_positive
+from residuum.analysis.expansions import Expansion, exponents
+from residuum.analysis.half_spaces import mean_above
+
+
+def power_of_a_plane(offset, slopes, power):
+    """Return the coefficients of (offset + slopes · u) ** power, by multiplying out."""
+    axes = len(slopes)
+    terms = {(0,) * axes: Fraction(1)}
+    for _ in range(power):
+        raised = {}
+        for k, value in terms.items():
+            raised[k] = raised.get(k, 0) + value * offset
+            for axis, slope in enumerate(slopes):
+                place = (*k[:axis], k[axis] + 1, *k[axis + 1 :])
+                raised[place] = raised.get(place, 0) + value * slope
+        terms = raised
+    return [float(terms.get(k, 0)) for k in exponents(axes, power)]
+
+
+def integral_of_positive_part(offset, slopes, power):
+    """Return ∫ max(0, ℓ)ᵏ over [−1, 1]ⁿ: differences of its n-fold antiderivative at corners."""
+    axes = len(slopes)
+    total = Fraction(0)
+    for corner in itertools.product((-1, 1), repeat=axes):
+        value = offset + sum(s * c for s, c in zip(slopes, corner, strict=True))
+        if value > 0:
+            total += math.prod(corner) * value ** (power + axes)
+    rising = math.factorial(power + axes) // math.factorial(power)
+    return total / (rising * math.prod(slopes))
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+@pytest.mark.parametrize("power", [0, 1, 3, 4])
+def test_means_above_a_plane_are_those_of_the_closed_form(axes, power):
+    rng = random.Random(10 * axes + power)
+    cases = []
+    for _ in range(200):
+        slopes = sorted(
+            (Fraction(rng.choice((-1, 1)) * rng.randint(1, 64), 64) for _ in range(axes)), key=abs
+        )
+        cases.append((Fraction(rng.randint(-128, 128), 64), slopes))
+    found = mean_above(
+        np.array([power_of_a_plane(*case, power) for case in cases]).T,
+        power,
+        np.array([[float(s) for s in slopes] for _, slopes in cases]).T,
+        np.array([float(offset) for offset, _ in cases]),
+    )
+    for value, case in zip(found, cases, strict=True):
+        exact = integral_of_positive_part(*case, power) / 2**axes
+        assert value == pytest.approx(float(exact), abs=1e-12)
+
+
+def test_flat_axes_do_not_matter():
+    coefficients = np.zeros((len(exponents(3, 4)), 3))
+    coefficients[0] = 1.0
+    slopes = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.5], [1.0, -1.0, 1.0]])
+    found = mean_above(coefficients, 4, slopes, np.array([0.5, 0.5, -2.0]))
+    assert found == pytest.approx([0.75, 0.75, 0.0], abs=1e-12)
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_means_where_a_curved_guard_is_positive_hold_the_true_mean(axes):
+    rng = np.random.default_rng(axes)
+    order, cut_order = 5, 4
+    listed = exponents(axes, order)
+    grid = (np.arange(240 if axes < 3 else 60) + 0.5) / (120 if axes < 3 else 30) - 1
+    others = np.meshgrid(*[grid] * (axes - 1), indexing="ij") if axes > 1 else []
+    for trial in range(12):
+        # u_t > a + b · v + curvature: along u_t the true integral is a polynomial's.
+        bend = rng.normal(size=2) * 0.2 * (trial % 4) / 3
+        start, tilts = rng.uniform(-0.3, 0.3), rng.uniform(-0.3, 0.3, size=axes - 1)
+        surface = np.full([len(grid)] * (axes - 1), start)
+        terms = {(0,) * axes: -start, (0,) * (axes - 1) + (1,): 1.0}
+        for axis, (tilt, v) in enumerate(zip(tilts, others, strict=True)):
+            unit = [int(a == axis) for a in range(axes)]
+            terms[tuple(unit)] = -tilt
+            terms[tuple(2 * e for e in unit)] = -bend[0]
+            surface = surface + tilt * v + bend[0] * v**2
+        degrees = (2,) * (axes - 1) + (1,)
+        guard = np.array(
+            [terms.get(k, 0.0) for k in itertools.product(*(range(d + 1) for d in degrees))]
+        )
+        expansion = Expansion(degrees, guard[:, None], np.zeros(1))
+        # Half of the trials fit together along the guard, the others jump.
+        delta = {k: v * 0.3 for k, v in terms.items()} if trial % 2 else {}
+        delta[(0,) * axes] = delta.get((0,) * axes, 0.0) + (0.0 if trial % 2 else 0.4)
+        part = mean_where_positive(
+            np.array([[delta.get(k, 0.0)] for k in listed]), order, cut_order, expansion
+        )
+        bound = np.clip(surface, -1, 1)
+        if trial % 2:  # ∫ 0.3 (t − surface) dt from the bound to 1
+            inner = 0.15 * ((1 - surface) ** 2 - (bound - surface) ** 2)
+        else:
+            inner = 0.4 * (1 - bound)
+        true = float(np.mean(inner)) / 2
+        slack = 1e-3 if axes > 1 else 1e-12  # of the grid
+        assert abs(part.mean[0] - true) <= part.error[0] + slack * 0.1
+        assert part.error[0] < (0.2 if axes > 1 else 1e-9)
+        if not bend[0]:
+            assert part.error[0] < 1e-10
+
+
+def test_a_guard_without_slope_leaves_everything_open():
+    guard = Expansion((2,), np.array([[0.0], [0.0], [1.0]]), np.zeros(1))
+    part = mean_where_positive(np.ones((len(exponents(1, 5)), 1)), 5, 4, guard)
+    assert np.isinf(part.error[0])

@@ -1,0 +1,132 @@
+"""Polynomials and quotients on boxes against exact fractions at random points."""
+
+import random
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+
+from residuum.analysis.expansions import Boxes, exponents, from_exact, quotient_from_exact
+from residuum.analysis.models import divide, mean
+
+
+def random_polynomial(rng, axes, degree, constant=0):
+    context = flint.fmpq_mpoly_ctx.get(tuple(f"x{i}" for i in range(axes)), "lex")
+    total = context.constant(constant)
+    for _ in range(8):
+        term = context.constant(rng.randint(-9, 9)) / rng.randint(1, 9)
+        for variable in context.gens():
+            term *= variable ** rng.randint(0, degree)
+        total += term
+    return total
+
+
+def random_boxes(rng, axes, count):
+    halves = [[2.0 ** -rng.randint(2, 9) for _ in range(count)] for _ in range(axes)]
+    centres = [[half * (2 * rng.randrange(int(0.5 / half)) + 1) for half in row] for row in halves]
+    return Boxes(np.array(centres), np.array(halves))
+
+
+def exact_at(polynomial, point):
+    total = Fraction(0)
+    for powers, coefficient in polynomial.terms():
+        term = Fraction(int(coefficient.p), int(coefficient.q))
+        for x, power in zip(point, powers, strict=True):
+            term *= x ** int(power)
+        total += term
+    return total
+
+
+def local_at(coefficients, powers, u):
+    total = Fraction(0)
+    for coefficient, k in zip(coefficients, powers, strict=True):
+        term = Fraction(float(coefficient))
+        for x, power in zip(u, k, strict=True):
+            term *= x**power
+        total += term
+    return total
+
+
+def random_u(rng, axes):
+    return [Fraction(rng.randint(-64, 64), 64) for _ in range(axes)]
+
+
+def in_cube(boxes, box, u):
+    return [
+        Fraction(float(c)) + Fraction(float(h)) * x
+        for c, h, x in zip(boxes.centres[:, box], boxes.halves[:, box], u, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_expansions_are_off_by_no_more_than_they_say(axes):
+    rng = random.Random(axes)
+    for _ in range(10):
+        exact = random_polynomial(rng, axes, 4)
+        scale = max(abs(Fraction(int(c.p), int(c.q))) for _, c in exact.terms())
+        boxes = random_boxes(rng, axes, 5)
+        expansion = from_exact(exact).expand(boxes)
+        order = sum(expansion.degrees)
+        for box in range(5):
+            u = random_u(rng, axes)
+            found = local_at(expansion.low(order)[:, box], exponents(axes, order), u)
+            distance = abs(found - exact_at(exact, in_cube(boxes, box, u)) / scale)
+            assert distance <= Fraction(float(expansion.error[box]))
+            assert expansion.error[box] < 1e-12
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+@pytest.mark.parametrize("order", [2, 5])
+def test_quotients_are_off_by_no_more_than_they_say(axes, order):
+    rng = random.Random(10 * axes + order)
+    known = 0
+    for _ in range(25):
+        above = random_polynomial(rng, axes, 3)
+        below = random_polynomial(rng, axes, 3, constant=rng.choice((0, 30)))
+        boxes = random_boxes(rng, axes, 6)
+        model = divide(*(one.expand(boxes) for one in quotient_from_exact(above, below)), order)
+        low, high = model.range()
+        for box in np.flatnonzero(np.isfinite(model.error)):
+            known += 1
+            distances = []
+            for _ in range(4):
+                u = random_u(rng, axes)
+                point = in_cube(boxes, box, u)
+                value = exact_at(above, point) / exact_at(below, point)
+                found = local_at(model.coefficients[:, box], exponents(axes, order), u)
+                distances.append(abs(found - value))
+                assert Fraction(float(low[box])) <= value <= Fraction(float(high[box]))
+            assert max(distances) <= Fraction(float(model.error[box]))
+            assert model.mean_error[box] <= model.error[box]
+    assert known > 50
+
+
+def test_the_mean_error_bounds_the_mean_distance():
+    rng = random.Random(4)
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    for _ in range(40):
+        above, below = random_polynomial(rng, 1, 6), random_polynomial(rng, 1, 4, constant=25)
+        boxes = random_boxes(rng, 1, 4)
+        model = divide(*(one.expand(boxes) for one in quotient_from_exact(above, below)), 3)
+        for box in np.flatnonzero(np.isfinite(model.error)):
+            x = boxes.centres[0, box] + boxes.halves[0, box] * nodes
+            values = [float(exact_at(above, [p]) / exact_at(below, [p])) for p in map(Fraction, x)]
+            found = np.polynomial.polynomial.polyval(nodes, model.coefficients[:, box])
+            distance = weights @ np.abs(found - values) / 2
+            assert distance <= model.mean_error[box] + 1e-12
+
+
+def test_what_may_have_a_pole_in_a_box_is_unknown_there():
+    (x,) = flint.fmpq_mpoly_ctx.get(("x0",), "lex").gens()
+    boxes = Boxes(np.array([[0.25, 0.75]]), np.array([[0.25, 0.25]]))
+    model = divide(*(one.expand(boxes) for one in quotient_from_exact(x + 1, x)), 4)
+    assert np.isinf(model.error).tolist() == [True, False]
+
+
+def test_means_of_monomials():
+    coefficients = np.eye(len(exponents(2, 2)))
+    means = dict(zip(exponents(2, 2), mean(coefficients, 2, 2), strict=True))
+    assert means[0, 0] == 1
+    assert means[2, 0] == means[0, 2] == pytest.approx(1 / 3)
+    assert means[1, 1] == means[1, 0] == means[0, 1] == 0

@@ -1,0 +1,114 @@
+"""The cases of a formula against exact evaluation at rational points."""
+
+import random
+from fractions import Fraction
+
+import pytest
+from test_enclosures import random_formula
+
+from residuum import truth
+from residuum.analysis.pieces import Branch, Tree, definite_sign
+from residuum.logic import atoms, atoms_of
+from residuum.relaxations import relaxation
+from residuum.syntax import parse
+
+LEAVES = atoms("P Q R")
+
+
+def value_at(polynomial, point):
+    total = Fraction(0)
+    for exponents, coefficient in polynomial.terms():
+        term = Fraction(int(coefficient.p), int(coefficient.q))
+        for degree, exponent in zip(point, exponents, strict=True):
+            term *= degree ** int(exponent)
+        total += term
+    return total
+
+
+def case_at(tree, point):
+    node = tree.root
+    while isinstance(node, Branch):
+        sign = value_at(node.guard, point)
+        if sign == 0:
+            return None  # a set without volume, of which the cases say nothing
+        node = tree.child(node, sign > 0)
+    return node
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "r-product",
+        "r-hamacher(0)",
+        "s-hamacher(1/3)",
+        "r-sugeno-weber(2)",
+        "r-godel",
+        "lukasiewicz",
+    ],
+)
+@pytest.mark.parametrize("seed", range(12))
+def test_every_case_is_the_exact_degree_at_rational_points(seed, name):
+    rng = random.Random(seed)
+    formula = random_formula(rng, LEAVES, rng.randint(1, 6))
+    known = atoms_of(formula)
+    tree = Tree(formula, known, relaxation(name))
+    compared = 0
+    for _ in range(25):
+        # Denominators that are large primes keep points off the guards; products of two may not.
+        point = [Fraction(rng.randint(1, 1008), 1009) for _ in known]
+        case = case_at(tree, point)
+        below = 0 if case is None else value_at(case.denominator, point)
+        if below:
+            degree = value_at(case.numerator, point) / below
+            assert degree == truth(formula, dict(zip(known, point, strict=True)), name)
+            compared += 1
+    assert compared >= 20
+
+
+def test_both_guards_of_an_equivalence_are_one_surface():
+    formula = parse("P <-> Q")
+    tree = Tree(formula, atoms_of(formula), relaxation("r-product"))
+    assert isinstance(tree.root, Branch)
+    assert not any(isinstance(tree.child(tree.root, side), Branch) for side in (False, True))
+
+
+def test_equal_cases_are_the_same_object():
+    formula = parse("(Q -> R) -> (P | Q -> P | R)")
+    tree = Tree(formula, atoms_of(formula), relaxation("r-product"))
+    assert tree.child(tree.root, True) is tree.child(tree.root, False)
+
+
+def variables():
+    import flint
+
+    return flint.fmpq_mpoly_ctx.get(("x0", "x1"), "lex").gens()
+
+
+def test_definite_signs_are_those_inside_the_cube():
+    p, q = variables()
+    assert definite_sign(p + q - p * q) is True
+    assert definite_sign(p * q - 1) is False
+    assert definite_sign(p - q) is None
+    assert definite_sign(1 - p) is True  # although 0 at the border
+
+
+def test_excluded_signs_never_occur():
+    formula = parse("(P -> (Q -> R)) -> ((P -> Q) -> (P -> R))")
+    tree = Tree(formula, atoms_of(formula), relaxation("r-product"))
+    pending, guards = [tree.root], {}
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Branch):
+            guards[node.name] = node.guard
+            pending += [tree.child(node, side) for side in (False, True)]
+    rng = random.Random(5)
+    points = [[Fraction(rng.randint(1, 99), 100) for _ in range(3)] for _ in range(200)]
+    excluded = 0
+    for left in guards:
+        for right in guards:
+            for i, j in tree.exclude(left, right) if left < right else ():
+                excluded += 1
+                for point in points:
+                    a, b = (value_at(guards[one], point) for one in (left, right))
+                    assert not (i * a > 0 and j * b > 0)
+    assert excluded
