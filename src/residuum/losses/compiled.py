@@ -187,7 +187,7 @@ class CompiledRule(nn.Module):
         def evaluate(inputs: Sequence[Tensor], rows: slice, window: Window | None) -> Tensor:
             count = rows.stop - rows.start
             total = self._evaluation(inputs, call, window, rows).total()
-            return total.expand(count, *(1,) * self.plan.rank).reshape(count)
+            return total.expand((count, *(1,) * self.plan.rank)).reshape(count)
 
         total = evaluate_in_blocks(
             evaluate,
@@ -233,12 +233,12 @@ class CompiledRule(nn.Module):
         """Return a tensor with its batch dimensions as one."""
         depth = len(self.plan.slots[number].domains)
         own = tuple(given.shape[given.dim() - depth :])
-        return given.expand(*call.batch, *own).reshape(math.prod(call.batch), *own)
+        return given.expand((*call.batch, *own)).reshape(math.prod(call.batch), *own)
 
     def _per_example(self, given: Tensor, call: Call) -> Tensor:
         value: Tensor = torch.as_tensor(given, device=call.device)
         if 0 not in call.batch or not value.dtype.is_floating_point:
-            return value.expand(*call.batch, *(1,) * self.plan.rank).reshape(call.batch)
+            return value.expand((*call.batch, *(1,) * self.plan.rank)).reshape(call.batch)
         # An empty batch costs nothing and still belongs to the graph of its inputs.
         nothing: Tensor = sum((one.sum() for one in call.inputs), value.new_zeros(()))
         return nothing.expand(call.batch)

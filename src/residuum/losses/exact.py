@@ -63,6 +63,8 @@ def log_probability(
     plan: Plan, call: Call, sources: Sequence[Source], constraints: Sequence[Table]
 ) -> Tensor:
     """Return the logarithm of the probability that a rule holds, one per example (flat batch)."""
+    if not constraints:  # nothing is forbidden
+        return call.inputs[0].new_zeros(math.prod(call.batch))
     variables = dict.fromkeys(v for table in constraints for v in table.variables)
     outcomes = [_outcomes(variable, plan, sources, len(call.batch)) for variable in variables]
     total = _sum_out([*constraints, *outcomes])
@@ -167,6 +169,8 @@ def _variables_by_grounding(
 ) -> list[tuple[Variable, ...]]:
     outer = groundings.shape(bound.layout)
     found: list[set[Variable]] = [set() for _ in range(math.prod(outer))]
+    if not found:
+        return []
     for number in _reads_below(plan, groundings.body):
         step = plan.steps[number]
         assert isinstance(step, Read)

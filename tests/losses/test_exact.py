@@ -1,0 +1,135 @@
+"""The exact twin against sums over all states, written out."""
+
+import itertools
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import residuum as rs
+
+TAGS = ["B-NP", "I-NP", "B-VP", "I-VP", "O"]
+CHUNKS = """
+    domain chunk = NP, VP
+    domain tag = "B-NP", "I-NP", "B-VP", "I-VP", O
+    domain position sequence
+    function begin(chunk): tag = NP: "B-NP", VP: "B-VP"
+    function inside(chunk): tag = NP: "I-NP", VP: "I-VP"
+    predicate Tag(position, tag)
+    rule no_jump: forall i in position, X, Y in chunk where X != Y:
+        Tag(i, begin(X)) -> ~Tag(i + 1, inside(Y))
+"""
+
+
+def test_the_digit_sum_rule_is_the_sum_over_both_digits():
+    rule = rs.compile(
+        "forall a, b in digit: Left(a) & Right(b) -> Sum((a + b) mod 10)",
+        "exact",
+        domains={"digit": 10},
+    )
+    torch.manual_seed(0)
+    logits = {name: torch.randn(4, 10, dtype=torch.float64) for name in ("Left", "Right", "Sum")}
+    p, q, s = (one.softmax(-1) for one in logits.values())
+    expected = sum(p[:, a] * q[:, b] * s[:, (a + b) % 10] for a in range(10) for b in range(10))
+    torch.testing.assert_close(rule.truth(logits), expected)
+    torch.testing.assert_close(rule(logits), -torch.log(expected))
+
+
+def _chance_of_no_jump(chances):
+    """Sum the probabilities of all tag sequences without a jump."""
+    length = len(chances)
+    total = 0.0
+    for tags in itertools.product(range(len(TAGS)), repeat=length):
+        names = [TAGS[tag] for tag in tags]
+        jumps = [
+            a[0] == "B" and b[0] == "I" and a[2:] != b[2:] for a, b in itertools.pairwise(names)
+        ]
+        if not any(jumps):
+            total += math.prod(chances[i][tag] for i, tag in enumerate(tags))
+    return total
+
+
+@pytest.mark.parametrize("length", [1, 2, 4])
+def test_neighbours_in_a_sequence_are_summed_out(length):
+    rule = rs.compile("no_jump", "exact", knowledge=rs.loads(CHUNKS))
+    torch.manual_seed(length)
+    logits = 2 * torch.randn(3, length, len(TAGS), dtype=torch.float64)
+    expected = [_chance_of_no_jump(one) for one in logits.softmax(-1).tolist()]
+    torch.testing.assert_close(rule.truth(Tag=logits), torch.tensor(expected, dtype=torch.float64))
+
+
+def test_padded_sequences_count_as_long_as_they_are():
+    rule = rs.compile("no_jump", "exact", knowledge=rs.loads(CHUNKS))
+    logits = torch.randn(3, 4, len(TAGS), dtype=torch.float64)
+    padded = rule.truth(Tag=logits, lengths=torch.tensor([4, 2, 3]))
+    alone = [rule.truth(Tag=logits[i, :n]) for i, n in enumerate((4, 2, 3))]
+    torch.testing.assert_close(padded, torch.stack(alone))
+
+
+def test_a_long_sequence_costs_no_more_than_its_neighbours():
+    rule = rs.compile("no_jump", "exact", knowledge=rs.loads(CHUNKS))
+    logits = torch.randn(2, 60, len(TAGS), requires_grad=True)  # 5^60 states
+    rule(Tag=logits).sum().backward()
+    assert torch.isfinite(logits.grad).all()
+
+
+ATOMS = "ABCD"
+FORMULAS = st.recursive(
+    st.sampled_from(ATOMS),
+    lambda inner: st.one_of(
+        st.builds("~({})".format, inner),
+        st.builds("({}) & ({})".format, inner, inner),
+        st.builds("({}) | ({})".format, inner, inner),
+        st.builds("({}) -> ({})".format, inner, inner),
+        st.builds("({}) <-> ({})".format, inner, inner),
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=60, derandomize=True, deadline=None)
+@given(FORMULAS, st.lists(st.floats(0.01, 0.99), min_size=4, max_size=4))
+def test_propositions_are_counted_model_by_model(text, chances):
+    expected = 0.0
+    formula = rs.parse(text)
+    for values in itertools.product([False, True], repeat=4):
+        if rs.evaluate(formula, dict(zip(ATOMS, values, strict=True))):
+            pairs = zip(chances, values, strict=True)
+            expected += math.prod(p if value else 1 - p for p, value in pairs)
+    rule = rs.compile(text, "exact", inputs="probs")
+    given_tensors = {
+        name: torch.tensor(p, dtype=torch.float64)
+        for name, p in zip(ATOMS, chances, strict=True)
+        if name in rule.forms
+    }
+    assert rule.truth(given_tensors).item() == pytest.approx(expected, abs=1e-12)
+
+
+def test_what_cannot_be_has_the_penalty_of_the_impossible():
+    rule = rs.compile("P & ~P", "exact")
+    logits = torch.zeros(2, requires_grad=True)
+    penalty = rule(P=logits)
+    penalty.sum().backward()
+    assert torch.isfinite(penalty).all()
+    assert (penalty > 60).all()
+    assert torch.isfinite(logits.grad).all()
+
+
+def test_a_rule_that_says_nothing_always_holds():
+    rule = rs.compile("forall a in digit where a < 0: P(a)", "exact", domains={"digit": 3})
+    assert rule.truth(P=torch.randn(4, 3)).tolist() == [1.0] * 4
+
+
+def test_a_gradient_of_the_exact_probability_is_that_of_the_sum():
+    rule = rs.compile("forall a in digit: P(a) -> Q((a + 1) mod 3)", "exact", domains={"digit": 3})
+    inputs = [torch.randn(2, 3, dtype=torch.float64, requires_grad=True) for _ in range(2)]
+    assert torch.autograd.gradcheck(lambda p, q: rule(P=p, Q=q), inputs)
+
+
+def test_too_many_states_are_refused_in_words():
+    atoms = " & ".join(f"A{i}" for i in range(25))
+    rule = rs.compile(atoms, "exact")
+    with pytest.raises(rs.ResiduumError, match="33,554,432 joint states"):
+        rule({f"A{i}": torch.zeros(1) for i in range(25)})

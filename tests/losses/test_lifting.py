@@ -1,0 +1,114 @@
+"""Ground rules alike in shape are evaluated together, and mean what they mean alone."""
+
+import random
+
+import pytest
+import torch
+
+import residuum as rs
+from residuum.relaxations import relaxation_names
+
+FEATURES = [f"f{i}" for i in range(9)]
+
+
+def _literal(rng):
+    name = rng.choice([*(f'Has("{one}")' for one in FEATURES), "P", "Q"])
+    return rng.choice(["", "~"]) + name
+
+
+def _rule(rng):
+    a, b, c, d = (_literal(rng) for _ in range(4))
+    shapes = [
+        f"{a} & {b} -> {c}",
+        f"{a} -> {b} | {c}",
+        f"{a} | {b} | {c}",
+        f"~({a} & {b} & {c} & {d})",
+        f"{a} <-> {b}",
+        f"({a} -> {b}) & {c} -> {d}",
+        f"{a}",
+        f"{a} -> ({b} -> {c})",
+    ]
+    return rng.choice(shapes)
+
+
+def _rules(count, seed=0):
+    rng = random.Random(seed)
+    return [_rule(rng) for _ in range(count)]
+
+
+def _compiled(rule, relaxation, **options):
+    present = "Has" in str(rule)
+    return rs.compile(
+        rule,
+        relaxation,
+        domains={"feature": FEATURES},
+        predicates={"Has": ("feature",)} if present else {},
+        outputs={"Has": "independent"} if present else {},
+        **options,
+    )
+
+
+def _logits(batch=5):
+    torch.manual_seed(0)
+    return {
+        "Has": torch.randn(batch, len(FEATURES), dtype=torch.float64, requires_grad=True),
+        "P": torch.randn(batch, dtype=torch.float64, requires_grad=True),
+        "Q": torch.randn(batch, dtype=torch.float64, requires_grad=True),
+    }
+
+
+def _read(rule, logits):
+    return rule({name: logits[name] for name in rule.forms})
+
+
+@pytest.mark.parametrize("relaxation", relaxation_names())
+def test_a_conjunction_of_rules_costs_what_they_cost_together(relaxation):
+    rules, logits = _rules(60), _logits()
+    together = _compiled(" & ".join(f"({rule})" for rule in rules), relaxation)
+    alone = torch.stack([_read(_compiled(rule, relaxation), logits) for rule in rules])
+    logic = rs.relaxation(relaxation)
+    expected = alone.sum(0) if logic.has_generator else alone.amax(0)
+    if logic.is_capped and logic.has_generator:
+        expected = expected.clamp(max=float(logic.tnorm.limit))
+    torch.testing.assert_close(_read(together, logits), expected)
+
+
+@pytest.mark.parametrize("relaxation", ["s-product", "r-product", "s-godel", "lukasiewicz-maxsat"])
+def test_gradients_are_those_of_the_rules_alone(relaxation):
+    rules, logits = _rules(40, seed=1), _logits()
+    together = _compiled(" & ".join(f"({rule})" for rule in rules), relaxation)
+    inputs = list(logits.values())
+    found = torch.autograd.grad(_read(together, logits).sum(), inputs)
+    alone = torch.stack([_read(_compiled(rule, relaxation), logits) for rule in rules])
+    combined = alone.amax(0) if relaxation == "s-godel" else alone.sum(0)
+    expected = torch.autograd.grad(combined.sum(), inputs)
+    for mine, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(mine, theirs)
+
+
+@pytest.mark.parametrize("relaxation", ["s-product", "r-product", "s-godel", "lukasiewicz"])
+def test_a_knowledge_base_gives_each_rule_its_own_penalty(relaxation):
+    rules = _rules(50, seed=2)
+    declared = ", ".join(FEATURES)
+    text = f"domain feature = {declared}\npredicate Has(feature) independent\n"
+    text += "predicate P\npredicate Q\n"
+    text += "\n".join(f"rule r{i} weight 0.5: {rule}" for i, rule in enumerate(rules))
+    text += "\nrule general: forall x in feature: Has(x) -> P\n"
+    logits = _logits()
+    found = rs.compile(rs.loads(text), relaxation)(logits)
+    assert list(found) == [*(f"r{i}" for i in range(50)), "general"]
+    for i, rule in enumerate(rules):
+        alone = 0.5 * _read(_compiled(rule, relaxation), logits)
+        torch.testing.assert_close(found[f"r{i}"], alone)
+
+
+def test_rules_over_classes_of_one_softmax_are_lifted_too():
+    clauses = [f"Digit({a}) -> Parity({a % 2})" for a in range(10)]
+    domains = {"digit": 10, "bit": 2}
+    predicates = {"Digit": ("digit",), "Parity": ("bit",)}
+    ground = rs.compile(" & ".join(f"({c})" for c in clauses), domains=domains,
+                        predicates=predicates)  # fmt: skip
+    general = rs.compile("forall d in digit: Digit(d) -> Parity(d mod 2)", domains=domains,
+                         predicates=predicates)  # fmt: skip
+    logits = {"Digit": torch.randn(6, 10), "Parity": torch.randn(6, 2)}
+    torch.testing.assert_close(ground(logits), general(logits))
