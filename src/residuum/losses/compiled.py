@@ -305,13 +305,17 @@ class CompiledRule(nn.Module):
         ]
 
     def _is_alone(self, axis: Axis) -> bool:
-        """Return whether no other variable shares the dimension of this one."""
-        return all(
-            other == axis
+        """Return whether one quantifier alone ranges over the dimension of an axis.
+
+        A variable that shadows another of its domain is an equal axis of another quantifier.
+        """
+        dimensions = [
+            other.dimension
             for step in self.plan.steps
-            for other in getattr(step, "axes", ())
-            if other.dimension == axis.dimension
-        )
+            if isinstance(step, Quantify)
+            for other in step.axes
+        ]
+        return dimensions.count(axis.dimension) == 1
 
     # What is passed
 
