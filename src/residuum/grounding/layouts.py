@@ -213,7 +213,7 @@ class _Layout:
             self._places(term, domain, step)
             for term, domain in zip(step.terms, slot.domains, strict=True)
         ]
-        varying = [{d for d, n in enumerate(place.shape) if n > 1} for place in places]
+        varying = [{d for d, n in enumerate(place.shape) if n != 1} for place in places]
         entries: list[Entry | None] = []
         joint = []
         for number, place in enumerate(places):

@@ -25,7 +25,7 @@ def with_predictions(plan: Plan, call: Call, forms: Mapping[str, Form]) -> Call:
 
 def _predict(given: Tensor, slot: Slot, form: Form) -> Tensor:
     """Return what is predicted true: the likeliest class (the first of equals), or p > 1/2."""
-    if slot.is_exclusive:
+    if slot.is_exclusive and given.shape[-1]:
         top = given.argmax(-1, keepdim=True)
         return torch.zeros_like(given, dtype=torch.bool).scatter(-1, top, True)
     half = {"logits": 0.0, "log_probs": -0.6931471805599453, "probs": 0.5}[form]

@@ -60,14 +60,14 @@ def _jointly(
     given: Tensor, kept: list[int], index: Tensor, window: Window | None
 ) -> tuple[Tensor, list[int]]:
     """Read dimensions marked −1 at flat positions over several axes."""
-    if window is not None and index.shape[window.dimension] > 1:
+    if window is not None and index.shape[window.dimension] != 1:
         index = index.narrow(window.dimension, window.start, window.stop - window.start)
     count = given.dim() - len(kept)
     alone = [count + i for i, axis in enumerate(kept) if axis >= 0]
     together = [count + i for i, axis in enumerate(kept) if axis < 0]
     moved = given.permute(*range(count), *alone, *together)
     flat = moved.flatten(-len(together)) if len(together) > 1 else moved
-    axes = [d for d, n in enumerate(index.shape) if n > 1]
+    axes = [d for d, n in enumerate(index.shape) if n != 1]
     found = flat.index_select(-1, index.reshape(-1))
     shaped = found.reshape(*found.shape[:-1], *(index.shape[d] for d in axes))
     return shaped, [axis for axis in kept if axis >= 0] + axes

@@ -122,7 +122,8 @@ def sources_of(
     softmaxes: dict[int, Callable[[Side], Tensor]] = {}
     alike: dict[Any, list[int]] = {}
     for number, tensor in enumerate(wide):
-        if exclusive[number] and forms[number] == "logits":
+        # Over no classes there is nothing to choose from, and no largest.
+        if exclusive[number] and forms[number] == "logits" and 0 not in tensor.shape:
             is_small = tensor.numel() <= MOST_STACKED
             alike.setdefault((tensor.shape, tensor.dtype) if is_small else number, []).append(
                 number
