@@ -72,3 +72,23 @@ def test_a_function_of_an_empty_and_another_domain():
         predicates={"Q": ("three",)},
     )
     assert rule(Q=torch.randn(2, 3)).tolist() == [0, 0]
+
+
+@every_logic
+def test_what_nothing_fulfils_has_a_finite_penalty_and_slope(name):
+    rule = rs.compile(
+        "R | (exists i in s: Tag(i + 1, B))",
+        name,
+        domains={"s": "sequence", "t": ("A", "B")},
+        predicates={"Tag": ("s", "t")},
+    )
+    alone = rs.compile("R", name)
+    given, logits = empty(2, 1, 2), torch.tensor([0.0, 2.0], requires_grad=True)
+    penalty = rule(Tag=given, R=logits)
+    torch.testing.assert_close(penalty, alone(R=logits))
+    penalty.sum().backward()
+    assert given.grad is None or given.grad.isfinite().all()
+    assert logits.grad.isfinite().all()
+    nothing = rs.compile("exists x in e: P(x)", name, domains={"e": 0})(P=empty(2, 0))
+    assert nothing.isfinite().all()
+    assert (nothing >= 1).all()

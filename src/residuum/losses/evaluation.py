@@ -256,7 +256,8 @@ class Evaluation:
 
             def log_false() -> Tensor:
                 sides = side(x.log_false, impossible(torch.float64))
-                return torch.logsumexp(sides, dimensions, keepdim=True)
+                found = torch.logsumexp(sides, dimensions, keepdim=True)
+                return found.masked_fill(found == -torch.inf, impossible(found.dtype))
 
             false = Later(lambda: -torch.expm1(total.number))
             return Degree(
