@@ -86,17 +86,18 @@ class Tensors(LazyCarrier):
     def power(self, x: Number, exponent: Exact) -> Number:
         if not isinstance(x, Tensor):
             return x ** float(exponent)
-        kept = x.clamp(min=floor(x))
-        slope = floor(x) ** (float(exponent) - 1)
+        bottom = floor(x)
+        slope = _finite(bottom ** (float(exponent) - 1))
         # Below the floor: the line from 0 to the power there.
-        line = (x - kept) * _finite(slope)
-        return (kept ** float(exponent)).clamp(max=LARGEST) + line
+        line = (x.clamp(max=bottom) - bottom) * slope
+        return (x.clamp(min=bottom) ** float(exponent)).clamp(max=LARGEST) + line
 
     def log(self, x: Number) -> Number:
         if not isinstance(x, Tensor):
             return math.log(x) if x > 0 else -LARGEST
-        kept = x.clamp(min=floor(x))
-        return torch.log(kept) + (x - kept) / floor(x)
+        # Two clamps and no difference of them: slopes as steep as 1/floor would not cancel.
+        bottom = floor(x)
+        return torch.log(x.clamp(min=bottom)) + (x.clamp(max=bottom) - bottom) / bottom
 
     def log_or(self, x: Number, instead: Callable[[], Number]) -> Number:
         if not is_traced(x) and (not x.numel() or float(x.detach().amin()) >= floor(x)):
@@ -114,8 +115,7 @@ class Tensors(LazyCarrier):
             return math.log1p(x) if x > -1 else -LARGEST
         # Near −1 the nearest numbers are one rounding apart, and that is the floor there.
         edge = torch.finfo(x.dtype).eps - 1
-        kept = x.clamp(min=edge)
-        return torch.log1p(kept) + (x - kept) / (1 + edge)
+        return torch.log1p(x.clamp(min=edge)) + (x.clamp(max=edge) - edge) / (1 + edge)
 
     def exp(self, x: Number) -> Number:
         return torch.exp(x.clamp(max=math.log(LARGEST))) if isinstance(x, Tensor) else _exp(x)
