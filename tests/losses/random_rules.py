@@ -1,0 +1,123 @@
+"""Random closed rules over small domains, and tensors for their predicates."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from residuum.logic import (
+    FALSE,
+    TRUE,
+    And,
+    Application,
+    Arithmetic,
+    Atom,
+    Comparison,
+    Constant,
+    Exists,
+    Forall,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Variable,
+)
+
+DOMAINS = {"three": 3, "word": ("u", "v"), "one": ("only",), "none": ()}
+PREDICATES = {
+    "P": ("three",),
+    "Q": ("three", "word"),
+    "N": ("three", "three"),
+    "R": ("word", "one"),
+    "S": (),
+}
+TABLES = {
+    "turn": {0: 2, 1: 0, 2: 1},
+    "length": {"u": 1, "v": 2},
+    "spell": {0: "v", 1: "u", 2: "u"},
+    "least": min,
+}
+SHAPES = {
+    name: tuple(len(range(3)) if d == "three" else len(DOMAINS[d]) for d in domains)
+    for name, domains in PREDICATES.items()
+}
+_TWO_OPERANDS = {"->": Implies, "<->": Iff}
+
+
+@st.composite
+def rules(draw, depth=4):
+    """A closed rule."""
+    return draw(_formula({}, draw(st.integers(1, depth))))
+
+
+@st.composite
+def _formula(draw, scope, depth):
+    kinds = ["atom"] if depth == 0 else ["forall"] * 4 + ["exists"] * 2 + list("~&|") + ["->"] * 3
+    kind = draw(st.sampled_from([*kinds, "atom", "<->", "truth"] if depth else kinds))
+    if kind == "atom":
+        name = draw(st.sampled_from(sorted(PREDICATES)))
+        return Atom(name, *(draw(_term(scope, domain)) for domain in PREDICATES[name]))
+    if kind == "truth":
+        return draw(st.sampled_from([TRUE, FALSE]))
+    if kind in ("forall", "exists"):
+        return _quantified(draw, scope, depth, Forall if kind == "forall" else Exists)
+    below = _formula(scope, depth - 1)
+    if kind == "~":
+        return Not(draw(below))
+    if kind in "&|":
+        parts = draw(st.lists(below, min_size=2, max_size=3))
+        return (And if kind == "&" else Or)(*parts)
+    return _TWO_OPERANDS[kind](draw(below), draw(below))
+
+
+def _quantified(draw, scope, depth, kind):
+    # Few names, so that variables are shadowed; `none` rarely, for it makes most rules trivial.
+    domains = st.sampled_from(["three"] * 6 + ["word"] * 4 + ["one", "none"])
+    bindings = draw(
+        st.lists(
+            st.tuples(st.sampled_from("xyz"), domains),
+            min_size=1,
+            max_size=2,
+            unique_by=lambda binding: binding[0],
+        )
+    )
+    inner = {**scope, **dict(bindings)}
+    guard = draw(st.none() | _guard(inner))
+    return kind(bindings, draw(_formula(inner, depth - 1)), guard)
+
+
+@st.composite
+def _term(draw, scope, domain):
+    """A term whose values are all in the domain."""
+    choices = [Variable(name) for name, where in scope.items() if where == domain]
+    choices += [Constant(label) for label in (range(3) if domain == "three" else DOMAINS[domain])]
+    first = draw(st.sampled_from(choices))
+    if domain == "one" or draw(st.booleans()):
+        return first
+    if domain == "word":
+        return Application("spell", draw(_term(scope, "three")))
+    other = draw(_term(scope, "three"))
+    return draw(
+        st.sampled_from(
+            [
+                Arithmetic("mod", Arithmetic("+", first, other), Constant(3)),
+                Arithmetic("mod", Arithmetic("-", Arithmetic("*", Constant(2), first), other),
+                           Constant(3)),
+                Application("turn", other),
+                Application("least", first, other),
+                Application("length", draw(_term(scope, "word"))),
+            ]
+        )
+    )  # fmt: skip
+
+
+@st.composite
+def _guard(draw, scope):
+    if draw(st.booleans()):
+        words = _term(scope, "word")
+        operator = draw(st.sampled_from(["=", "!="]))
+        one = Comparison(operator, draw(words), draw(words))
+    else:
+        numbers = _term(scope, "three")
+        operator = draw(st.sampled_from(["=", "!=", "<", "<=", ">", ">="]))
+        one = Comparison(operator, draw(numbers), draw(numbers))
+    return draw(st.sampled_from([one, Not(one), Or(one, FALSE), And(one, TRUE)]))
