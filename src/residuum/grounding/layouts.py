@@ -237,7 +237,7 @@ class _Layout:
         if domain.is_sequence or not outside.any():
             return places  # a position outside the sequence drops its grounding elsewhere
         for guarded in step.guards:
-            outside = outside & self.values(guarded.guard, guarded.axes)
+            outside = outside & self._can_hold(guarded, step.axes)
         if outside.any():
             where = np.unravel_index(np.argmax(outside), outside.shape)
             spelt = ", ".join(
@@ -251,6 +251,11 @@ class _Layout:
                 f"{domain}; guard the rule (`where …`), use `mod`, or give a larger domain"
             )
         return places
+
+    def _can_hold(self, guarded: Guarded, axes: Sequence[Axis]) -> Array:
+        """Return where over these axes a guard holds for some values of its other variables."""
+        others = tuple(a.dimension for a in guarded.axes if a not in axes)
+        return self._holds(guarded).any(axis=others, keepdims=True)
 
     def _find(self, values: Array, domain: Domain) -> tuple[Array, Array]:
         """Return the place of each value in the domain, 0 if none, and which have none."""

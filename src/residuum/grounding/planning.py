@@ -90,14 +90,16 @@ class _Planning:
     def _relevant(self, node: Node, scope: _Scope) -> _Scope:
         """Forget what does not matter, so that a shared part is planned once."""
         axes = tuple(axis for axis in scope.axes if axis.variable in self._free[node])
-        guards = tuple(g for g in scope.guards if set(g.axes) <= set(axes))
+        guards = tuple(g for g in scope.guards if set(g.axes) & set(axes))
         return _Scope(axes, guards, scope.is_root)
 
     def _inside(self, node: Quantifier, scope: _Scope) -> _Scope:
         axes, guard = self._bind(node, scope)
         bound = {axis.variable for axis in axes}
         around = tuple(axis for axis in scope.axes if axis.variable not in bound)
-        guards = scope.guards if guard is None else (*scope.guards, guard)
+        guards = tuple(g for g in scope.guards if not bound & {a.variable for a in g.axes})
+        if guard is not None:
+            guards = (*guards, guard)
         inner = _Scope(around + axes, guards, scope.is_root and isinstance(node, Forall))
         return self._relevant(node.body, inner)
 
