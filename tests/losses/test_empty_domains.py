@@ -92,3 +92,10 @@ def test_what_nothing_fulfils_has_a_finite_penalty_and_slope(name):
     nothing = rs.compile("exists x in e: P(x)", name, domains={"e": 0})(P=empty(2, 0))
     assert nothing.isfinite().all()
     assert (nothing >= 1).all()
+
+
+@every_logic
+def test_a_guard_that_nothing_meets_is_an_empty_domain(name):
+    guarded = rs.compile("exists x in d where x > 5: P(x)", name, domains={"d": 3})
+    nothing = rs.compile("exists x in d: P(x)", name, domains={"d": 0})
+    torch.testing.assert_close(guarded(P=torch.randn(2, 3)), nothing(P=empty(2, 0)))

@@ -255,9 +255,9 @@ class Evaluation:
             total = Later(lambda: side(x.log_true, 0.0).sum(dimensions, keepdim=True))
 
             def log_false() -> Tensor:
-                sides = side(x.log_false, impossible(torch.float64))
+                sides = side(x.log_false, -LARGEST)
                 found = torch.logsumexp(sides, dimensions, keepdim=True)
-                return found.masked_fill(found == -torch.inf, impossible(found.dtype))
+                return found.masked_fill(found <= -LARGEST, impossible(found.dtype))
 
             false = Later(lambda: -torch.expm1(total.number))
             return Degree(
