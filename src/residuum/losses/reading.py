@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from residuum.grounding.layouts import Access, Entry
 
@@ -25,6 +26,9 @@ def read(given: Tensor, access: Access, index: Tensor | None, rank: int, window:
     depth = len(access.entries)
     if depth == 0:
         return given.reshape(given.shape + (1,) * rank)
+    if 0 in given.shape[-depth:]:  # a position outside is read as the first, and dropped elsewhere
+        own = given.shape[-depth:]
+        given = functional.pad(given, [n for size in reversed(own) for n in (0, int(size == 0))])
     kept: list[int] = []  # the axis of each remaining dimension, in order; −1 is read jointly
     result = given
     dimension = given.dim() - depth
@@ -83,4 +87,4 @@ def _in_order(given: Tensor, axes: list[int], rank: int) -> Tensor:
     shape = [1] * rank
     for position, axis in enumerate(axes):
         shape[axis] = given.shape[count + position]
-    return given.reshape(*given.shape[:count], *shape)
+    return given.reshape((*given.shape[:count], *shape))
