@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from residuum.errors import GroundingError
-from residuum.grounding.plans import Axis, Guarded, Plan, Quantify, Read
+from residuum.grounding.plans import Axis, Guarded, Plan, Position, Quantify, Read
 from residuum.logic import (
     And,
     Application,
@@ -85,10 +85,11 @@ class Selection:
 
 @dataclass(frozen=True)
 class Layout:
-    """For each step that needs one, its access or selection."""
+    """For each step that needs one, its access or selection; the least length of a sequence."""
 
     accesses: Mapping[int, Access]
     selections: Mapping[int, Selection]
+    shortest: int
 
 
 def lay_out(plan: Plan, lengths: Mapping[str, int]) -> Layout:
@@ -104,6 +105,7 @@ class _Layout:
         self._windows = self._find_windows()
 
     def run(self) -> Layout:
+        shortest = max((self._fixed(position) + 1 for position in self._plan.fixed), default=0)
         accesses: dict[int, Access] = {}
         selections: dict[int, Selection] = {}
         for number, step in enumerate(self._plan.steps):
@@ -111,7 +113,17 @@ class _Layout:
                 accesses[number] = self._access(step)
             elif isinstance(step, Quantify):
                 selections[number] = self._selection(step)
-        return Layout(accesses, selections)
+        return Layout(accesses, selections, shortest)
+
+    def _fixed(self, position: Position) -> int:
+        place = int(self.values(position.term, ()).item())
+        length = self._lengths[position.sequence]
+        if not 0 <= place < length:
+            raise GroundingError(
+                f"`{position.term}` is no position of `{position.sequence}`, which has length "
+                f"{length} here, and no quantifier stands around it that could leave it out"
+            )
+        return place
 
     def _find_windows(self) -> dict[Axis, tuple[int, int]]:
         """Return the positions that a variable may take, so that `i + 1` is a shift, not a gather.
@@ -131,7 +143,9 @@ class _Layout:
 
     def _window(self, axis: Axis, step: Quantify) -> tuple[int, int]:
         shifts = [0]
-        for term, axes in step.positions:
+        for term, axes, sequence in step.positions:
+            if sequence != axis.domain.name:
+                continue
             match term:
                 case Arithmetic("+", Variable(), Constant(int(shift))) if axes == (axis,):
                     shifts.append(shift)
@@ -280,11 +294,10 @@ class _Layout:
     def _selection(self, step: Quantify) -> Selection:
         mask = None if step.guard is None else self._holds(step.guard)
         positions = []
-        for term, axes in step.positions:
+        for term, axes, sequence in step.positions:
             values = self.values(term, axes)
             positions.append(values)
-            name = next(a.domain.name for a in axes if a.domain.is_sequence)
-            inside = (values >= 0) & (values < self._lengths[name])
+            inside = (values >= 0) & (values < self._lengths[sequence])
             if not inside.all():
                 mask = inside if mask is None else mask & inside
         if mask is not None and mask.all():

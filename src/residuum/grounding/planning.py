@@ -6,7 +6,18 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 from residuum.errors import GroundingError, suggest
-from residuum.grounding.plans import Axis, Connect, Guarded, Known, Plan, Quantify, Read, Slot, Step
+from residuum.grounding.plans import (
+    Axis,
+    Connect,
+    Guarded,
+    Known,
+    Plan,
+    Position,
+    Quantify,
+    Read,
+    Slot,
+    Step,
+)
 from residuum.grounding.signatures import Signature
 from residuum.logic import (
     And,
@@ -73,7 +84,9 @@ class _Planning:
 
     def finish(self, formula: Formula) -> Plan:
         functions = tuple(self._signature.functions.items())
-        return Plan(formula, tuple(self._slots.values()), tuple(self._steps), self._rank, functions)
+        fixed = tuple(self._positions_below(len(self._steps) - 1, frozenset()))
+        slots, steps = tuple(self._slots.values()), tuple(self._steps)
+        return Plan(formula, slots, steps, self._rank, functions, fixed)
 
     def add(self, step: Step) -> int:
         self._steps.append(step)
@@ -194,18 +207,24 @@ class _Planning:
         kept = tuple(axis for axis in axes if axis.dimension is not None)
         if not kept:
             return body
-        sequence = [(Variable(a.variable), (a,)) for a in kept if a.domain.is_sequence]
-        leaving = self._positions_below(body, frozenset(kept), frozenset())
+        sequence = [
+            Position(Variable(a.variable), (a,), a.domain.name)
+            for a in kept
+            if a.domain.is_sequence
+        ]
+        leaving = self._positions_below(body, frozenset(kept))
         return self.add(
             Quantify(type(node), kept, guard, tuple(dict.fromkeys(sequence + leaving)), body)
         )
 
-    def _positions_below(
-        self, index: int, mine: frozenset[Axis], inner: frozenset[Axis]
-    ) -> list[tuple[Term, tuple[Axis, ...]]]:
-        """Return the positions below a step whose innermost variable is one of `mine`."""
-        found: list[tuple[Term, tuple[Axis, ...]]] = []
-        stack = [(index, inner)]
+    def _positions_below(self, index: int, mine: frozenset[Axis]) -> list[Position]:
+        """Return the positions below a step whose innermost variable is one of `mine`.
+
+        A position without variables belongs to the innermost quantifier around it.
+        """
+        found: list[Position] = []
+        nothing: frozenset[Axis] = frozenset()
+        stack = [(index, nothing)]
         seen = set()
         while stack:
             entry = stack.pop()
@@ -220,8 +239,9 @@ class _Planning:
             elif isinstance(step, Read):
                 for term, domain in zip(step.terms, self._slot(step).domains, strict=True):
                     used = tuple(a for a in step.axes if a.variable in free_variables(term))
-                    if domain.is_sequence and mine & set(used) and not bound & set(used):
-                        found.append((term, used))
+                    is_mine = mine & set(used) if used else not bound
+                    if domain.is_sequence and is_mine and not bound & set(used):
+                        found.append(Position(term, used, domain.name))
         return found
 
     def _slot(self, step: Read) -> Slot:

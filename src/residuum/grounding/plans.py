@@ -29,6 +29,14 @@ class Guarded(NamedTuple):
     axes: tuple[Axis, ...]
 
 
+class Position(NamedTuple):
+    """A term that must stay inside the sequence of a domain, and the axes it is stated over."""
+
+    term: Term
+    axes: tuple[Axis, ...]
+    sequence: str
+
+
 @dataclass(frozen=True)
 class Slot:
     """One tensor the caller passes: a predicate, or one of its uses on open members.
@@ -91,7 +99,7 @@ class Quantify:
     kind: type[Formula]
     axes: tuple[Axis, ...]
     guard: Guarded | None
-    positions: tuple[tuple[Term, tuple[Axis, ...]], ...]
+    positions: tuple[Position, ...]
     operand: int
 
 
@@ -100,13 +108,17 @@ Step = Known | Read | Connect | Quantify
 
 @dataclass(frozen=True)
 class Plan:
-    """The steps of a rule, operands before what they are operands of; the last is the rule."""
+    """The steps of a rule, operands before what they are operands of; the last is the rule.
+
+    `fixed` are positions under no quantifier, which could drop them: each sequence must have them.
+    """
 
     formula: Formula
     slots: tuple[Slot, ...]
     steps: tuple[Step, ...]
     rank: int
     functions: tuple[tuple[str, object], ...]
+    fixed: tuple[Position, ...] = ()
 
     @property
     def sequence_domains(self) -> tuple[str, ...]:

@@ -149,8 +149,12 @@ def masks_for(
             f"lengths: expected integers of shape {batch}, one per sequence, "
             f"got {lengths.dtype} of shape {tuple(lengths.shape)}"
         )
-    if lengths.numel() and not 0 <= int(lengths.min()) <= int(lengths.max()) <= longest:
-        raise GroundingError(f"lengths lie between 0 and {longest}, the padded length")
+    shortest = bound.layout.shortest
+    if lengths.numel() and not shortest <= int(lengths.min()) <= int(lengths.max()) <= longest:
+        raise GroundingError(
+            f"lengths lie between {shortest}, for the positions the rule names, and {longest}, "
+            "the padded length"
+        )
     limits = lengths.reshape(*batch, *(1,) * plan.rank)
     masks: dict[int, Tensor] = {}
     for number, selection in bound.layout.selections.items():
