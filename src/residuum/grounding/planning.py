@@ -36,6 +36,7 @@ from residuum.logic import (
     Variable,
     fold_scoped,
     free_variables,
+    substitute,
 )
 from residuum.logic.boolean import refuse_guard
 from residuum.logic.formulas import Exists
@@ -138,7 +139,18 @@ class _Planning:
                     f"the guard `{node.guard}` speaks of `{axis.variable}`, whose domain "
                     f"{axis.domain} has its members in the batch; drop those examples instead"
                 )
-        return tuple(axes), Guarded(node.guard, used)
+        return tuple(axes), Guarded(self._with_labels(node.guard, visible), used)
+
+    def _with_labels(self, guard: Formula, axes: Sequence[Axis]) -> Formula:
+        """Return the guard with the names that no quantifier binds read as labels."""
+        unbound = sorted(self._free[guard] - {axis.variable for axis in axes})
+        for name in unbound:
+            if not any(axis.domain.has(name) for axis in axes):
+                raise GroundingError(
+                    f"the guard `{guard}`: `{name}` is neither a variable that a quantifier binds "
+                    "nor a label of a domain that one ranges over"
+                )
+        return substitute(guard, {Variable(name): Constant(name) for name in unbound})
 
     def _open_axis(self, variable: str, domain: Domain, node: Formula, scope: _Scope) -> Axis:
         axis = Axis(variable, domain, None)

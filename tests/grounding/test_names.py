@@ -1,0 +1,37 @@
+"""What the names in a rule stand for: variables, labels, or nothing, which is said in words."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import residuum as rs
+from residuum.errors import GroundingError
+
+TAGS = {"domains": {"tag": ("O", "B", "I")}, "inputs": "probs"}
+
+
+def test_a_name_in_a_guard_that_nothing_binds_is_a_label():
+    bare, quoted = (
+        rs.compile(f"forall t in tag where t != {label}: P(t)", "lukasiewicz-maxsat", **TAGS)
+        for label in ("O", '"O"')
+    )
+    given = torch.tensor([0.0, 0.5, 0.75])
+    assert bare(P=given) == quoted(P=given) == 0.75
+
+
+def test_a_name_in_a_guard_that_is_no_label_is_refused():
+    with pytest.raises(GroundingError, match="`Z` is neither a variable .* nor a label"):
+        rs.compile("forall t in tag where t != Z: P(t)", **TAGS)
+
+
+def test_a_name_in_an_atom_is_a_label_unless_bound():
+    rule = rs.compile("forall t in tag: P(B) -> P(t)", "lukasiewicz-maxsat", **TAGS)
+    assert rule(P=torch.tensor([0.0, 0.5, 0.25])) == 0.75
+    shadowing = rs.compile("forall B in tag: P(B)", "lukasiewicz-maxsat", **TAGS)
+    assert shadowing(P=torch.tensor([0.0, 0.5, 0.25])) == 2.25
+
+
+def test_a_free_variable_that_is_no_label_is_refused():
+    with pytest.raises(GroundingError, match="`BB` is neither .* nor a label of domain `tag`"):
+        rs.compile("forall t in tag: P(BB) -> P(t)", **TAGS)
