@@ -35,3 +35,12 @@ def test_a_name_in_an_atom_is_a_label_unless_bound():
 def test_a_free_variable_that_is_no_label_is_refused():
     with pytest.raises(GroundingError, match="`BB` is neither .* nor a label of domain `tag`"):
         rs.compile("forall t in tag: P(BB) -> P(t)", **TAGS)
+
+
+def test_a_free_variable_over_an_open_domain_is_refused():
+    with pytest.raises(GroundingError, match="`photo` is neither a variable"):
+        rs.compile(
+            "forall m in image, a in digit: Digit(m, a) -> Digit(photo, a)",
+            domains={"digit": 10, "image": "open"},
+            predicates={"Digit": ("image", "digit")},
+        )

@@ -170,6 +170,7 @@ class _Planning:
         open_domains = []
         for argument, domain in zip(atom.arguments, domains, strict=True):
             if domain.labels is None and not domain.is_sequence:
+                self._resolve(argument, domain, atom, scope)
                 members.append(argument)
                 open_domains.append(domain.name)
                 continue
