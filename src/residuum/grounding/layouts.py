@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, SupportsIndex
 
 import numpy as np
 
@@ -341,7 +341,7 @@ def _arithmetic(term: Arithmetic, left: Array, right: Array) -> Array:
             raise GroundingError(f"`{term}`: labels cannot be computed with")
     if term.operator == "mod" and (right == 0).any():
         raise GroundingError(f"`{term}`: the right-hand side of `mod` is zero")
-    result = _COMPUTE[term.operator](left, right)
+    result = np.asarray(_COMPUTE[term.operator](left, right))  # without axes, a plain number
     largest = max(map(abs, (result.min(initial=0), result.max(initial=0))))
     return result.astype(object) if largest >= LARGEST_FACTOR else result
 
@@ -368,8 +368,17 @@ def _value(given: Any, name: str, arguments: tuple[Any, ...]) -> Any:
         key = arguments[0] if len(arguments) == 1 else arguments
         if key not in given:
             raise GroundingError(f"function `{name}` has no value for {key!r}")
-        return given[key]
-    return given(*arguments)
+        return _label(given[key])
+    if not callable(given):
+        raise GroundingError(
+            f"function `{name}`: expected a mapping or a Python function, got {given!r}"
+        )
+    return _label(given(*arguments))
+
+
+def _label(value: Any) -> Any:
+    """Return a label; integers of NumPy and PyTorch are integers."""
+    return operator.index(value) if isinstance(value, SupportsIndex) else value
 
 
 def _at(array: Array, where: Sequence[Any]) -> tuple[int, ...]:
