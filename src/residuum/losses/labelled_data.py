@@ -43,6 +43,8 @@ def facts(
     check_reduction(reduction)
     if inputs not in FORMS:
         raise GroundingError(f"inputs: expected one of {', '.join(FORMS)}, got {inputs!r}")
+    if not isinstance(outputs, Tensor):
+        raise GroundingError(f"outputs: expected a tensor, got {type(outputs).__name__}")
     labels = torch.as_tensor(labels, device=outputs.device)
     (source,) = sources_of([outputs], [inputs], [not independent], needs_care=True)
     degree = _stated(source, outputs, labels) if independent else _labelled(source, outputs, labels)

@@ -1,0 +1,120 @@
+"""Labelled data as facts."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.nn import functional
+
+import residuum as rs
+from residuum.errors import GroundingError
+
+PRODUCTS = ["s-product", "r-product"]
+
+
+def both(ours, theirs, given):
+    """Assert that two losses agree in value and gradient."""
+    results = []
+    for loss in (ours, theirs):
+        leaf = given.clone().requires_grad_()
+        value = loss(leaf)
+        value.sum().backward()
+        results.append((value.detach(), leaf.grad))
+    torch.testing.assert_close(results[0], results[1])
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_product_facts_are_cross_entropy(name, dtype, reduction):
+    generator = torch.Generator().manual_seed(0)
+    logits = 4 * torch.randn(30, 7, dtype=dtype, generator=generator)
+    labels = torch.randint(0, 7, (30,), generator=generator)
+    labels[::4] = -100
+    both(
+        lambda z: rs.facts(z, labels, name, reduction=reduction),
+        lambda z: functional.cross_entropy(z, labels, reduction=reduction),
+        logits,
+    )
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_facts_about_sequences_are_cross_entropy_of_each_position(name):
+    logits = torch.randn(3, 5, 4)
+    labels = torch.randint(0, 4, (3, 5))
+    labels[1, 2:] = -100
+    both(
+        lambda z: rs.facts(z, labels, name),
+        lambda z: functional.cross_entropy(z.transpose(1, 2), labels),
+        logits,
+    )
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_independent_product_facts_are_binary_cross_entropy(name, reduction):
+    logits = 4 * torch.randn(6, 5, dtype=torch.float64)
+    labels = torch.randint(0, 2, (6, 5))
+    both(
+        lambda z: rs.facts(z, labels, name, independent=True, reduction=reduction),
+        lambda z: functional.binary_cross_entropy_with_logits(
+            z, labels.double(), reduction=reduction
+        ),
+        logits,
+    )
+
+
+@pytest.mark.parametrize("name", ["lukasiewicz", "lukasiewicz-maxsat", "s-godel", "r-godel"])
+def test_linear_facts_are_the_missing_probability(name):
+    logits, labels = torch.randn(8, 3), torch.randint(0, 3, (8,))
+    expected = 1 - logits.softmax(-1)[torch.arange(8), labels]
+    torch.testing.assert_close(rs.facts(logits, labels, name, reduction="none"), expected)
+
+
+def test_the_conjunction_of_facts_is_the_logics_own():
+    probs, labels = torch.tensor([[0.5, 0.5], [0.25, 0.75], [0.5, 0.5]]), torch.tensor([0, 0, 1])
+
+    def found(name):
+        return float(rs.facts(probs, labels, name, inputs="probs", reduction="conjunction"))
+
+    assert found("lukasiewicz") == 1
+    assert found("lukasiewicz-maxsat") == 1.75
+    assert found("s-godel") == 0.75
+    assert found("r-product") == pytest.approx(-torch.log(torch.tensor(0.0625)))
+
+
+def test_labels_may_be_a_list_and_all_may_be_missing():
+    logits = torch.randn(2, 3, requires_grad=True)
+    torch.testing.assert_close(rs.facts(logits, [0, 2]), rs.facts(logits, torch.tensor([0, 2])))
+    nothing = rs.facts(logits, [-100, -100])
+    assert nothing == 0
+    nothing.backward()
+    assert (logits.grad == 0).all()
+
+
+def test_half_precision_is_answered_in_single():
+    assert rs.facts(torch.zeros(2, 3, dtype=torch.bfloat16), [0, 1]).dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "message"),
+    [
+        ([0, 3], {}, "labels lie between 0 and 2, got 3"),
+        ([0, -1], {}, "labels lie between 0 and 2, got -1"),
+        ([0], {}, r"expected integers of shape \(2,\)"),
+        ([0.0, 1.0], {}, "expected integers"),
+        ([0, 1], {"independent": True}, r"expected 0 or 1 in shape \(2, 3\)"),
+        ([[0, 1, 2], [0, 0, 0]], {"independent": True}, "expected 0 or 1"),
+        ([0, 1], {"reduction": "average"}, "expected a reduction among"),
+        ([0, 1], {"inputs": "logit"}, "expected one of logits"),
+    ],
+)
+def test_wrong_labels_and_options_are_refused_in_words(labels, options, message):
+    with pytest.raises(GroundingError, match=message):
+        rs.facts(torch.zeros(2, 3), labels, **options)
+
+
+@pytest.mark.parametrize("outputs", [[[0.0, 1.0]], torch.tensor(0.5)])
+def test_outputs_that_are_no_tensor_of_classes_are_refused(outputs):
+    with pytest.raises(GroundingError, match="expected"):
+        rs.facts(outputs, [0])
