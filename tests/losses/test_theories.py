@@ -1,0 +1,205 @@
+"""Theories: knowledge whose predicates are networks."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+import residuum as rs
+from residuum.errors import GroundingError, ResiduumError
+
+DIGITS = rs.loads("""
+    domain digit = 0..2
+    domain image
+    domain pair
+    function left(pair): image
+    function right(pair): image
+    predicate Digit(image, digit)
+    predicate Sum(pair, digit)
+    facts labels: Digit
+    facts sums: Sum
+    rule coherence weight 0.5:
+        forall p in pair, a, b in digit:
+            Digit(left(p), a) & Digit(right(p), b) -> Sum(p, (a + b) mod 3)
+    rule commutes:
+        forall p in pair, a in digit: Digit(left(p), a) -> Digit(right(p), a)
+""")
+
+
+class Counting(nn.Module):
+    """A linear network that counts its calls."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.linear = nn.Linear(width, 3).double()
+        self.calls = 0
+
+    def forward(self, given):
+        self.calls += 1
+        return self.linear(given)
+
+
+@pytest.fixture
+def networks():
+    torch.manual_seed(0)
+    return {"Digit": Counting(4), "Sum": Counting(8)}
+
+
+@pytest.fixture
+def data():
+    torch.manual_seed(1)
+    left, right = torch.randn(5, 4).double(), torch.randn(5, 4).double()
+    return {"left": left, "right": right, "pair": torch.cat([left, right], -1)}
+
+
+@pytest.fixture
+def labelled():
+    torch.manual_seed(2)
+    return {"labels": (torch.randn(6, 4).double(), torch.tensor([0, 1, 2, 0, 1, 2]))}
+
+
+def parts_by_hand(networks, data, labelled, name):
+    outputs = {
+        "Digit(left(p))": networks["Digit"](data["left"]),
+        "Digit(right(p))": networks["Digit"](data["right"]),
+        "Sum": networks["Sum"](data["pair"]),
+    }
+    images, classes = labelled["labels"]
+    found = {"labels": rs.facts(networks["Digit"](images), classes, name)}
+    for rule in DIGITS.rules:
+        module = rs.compile(rule, name, knowledge=DIGITS, weight=1.0, reduction="mean")
+        found[rule] = module({slot: outputs[slot] for slot in module.forms})
+    return found
+
+
+@pytest.mark.parametrize("name", ["s-product", "r-product", "lukasiewicz-maxsat", "r-yager(2)"])
+def test_the_total_is_the_weighted_sum_of_facts_and_rules(networks, data, labelled, name):
+    assessment = rs.Theory(DIGITS, relaxation=name, **networks)(labelled, **data)
+    expected = parts_by_hand(networks, data, labelled, name)
+    assert assessment.parts.keys() == expected.keys()
+    for key, value in expected.items():
+        torch.testing.assert_close(assessment.parts[key], value)
+    total = expected["labels"] + 0.5 * expected["coherence"] + expected["commutes"]
+    limit = 1.0 if name == "r-yager(2)" else torch.inf
+    torch.testing.assert_close(assessment.total, total.clamp(max=limit))
+
+
+@pytest.mark.parametrize("name", ["s-godel", "r-godel"])
+def test_in_godel_logics_the_total_is_the_largest_weighted_penalty(
+    networks, data, labelled, name
+):
+    expected = parts_by_hand(networks, data, labelled, name)
+    weighted = [expected["labels"], 0.5 * expected["coherence"], expected["commutes"]]
+    theory = rs.Theory(DIGITS, relaxation=name, **networks)
+    torch.testing.assert_close(theory(labelled, **data).total, max(weighted))
+    summed = rs.Theory(DIGITS, relaxation=name, combine="sum", **networks)
+    torch.testing.assert_close(summed(labelled, **data).total, sum(weighted))
+
+
+def test_each_network_runs_once_per_call(networks, data, labelled):
+    theory = rs.Theory(DIGITS, **networks)
+    theory(labelled, **data)
+    assert [network.calls for network in networks.values()] == [1, 1]
+    theory(labelled)
+    assert [network.calls for network in networks.values()] == [2, 1]
+
+
+def test_facts_or_rules_may_stand_alone(networks, data, labelled):
+    theory = rs.Theory(DIGITS, **networks)
+    assert theory(labelled).parts.keys() == {"labels"}
+    assert theory(**data).parts.keys() == {"coherence", "commutes"}
+    with pytest.raises(GroundingError, match="nothing is given"):
+        theory()
+
+
+def test_the_networks_learn_and_frozen_ones_do_not(networks, data, labelled):
+    theory = rs.Theory(DIGITS, **networks)
+    assert len(list(theory.parameters())) == 4
+    theory.freeze("Digit")
+    theory(labelled, **data).total.backward()
+    assert networks["Digit"].linear.weight.grad is None
+    assert networks["Sum"].linear.weight.grad.abs().sum() > 0
+    theory.unfreeze()
+    theory(labelled, **data).total.backward()
+    assert networks["Digit"].linear.weight.grad.abs().sum() > 0
+    with pytest.raises(GroundingError, match="no predicate `Digits`. Did you mean `Digit`"):
+        theory.freeze("Digits")
+
+
+def test_weights_and_relaxations_follow_their_schedules(networks, data, labelled):
+    theory = rs.Theory(
+        DIGITS,
+        relaxation=rs.warm_up("r-product", "s-product", epochs=2),
+        weights={"coherence": rs.ramp(0, 1, 4), "commutes": 0.0},
+        **networks,
+    )
+    for epoch, name in enumerate(["r-product", "r-product", "s-product", "s-product"]):
+        theory.epoch = epoch
+        assert theory.relaxation.name == name
+        expected = parts_by_hand(networks, data, labelled, name)
+        total = expected["labels"] + epoch / 4 * expected["coherence"]
+        torch.testing.assert_close(theory(labelled, **data).total, total)
+
+
+def test_schedules_hold_from_their_epochs_on():
+    assert [rs.steps({0: "a", 2: "b", 5: "c"})(e) for e in (0, 1, 2, 4, 5, 9)] == list("aabbcc")
+    assert [rs.ramp(1.0, 0.0, 2)(e) for e in range(4)] == [1.0, 0.5, 0.0, 0.0]
+    with pytest.raises(GroundingError, match="from epoch 0"):
+        rs.steps({1: 2.0})
+    with pytest.raises(GroundingError, match="at least 1 epoch"):
+        rs.ramp(0, 1, 0)
+    with pytest.raises(ResiduumError, match="no relaxation is called"):
+        rs.warm_up("r-produkt", "s-godel", epochs=1)
+
+
+def test_missing_and_misspelt_parts_are_named(networks, data):
+    digit, total = networks.values()
+    with pytest.raises(GroundingError, match="no module is given for predicate `Sum`"):
+        rs.Theory(DIGITS, Digit=digit)
+    with pytest.raises(GroundingError, match="no predicate `Dgit`. Did you mean `Digit`"):
+        rs.Theory(DIGITS, Dgit=digit, Sum=total)
+    with pytest.raises(GroundingError, match="no rule or set of facts `coherense`. Did you mean"):
+        rs.Theory(DIGITS, weights={"coherense": 1.0}, **networks)
+    with pytest.raises(GroundingError, match="expected 'conjunction' or 'sum', got 'mean'"):
+        rs.Theory(DIGITS, combine="mean", **networks)
+    theory = rs.Theory(DIGITS, **networks)
+    with pytest.raises(GroundingError, match=r"needs the tensor `right`. .*Given are: left, pair"):
+        theory(left=data["left"], pair=data["pair"])
+    with pytest.raises(GroundingError, match="no set of facts `label`. Did you mean `labels`"):
+        theory({"label": (data["left"], torch.zeros(5).long())})
+
+
+def test_independent_predicates_learn_from_independent_facts():
+    knowledge = rs.loads("""
+        domain image
+        domain feature = wings, beak
+        predicate Has(image, feature) independent
+        facts seen: Has
+        rule birds: forall m in image: Has(m, wings) -> Has(m, beak)
+    """)
+    network = nn.Linear(3, 2)
+    given, labels = torch.randn(4, 3), torch.tensor([[0, 1], [1, 1], [0, 0], [1, 0]])
+    found = rs.Theory(knowledge, relaxation="r-product", Has=network)(
+        {"seen": (given, labels)}, image=given
+    )
+    logits = network(given)
+    entropy = nn.functional.binary_cross_entropy_with_logits(logits, labels.float())
+    logs = nn.functional.logsigmoid(logits)
+    torch.testing.assert_close(found.parts["seen"], entropy)
+    torch.testing.assert_close(found.parts["birds"], torch.relu(logs[:, 0] - logs[:, 1]).mean())
+
+
+def test_a_theory_about_sequences_takes_lengths():
+    knowledge = rs.loads("""
+        domain tag = A, B
+        domain position sequence
+        predicate Tag(position, tag)
+        rule step: forall i in position: Tag(i, A) -> Tag(i + 1, B)
+    """)
+    network = nn.Linear(3, 2)
+    words, lengths = torch.randn(2, 4, 3), torch.tensor([4, 2])
+    found = rs.Theory(knowledge, Tag=network)(Tag=words, lengths=lengths).parts["step"]
+    rule = rs.compile("step", "r-product", knowledge=knowledge)
+    alone = [rule(Tag=network(words[k, :n])) for k, n in enumerate(lengths)]
+    torch.testing.assert_close(found, torch.stack(alone).mean())
