@@ -124,6 +124,8 @@ def _check_options(options: _Options) -> None:
         raise GroundingError(
             f"detach: expected 'antecedent' or 'consequent', got {options.detach!r}"
         )
+    if options.block is not None and options.block < 1:
+        raise GroundingError(f"block: expected at least 1 grounding, got {options.block}")
 
 
 def _compiled(

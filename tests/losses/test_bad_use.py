@@ -1,0 +1,136 @@
+"""Bad use fails at compile time or at the first call, in words."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import residuum as rs
+from residuum.errors import GroundingError, ResiduumError
+
+SUM = "forall a, b in digit: Left(a) & Right(b) -> Sum((a + b) mod 10)"
+TEN = {"digit": 10}
+GIVEN = {name: torch.zeros(64, 10) for name in ("Left", "Right", "Sum")}
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (SUM, {}, "nothing is known of domain `digit`; pass domains="),
+        (SUM, {"domains": {"digits": 10}}, "domain `digit`.*Did you mean `digits`"),
+        (SUM, {"domains": {"digit": -1}}, "cannot have -1 members"),
+        (SUM, {"domains": {"digit": "ten"}}, "expected its size, its labels"),
+        (SUM, {"domains": {"digit": [1, 1]}}, "lists a label twice"),
+        (SUM, {"predicates": {"Smu": ("digit",)}, "domains": TEN}, "called `Smu`. Did you mean"),
+        (SUM, {"predicates": {"Sum": "digit"}, "domains": TEN}, "expected a tuple of domain names"),
+        (SUM, {"predicates": {"Sum": ()}, "domains": TEN}, "`Sum` takes 0 arguments"),
+        (SUM, {"outputs": {"Sum": "softmax"}, "domains": TEN}, "expected 'exclusive' or"),
+        (SUM, {"outputs": {"Som": "exclusive"}, "domains": TEN}, "called `Som`. Did you mean"),
+        (SUM, {"inputs": "logit", "domains": TEN}, "expected one of logits, log_probs, probs"),
+        (SUM, {"inputs": {"Som": "probs"}, "domains": TEN}, "no predicate `Som`. Did you mean"),
+        (SUM, {"reduction": "avg", "domains": TEN}, "expected a reduction among none, mean"),
+        (SUM, {"detach": "both", "domains": TEN}, "expected 'antecedent' or 'consequent'"),
+        ("forall a in d, b in e: P(a + b)", {"domains": {"d": 2, "e": 3}}, "does not make plain"),
+        ("forall a in d, b in e: P(a) & P(b)", {"domains": {"d": 2, "e": 3}}, "and over `d` else"),
+        ("forall a in d: P(a) & P(a, a)", {"domains": {"d": 2}}, "arguments in one place and"),
+        ("forall a in d: P(f(a))", {"domains": {"d": 2}}, "does not make plain"),
+        (
+            "exists m in image: P(m)",
+            {"domains": {"image": "open"}},
+            "possible for one variable, of an outermost `forall`",
+        ),
+        (
+            "forall a in d: forall m, n in image: P(m, n)",
+            {"domains": {"image": "open", "d": 2}},
+            "one variable, of an outermost",
+        ),
+        (
+            "Q -> (forall m in image: P(m))",
+            {"domains": {"image": "open"}},
+            "one variable, of an outermost",
+        ),
+        (
+            "forall m in image, a in d where a != m: P(m, a)",
+            {"domains": {"image": "open", "d": 2}},
+            "drop those examples instead",
+        ),
+    ],
+)
+def test_a_rule_that_does_not_fit_is_refused_when_compiled(text, options, message):
+    with pytest.raises(GroundingError, match=message):
+        rs.compile(text, **options)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"Sum": torch.zeros(64, 12)}, r"`Sum` has domain digit of size 10, .* \(64, 12\)"),
+        ({"Sum": torch.zeros(())}, r"`Sum` has domain digit of size 10, .*shape \(\)"),
+        ({"Som": torch.zeros(64, 10)}, "nothing reads `Som`. Did you mean `Sum`"),
+        ({"Sum": torch.zeros(63, 10)}, r"batches do not fit together: .*`Sum` \(63,\)"),
+        ({"Sum": torch.zeros(64, 10).long()}, "expected a floating-point tensor, got torch.int64"),
+        ({"Sum": [0.0] * 10}, "expected a floating-point tensor, got list"),
+        ({"Sum": torch.zeros(64, 10, device="meta")}, "must be on one device: .*`Sum` on meta"),
+    ],
+)
+def test_tensors_that_do_not_fit_are_refused(changed, message):
+    with pytest.raises(GroundingError, match=message):
+        rs.compile(SUM, domains=TEN)({**GIVEN, **changed})
+
+
+def test_a_missing_tensor_is_named():
+    with pytest.raises(GroundingError, match="no tensor is given for `Sum`; expected: Left, Right"):
+        rs.compile(SUM, domains=TEN)(Left=GIVEN["Left"], Right=GIVEN["Right"])
+
+
+@pytest.mark.parametrize(
+    ("form", "value", "message"),
+    [
+        ("logits", torch.nan, "NaN or an infinity"),
+        ("logits", torch.inf, "NaN or an infinity"),
+        ("probs", 1.5, r"a probability is in \[0, 1\], got 1.5"),
+        ("probs", -0.25, "got -0.25"),
+        ("log_probs", 0.5, "the logarithm of a probability is not positive, got 0.5"),
+    ],
+)
+def test_values_are_checked_on_demand(form, value, message):
+    with pytest.raises(GroundingError, match=message):
+        rs.compile("P", inputs=form, check=True)(P=torch.tensor([value]))
+
+
+def test_a_masked_class_passes_the_check():
+    rule = rs.compile("forall x in d: P(x)", domains={"d": 2}, check=True)
+    assert rule(P=torch.tensor([0.0, -torch.inf])).isfinite()
+
+
+@pytest.mark.parametrize("name", ["r-product", "s-godel", "lukasiewicz", "r-yager(2)"])
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum", "conjunction"])
+def test_an_empty_batch_costs_nothing_and_still_backpropagates(name, reduction):
+    given = {key: torch.zeros(0, 10, requires_grad=True) for key in GIVEN}
+    penalty = rs.compile(SUM, name, domains=TEN, reduction=reduction)(given)
+    assert penalty.sum() == 0
+    assert penalty.shape == ((0,) if reduction == "none" else ())
+    penalty.sum().backward()
+    assert all(leaf.grad.shape == (0, 10) for leaf in given.values())
+
+
+@pytest.mark.parametrize("block", [0, -1])
+def test_a_block_of_no_groundings_is_refused(block):
+    with pytest.raises(GroundingError, match="block: expected"):
+        rs.compile("P", block=block)
+
+
+def test_a_sequence_has_one_length():
+    rule = rs.compile(
+        "forall i in s: A(i) -> B(i)",
+        domains={"s": "sequence"},
+        outputs={"A": "independent", "B": "independent"},
+    )
+    with pytest.raises(GroundingError, match="has length 3 in one tensor and 4 in `B`"):
+        rule(A=torch.zeros(3), B=torch.zeros(4))
+
+
+def test_every_error_is_a_value_error_too():
+    with pytest.raises(ValueError, match="nothing reads"):
+        rs.compile("P")(Q=torch.zeros(1))
+    assert issubclass(GroundingError, ResiduumError)
