@@ -1,0 +1,191 @@
+"""Looking into rules: violations, coverage, reductions, weights, the plan in words."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import residuum as rs
+from residuum.errors import ResiduumError
+
+SUM = "forall a, b in digit: Left(a) & Right(b) -> Sum((a + b) mod 10)"
+
+
+def certain(*labels):
+    return torch.nn.functional.one_hot(torch.tensor(labels), 10).float()
+
+
+def digits(name="lukasiewicz", **options):
+    return rs.compile(SUM, name, domains={"digit": 10}, inputs="probs", **options)
+
+
+def test_the_worst_groundings_are_named_worst_first():
+    wrong = certain(2, 4)
+    wrong[1] = torch.full((10,), 0.1)
+    wrong[0, 2] = 0.04
+    wrong[0, 3] = 0.96
+    found = digits().violations(Left=certain(3, 1), Right=certain(9, 3), Sum=wrong, top=2)
+    assert [str(one) for one in found] == [
+        "Left(3) & Right(9) -> Sum(2): degree 0.04",
+        "Left(1) & Right(3) -> Sum(4): degree 0.1",
+    ]
+    assert [one.example for one in found] == [(0,), (1,)]
+
+
+def test_what_is_wholly_true_is_no_violation():
+    assert digits().violations(Left=certain(3), Right=certain(9), Sum=certain(2), top=50) == []
+
+
+def test_violations_spell_functions_guards_and_positions():
+    rule = rs.compile(
+        "forall i in s, X, Y in chunk where X != Y: Tag(i, begin(X)) -> ~Tag(i + 1, inside(Y))",
+        "lukasiewicz",
+        domains={"s": "sequence", "chunk": ("NP", "VP"), "tag": ("B-NP", "I-NP", "B-VP", "I-VP")},
+        predicates={"Tag": ("s", "tag")},
+        functions={"begin": lambda c: f"B-{c}", "inside": lambda c: f"I-{c}"},
+        inputs="probs",
+    )
+    tags = torch.zeros(2, 4, 4)
+    tags[1, 1, 0] = tags[1, 2, 3] = 1
+    (found,) = rule.violations(Tag=tags)
+    assert str(found) == 'Tag(1, "B-NP") -> ~Tag(2, "I-VP"): degree 0'
+    assert found.example == (1,)
+    assert rule.violations(Tag=tags, lengths=[4, 2]) == []
+    shifted = rs.compile(
+        "forall i in s: Tag(i - 1, 0) -> Tag(i, 1)",
+        "lukasiewicz",
+        domains={"s": "sequence", "t": 2},
+        predicates={"Tag": ("s", "t")},
+        inputs="probs",
+    )
+    given = torch.tensor([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
+    assert str(shifted.violations(Tag=given)[0]) == "Tag(1, 0) -> Tag(2, 1): degree 0"
+
+
+def test_violations_over_an_open_domain_leave_its_variable():
+    rule = rs.compile(
+        "forall p in pair, a in digit: Digit(left(p), a) -> Sum(p, a)",
+        "lukasiewicz",
+        domains={"digit": 10, "pair": "open", "image": "open"},
+        predicates={"Digit": ("image", "digit"), "Sum": ("pair", "digit")},
+        inputs="probs",
+    )
+    (found,) = rule.violations({"Digit(left(p))": certain(3), "Sum": certain(4)})
+    assert str(found) == "Digit(left(p), 3) -> Sum(p, 3): degree 0"
+
+
+def test_coverage_is_the_share_of_groundings_whose_antecedent_holds():
+    rule = rs.compile("forall a in d: P(a) -> Q(a)", domains={"d": 4}, inputs="probs",
+                      outputs={"P": "independent"})  # fmt: skip
+    given = torch.tensor([[0.9, 0.6, 0.2, 0.5], [0.1, 0.1, 0.1, 0.1]])
+    assert rule.coverage(P=given, Q=given).tolist() == [0.5, 0]
+    guarded = rs.compile("forall a in d where a < 3: P(a) -> Q(a)", domains={"d": 4},
+                         inputs="probs", outputs={"P": "independent"})  # fmt: skip
+    assert guarded.coverage(P=given[0], Q=given[0]) == pytest.approx(2 / 3)
+    assert rs.compile("P -> Q", inputs="probs").coverage(P=given[:, 0], Q=given[:, 0]).tolist() == [
+        1,
+        0,
+    ]
+
+
+def test_coverage_counts_nested_antecedents_in_pairs():
+    found = digits().coverage(Left=certain(3, 1), Right=certain(9, 3), Sum=certain(2, 4))
+    assert found.tolist() == pytest.approx([0.01, 0.01])
+
+
+def test_reductions_and_weights():
+    given = {"Left": certain(3, 1), "Right": certain(9, 3), "Sum": torch.full((2, 10), 0.25)}
+
+    def found(name, reduction, weight=1.0):
+        return digits(name, reduction=reduction, weight=weight)(given)
+
+    assert found("lukasiewicz", "none").tolist() == [0.75, 0.75]
+    assert found("lukasiewicz", "mean", 0.5) == 0.375
+    assert found("lukasiewicz", "sum") == 1.5
+    assert found("lukasiewicz", "conjunction") == 1
+    assert found("lukasiewicz-maxsat", "conjunction") == 1.5
+    assert found("s-godel", "conjunction", 2.0) == 1.5
+    given["Sum"][1] = 0.125
+    assert found("r-godel", "conjunction") == 0.875
+    assert found("r-godel", "mean") == 0.8125
+
+
+def test_only_the_outermost_conjunctions_of_maxsat_are_uncapped():
+    half = torch.full((4,), 0.25)
+
+    def found(text, name):
+        return float(rs.compile(text, name, domains={"d": 4}, inputs="probs")(P=half))
+
+    assert found("forall x in d: P(x)", "lukasiewicz") == 1
+    assert found("forall x in d: P(x)", "lukasiewicz-maxsat") == 3
+    assert found("(forall x in d: P(x)) & (forall x in d: P(x) & P(x))", "lukasiewicz-maxsat") == 9
+    for name in ("lukasiewicz", "lukasiewicz-maxsat"):
+        assert found("~~(forall x in d: P(x))", name) == 1
+        assert found("true -> (forall x in d: P(x))", name) == 1
+
+
+def test_detach_keeps_gradients_from_one_side():
+    for name in ("s-product", "r-product", "s-godel", "lukasiewicz"):
+        for side, silent, speaking in (("antecedent", "P", "Q"), ("consequent", "Q", "P")):
+            leaves = {key: torch.tensor([v], requires_grad=True) for key, v in
+                      (("P", 0.9), ("Q", 0.3 if speaking == "Q" else 0.05))}  # fmt: skip
+            rule = rs.compile("P -> Q", name, detach=side, inputs="probs")
+            rule(leaves).sum().backward()
+            assert leaves[silent].grad is None or leaves[silent].grad == 0
+            if (name, speaking) not in {("s-godel", "Q")} | {("s-godel", "P")}:
+                assert leaves[speaking].grad != 0
+
+
+def test_the_plan_is_explained():
+    told = digits("r-product").explain()
+    for words in (SUM, "relaxation r-product", "reads Left(digit 10), exclusive",
+                  "axis a over digit, 10 long", "100 groundings per example"):  # fmt: skip
+        assert words in told
+
+
+def test_compiled_rules_have_no_parameters_and_print_themselves():
+    rule = digits("r-product")
+    assert list(rule.parameters()) == []
+    assert SUM in repr(rule)
+
+
+def test_a_registered_relaxation_compiles():
+    rs.register(
+        "cubic",
+        rs.Generated(
+            generator=lambda x: x.false**3,
+            inverse=lambda on, penalty: rs.Degree(on, false=on.power(penalty, 1 / 3)),
+            at_zero=1,
+        ),
+    )
+    p, q = torch.tensor([0.9, 0.2]), torch.tensor([0.4, 0.6])
+    rule = rs.compile("P -> Q", "r-cubic", inputs="probs")
+    torch.testing.assert_close(rule(P=p, Q=q), ((1 - q) ** 3 - (1 - p) ** 3).clamp(min=0))
+    both = rs.compile("P & Q", "s-cubic", inputs="probs")
+    torch.testing.assert_close(both(P=p, Q=q), ((1 - q) ** 3 + (1 - p) ** 3).clamp(max=1))
+
+
+def test_an_unknown_relaxation_is_refused_with_the_nearest_name():
+    with pytest.raises(ResiduumError, match="no relaxation is called `r-prodct`. Did you mean"):
+        rs.compile("P", "r-prodct")
+
+
+def test_knowledge_compiles_rule_by_rule_with_its_weights():
+    knowledge = rs.loads("""
+        domain d = 0..2
+        predicate P(d)
+        predicate Q(d) independent
+        rule one weight 0.5: forall x in d: P(x) -> Q(x)
+        rule two: exists x in d: Q(x)
+    """)
+    given = {"P": torch.randn(4, 3), "Q": torch.randn(4, 3)}
+    found = rs.compile(knowledge, "s-product")(given)
+    alone = rs.compile("forall x in d: P(x) -> Q(x)", "s-product", domains={"d": 3},
+                       outputs={"Q": "independent"})  # fmt: skip
+    torch.testing.assert_close(found["one"], 0.5 * alone(given))
+    named = rs.compile("two", "s-product", knowledge=knowledge)
+    torch.testing.assert_close(found["two"], named(Q=given["Q"]))
+    written = rs.compile("exists x in d: Q(x)", "s-product", knowledge=knowledge)
+    torch.testing.assert_close(found["two"], written(Q=given["Q"]))
+    with pytest.raises(ResiduumError, match="nothing reads `R`"):
+        rs.compile(knowledge)({**given, "R": given["Q"]})

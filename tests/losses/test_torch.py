@@ -1,0 +1,126 @@
+"""Compiled rules inside PyTorch: torch.compile, torch.func, autocast, half precision."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import residuum as rs
+
+SUM = "forall a, b in d: P(a) & Q(b) -> S((a + b) mod 4)"
+PAPER = ["s-product", "r-product", "s-godel", "r-godel", "lukasiewicz", "lukasiewicz-maxsat"]
+SIDES = ("P", "Q", "S")
+
+
+def rule(name="r-product", **options):
+    return rs.compile(SUM, name, domains={"d": 4}, **options)
+
+
+def logits(*batch, dtype=torch.float32):
+    generator = torch.Generator().manual_seed(4)
+    return {key: torch.randn(*batch, 4, generator=generator).to(dtype) for key in SIDES}
+
+
+@pytest.mark.parametrize("name", ["s-product", "lukasiewicz"])
+def test_torch_compile_takes_the_whole_graph(name):
+    module = rule(name)
+    found = []
+    for function in (module, torch.compile(module, fullgraph=True, backend="aot_eager")):
+        leaves = {key: given.requires_grad_() for key, given in logits(3).items()}
+        penalty = function(leaves)
+        penalty.sum().backward()
+        found.append((penalty.detach(), [leaf.grad for leaf in leaves.values()]))
+    torch.testing.assert_close(found[1], found[0])
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_vmap_over_examples_is_the_batch(name):
+    module, given = rule(name), logits(5)
+    mapped = torch.func.vmap(lambda p, q, s: module(P=p, Q=q, S=s))(*given.values())
+    torch.testing.assert_close(mapped, module(given))
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_functional_gradients_are_those_of_backward(name):
+    module = rule(name)
+    leaves = {key: given.requires_grad_() for key, given in logits(5).items()}
+    module(leaves).sum().backward()
+
+    def loss(given):
+        return module(given)
+
+    per_example = torch.func.vmap(torch.func.grad(loss))(logits(5))
+    for key, leaf in leaves.items():
+        expected = torch.zeros_like(leaf) if leaf.grad is None else leaf.grad
+        torch.testing.assert_close(per_example[key], expected)
+
+
+@pytest.mark.parametrize("name", PAPER)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_answered_in_single_and_differentiated_in_half(name, dtype):
+    leaves = {key: given.requires_grad_() for key, given in logits(5, dtype=dtype).items()}
+    penalty = rule(name)(leaves)
+    assert penalty.dtype == torch.float32
+    wide = {key: given.float() for key, given in logits(5, dtype=dtype).items()}
+    torch.testing.assert_close(penalty, rule(name)(wide))
+    penalty.sum().backward()
+    assert all(leaf.grad is None or leaf.grad.dtype == dtype for leaf in leaves.values())
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_autocast_changes_nothing(name):
+    given, module = logits(5), rule(name)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        penalty, degree = module(given), module.truth(given)
+    assert penalty.dtype == degree.dtype == torch.float32
+    torch.testing.assert_close((penalty, degree), (module(given), module.truth(given)))
+
+
+@pytest.mark.parametrize("name", PAPER)
+@pytest.mark.parametrize("block", [1, 7, 64])
+def test_blocks_of_broadcast_batches_change_nothing(name, block):
+    shapes = {"P": (2, 1, 4), "Q": (3, 4), "S": (4,)}
+    found = []
+    for size in (None, block):
+        generator = torch.Generator().manual_seed(9)
+        leaves = {
+            key: torch.randn(shape, generator=generator, dtype=torch.float64).requires_grad_()
+            for key, shape in shapes.items()
+        }
+        penalty = rule(name, block=size)(leaves)
+        assert penalty.shape == (2, 3)
+        (penalty * torch.arange(1, 7).reshape(2, 3)).sum().backward()
+        slopes = [leaf.grad for leaf in leaves.values()]
+        found.append((penalty, [torch.zeros(()) if s is None else s for s in slopes]))
+    torch.testing.assert_close(found[1][0], found[0][0])
+    for blocked, whole in zip(found[1][1], found[0][1], strict=True):
+        # Blocks write zeros where nothing flows at all.
+        torch.testing.assert_close(blocked, whole.expand_as(blocked), check_dtype=False)
+
+
+@pytest.mark.parametrize("name", PAPER)
+@pytest.mark.parametrize("block", [None, 1, 7, 64])
+def test_one_tensor_may_stand_for_several_predicates(name, block):
+    generator = torch.Generator().manual_seed(9)
+    shared = torch.randn(3, 4, generator=generator, dtype=torch.float64, requires_grad=True)
+    apart = [shared.detach().clone().requires_grad_() for _ in SIDES]
+    rule(name, block=block)(P=shared, Q=shared, S=shared).sum().backward()
+    rule(name)(dict(zip(SIDES, apart, strict=True))).sum().backward()
+    total = sum(leaf.grad for leaf in apart if leaf.grad is not None)
+    torch.testing.assert_close(shared.grad, total)
+
+
+def test_no_gradient_is_asked_for_where_none_is_wanted():
+    for block in (None, 1):
+        with torch.no_grad():
+            assert not rule(block=block)(logits(3)).requires_grad
+        some = logits(3)
+        some["P"].requires_grad_()
+        rule(block=block)(some).sum().backward()
+        assert some["P"].grad is not None
+        assert some["Q"].grad is None
+
+
+def test_moving_the_module_changes_nothing():
+    module = rule().double().eval()
+    torch.testing.assert_close(module(logits(2)), rule()(logits(2)))
