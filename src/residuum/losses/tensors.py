@@ -74,7 +74,8 @@ class Tensors(LazyCarrier):
 
     def ratio(self, x: Number, y: Number, at_zero: Exact) -> Number:
         if not isinstance(y, Tensor):
-            return x / y if y else torch.full_like(x, _finite(float(at_zero)))
+            limit = _finite(float(at_zero))
+            return x / y if y else torch.full_like(x, limit) if isinstance(x, Tensor) else limit
         # A denominator below the floor would give a slope beyond the range of floats.
         is_zero = y.abs() < floor(y)
         quotient = x / torch.where(is_zero, torch.ones_like(y), y)
@@ -100,6 +101,8 @@ class Tensors(LazyCarrier):
         return torch.log(x.clamp(min=bottom)) + (x.clamp(max=bottom) - bottom) / bottom
 
     def log_or(self, x: Number, instead: Callable[[], Number]) -> Number:
+        if not isinstance(x, Tensor):
+            return math.log(x) if x > 0 else instead()
         if not is_traced(x) and (not x.numel() or float(x.detach().amin()) >= floor(x)):
             return torch.log(x)
         is_small = x < floor(x)
