@@ -21,7 +21,7 @@ def test_a_name_in_a_guard_that_nothing_binds_is_a_label():
 
 
 def test_a_name_in_a_guard_that_is_no_label_is_refused():
-    with pytest.raises(GroundingError, match="`Z` is neither a variable .* nor a label"):
+    with pytest.raises(GroundingError, match=r"`Z` is neither a variable .* nor a label"):
         rs.compile("forall t in tag where t != Z: P(t)", **TAGS)
 
 
@@ -33,7 +33,7 @@ def test_a_name_in_an_atom_is_a_label_unless_bound():
 
 
 def test_a_free_variable_that_is_no_label_is_refused():
-    with pytest.raises(GroundingError, match="`BB` is neither .* nor a label of domain `tag`"):
+    with pytest.raises(GroundingError, match=r"`BB` is neither .* nor a label of domain `tag`"):
         rs.compile("forall t in tag: P(BB) -> P(t)", **TAGS)
 
 

@@ -13,14 +13,14 @@ from functools import reduce
 from typing import Any
 
 from mpmath import mpf
-from relaxations.textbook import forms
 
+from relaxations.textbook import forms
 from residuum import logic as lg
 
 Binary = Callable[[float, float], float]
 
 
-class AtACorner(Exception):
+class CornerError(Exception):
     """A degree of 0 in a strict logic: there the library's finite cap stands for infinity."""
 
 
@@ -251,7 +251,7 @@ def degree(node: Any, world: World, logic: Textbook, env: Mapping[str, Any] | No
     """Return the degree of truth of a rule."""
     found = _degree(node, world, logic, env or {})
     if found == 0 and logic.strict():
-        raise AtACorner
+        raise CornerError
     return found
 
 
@@ -262,7 +262,9 @@ def _degree(node: Any, world: World, logic: Textbook, env: Mapping[str, Any]) ->
         case lg.Atom():
             return world.atom(node, env)
         case lg.Forall() | lg.Exists():
-            parts = [degree(node.body, world, logic, inner) for inner in world.groundings(node, env)]
+            parts = [
+                degree(node.body, world, logic, inner) for inner in world.groundings(node, env)
+            ]
             if isinstance(node, lg.Forall):
                 return reduce(logic.conjunction, parts, 1.0)
             return reduce(logic.disjunction, parts, 0.0)

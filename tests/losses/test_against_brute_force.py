@@ -5,7 +5,7 @@ from __future__ import annotations
 import brute_force
 import pytest
 import torch
-from brute_force import TEXTBOOK, AtACorner, World
+from brute_force import TEXTBOOK, CornerError, World
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_rules import DOMAINS, PREDICATES, SHAPES, TABLES, rules
@@ -87,7 +87,7 @@ def compare(rule, seed, name):
         try:
             expected = brute_force.degree(rule, here, TEXTBOOK[name])
             cost = brute_force.penalty(rule, here, TEXTBOOK[name])
-        except AtACorner:
+        except CornerError:
             assume(False)
         assert degrees[example] == pytest.approx(expected, abs=tolerance(name))
         assert penalties[example] == pytest.approx(cost, rel=tolerance(name), abs=tolerance(name))

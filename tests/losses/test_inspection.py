@@ -166,7 +166,7 @@ def test_a_registered_relaxation_compiles():
 
 
 def test_an_unknown_relaxation_is_refused_with_the_nearest_name():
-    with pytest.raises(ResiduumError, match="no relaxation is called `r-prodct`. Did you mean"):
+    with pytest.raises(ResiduumError, match=r"no relaxation is called `r-prodct`. Did you mean"):
         rs.compile("P", "r-prodct")
 
 

@@ -94,9 +94,7 @@ def test_a_masked_class_has_probability_zero():
 # The degrees of the drastic logic are constant almost everywhere.
 @pytest.mark.parametrize("name", [name for name in relaxation_names() if name != "s-drastic"])
 def test_gradients_are_those_of_finite_differences(name):
-    rule = rs.compile(
-        "forall a, b in d: P(a) & Q(b) -> S((a + b) mod 3)", name, domains={"d": 3}
-    )
+    rule = rs.compile("forall a, b in d: P(a) & Q(b) -> S((a + b) mod 3)", name, domains={"d": 3})
     generator = torch.Generator().manual_seed(1)
     p, q, s = (
         torch.randn(2, 3, dtype=torch.float64, generator=generator, requires_grad=True)

@@ -161,9 +161,7 @@ def test_a_saturated_and_wrong_network_still_learns(name):
 @pytest.mark.parametrize("name", PAPER)
 def test_satisfaction_does_not_depend_on_the_relaxation(name):
     torch.manual_seed(0)
-    rule = rs.compile(
-        "forall a, b in d: P(a) & Q(b) -> S((a + b) mod 4)", name, domains={"d": 4}
-    )
+    rule = rs.compile("forall a, b in d: P(a) & Q(b) -> S((a + b) mod 4)", name, domains={"d": 4})
     p, q, s = (torch.randn(50, 4) for _ in range(3))
     expected = (p.argmax(-1) + q.argmax(-1)) % 4 == s.argmax(-1)
     assert torch.equal(rule.satisfied(P=p, Q=q, S=s), expected)

@@ -86,9 +86,7 @@ def test_the_total_is_the_weighted_sum_of_facts_and_rules(networks, data, labell
 
 
 @pytest.mark.parametrize("name", ["s-godel", "r-godel"])
-def test_in_godel_logics_the_total_is_the_largest_weighted_penalty(
-    networks, data, labelled, name
-):
+def test_in_godel_logics_the_total_is_the_largest_weighted_penalty(networks, data, labelled, name):
     expected = parts_by_hand(networks, data, labelled, name)
     weighted = [expected["labels"], 0.5 * expected["coherence"], expected["commutes"]]
     theory = rs.Theory(DIGITS, relaxation=name, **networks)
@@ -123,7 +121,7 @@ def test_the_networks_learn_and_frozen_ones_do_not(networks, data, labelled):
     theory.unfreeze()
     theory(labelled, **data).total.backward()
     assert networks["Digit"].linear.weight.grad.abs().sum() > 0
-    with pytest.raises(GroundingError, match="no predicate `Digits`. Did you mean `Digit`"):
+    with pytest.raises(GroundingError, match=r"no predicate `Digits`. Did you mean `Digit`"):
         theory.freeze("Digits")
 
 
@@ -157,16 +155,16 @@ def test_missing_and_misspelt_parts_are_named(networks, data):
     digit, total = networks.values()
     with pytest.raises(GroundingError, match="no module is given for predicate `Sum`"):
         rs.Theory(DIGITS, Digit=digit)
-    with pytest.raises(GroundingError, match="no predicate `Dgit`. Did you mean `Digit`"):
+    with pytest.raises(GroundingError, match=r"no predicate `Dgit`. Did you mean `Digit`"):
         rs.Theory(DIGITS, Dgit=digit, Sum=total)
-    with pytest.raises(GroundingError, match="no rule or set of facts `coherense`. Did you mean"):
+    with pytest.raises(GroundingError, match=r"no rule or set of facts `coherense`. Did you mean"):
         rs.Theory(DIGITS, weights={"coherense": 1.0}, **networks)
     with pytest.raises(GroundingError, match="expected 'conjunction' or 'sum', got 'mean'"):
         rs.Theory(DIGITS, combine="mean", **networks)
     theory = rs.Theory(DIGITS, **networks)
     with pytest.raises(GroundingError, match=r"needs the tensor `right`. .*Given are: left, pair"):
         theory(left=data["left"], pair=data["pair"])
-    with pytest.raises(GroundingError, match="no set of facts `label`. Did you mean `labels`"):
+    with pytest.raises(GroundingError, match=r"no set of facts `label`. Did you mean `labels`"):
         theory({"label": (data["left"], torch.zeros(5).long())})
 
 
