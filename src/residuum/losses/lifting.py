@@ -207,7 +207,7 @@ def _group(
     }
     plan = Plan(TRUE, (_POOL,), tuple(steps), 1, ())
     members = tuple(position for position, _ in rules)
-    return Group(members, plan, Layout(accesses, {}), indices)
+    return Group(members, plan, Layout(accesses, {}, 0), indices)
 
 
 def _spell(shape: Shape, steps: list[Step]) -> int:
