@@ -21,7 +21,10 @@ Binary = Callable[[float, float], float]
 
 
 class CornerError(Exception):
-    """A degree of 0 in a strict logic: there the library's finite cap stands for infinity."""
+    """A degree near 0 in a strict logic, where these floats have lost the digits of its logarithm.
+
+    At 0 itself the library's finite cap stands for infinity.
+    """
 
 
 @dataclass(frozen=True)
@@ -250,7 +253,7 @@ def crisp(node: Any, world: World, env: Mapping[str, Any] | None = None) -> bool
 def degree(node: Any, world: World, logic: Textbook, env: Mapping[str, Any] | None = None) -> float:
     """Return the degree of truth of a rule."""
     found = _degree(node, world, logic, env or {})
-    if found == 0 and logic.strict():
+    if found < 1e-6 and logic.strict():
         raise CornerError
     return found
 
