@@ -259,12 +259,14 @@ class Evaluation:
                 found = torch.logsumexp(sides, dimensions, keepdim=True)
                 return found.masked_fill(found <= -LARGEST, impossible(found.dtype))
 
+            true = Later(lambda: torch.exp(total.number))
             false = Later(lambda: -torch.expm1(total.number))
             return Degree(
                 TENSORS,
+                true=true,
                 log_true=total,
                 false=false,
-                log_false=Later(lambda: TENSORS.log_or(false.number, log_false)),
+                log_false=Later(lambda: TENSORS.log_complement(true, false, log_false)),
             )
         if isinstance(tnorm, Archimedean):
             penalties = side(tnorm.penalty(x), 0.0).sum(dimensions, keepdim=True)

@@ -17,7 +17,7 @@ from residuum.relaxations.degrees import Later
 
 Side = Literal["true", "false", "log_true", "log_false"]
 
-_NOTHING: Final = -1e30
+_NOTHING: Final = -1e38
 """Stands for the logarithm of 0 in a sum, where −inf would bring NaN into gradients."""
 
 
@@ -67,7 +67,8 @@ class Softmax:
 
     def _log_false(self) -> Tensor:
         below = torch.log1p(-self._without_top(self._p.number))
-        at_top = TENSORS.log_or(self._rest.number, self._log_rest)
+        likeliest = Later(lambda: self._p.number.gather(-1, self._top.number))
+        at_top = TENSORS.log_complement(likeliest, self._rest, self._log_rest)
         return below.scatter(-1, self._top.number, at_top)
 
     def _without_top(self, x: Tensor, value: float = 0.0) -> Tensor:

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from residuum.relaxations.carriers import Exact, LazyCarrier, Number
+from residuum.relaxations.degrees import Later
 
 FLOORS: Final = {torch.float32: 1e-30, torch.float64: 1e-300}
 """The truth below which a logarithm goes on as a straight line."""
@@ -107,6 +108,17 @@ class Tensors(LazyCarrier):
             return torch.log(x)
         is_small = x < floor(x)
         return torch.where(is_small, instead(), torch.log(torch.where(is_small, 1.0, x)))
+
+    def log_complement(self, x: Later, rest: Later, instead: Callable[[], Number]) -> Number:
+        true = x.number
+        if not isinstance(true, Tensor):
+            return self.log_or(rest.number, instead)
+        if not is_traced(true) and (not true.numel() or float(true.detach().amax()) <= 0.5):
+            return torch.log1p(-true)
+        # Where x is small only x has the digits of the logarithm, and of its slope: beside x the
+        # slopes of the parts of 1 − x are large and of opposite sign.
+        by_truth = torch.log1p(-true.clamp(max=0.5))
+        return torch.where(true <= 0.5, by_truth, self.log_or(rest.number, instead))
 
     def add_product(self, x: Number, y: Number, z: Number) -> Number:
         if all(isinstance(number, Tensor) for number in (x, y, z)):

@@ -81,6 +81,13 @@ class LazyCarrier(Carrier):
         """Return log(x), but `instead()` where x is too small to have its digits."""
 
     @abstractmethod
+    def log_complement(self, x: Number, rest: Number, instead: Callable[[], Number]) -> Number:
+        """Return log(1 − x) for sides to be computed later: x, and the `rest` 1 − x.
+
+        It is `instead()` where the rest is too small to have its digits.
+        """
+
+    @abstractmethod
     def add_product(self, x: Number, y: Number, z: Number) -> Number:
         """Return x + yz, in one pass."""
 

@@ -61,6 +61,7 @@ class Product(ClosedForm):
 
 def _conjoin_lazily(on: LazyCarrier, x: Degree, y: Degree) -> Degree:
     """Return xy with each of its sides by a route of its own, none of which cancels."""
+    true = Later(lambda: x.true * y.true)
     false = Later(lambda: on.add_product(x.false, x.true, y.false))
 
     def log_false_by_logarithms() -> Number:
@@ -70,8 +71,8 @@ def _conjoin_lazily(on: LazyCarrier, x: Degree, y: Degree) -> Degree:
 
     return Degree(
         on,
-        true=Later(lambda: x.true * y.true),
+        true=true,
         false=false,
         log_true=Later(lambda: x.log_true + y.log_true),
-        log_false=Later(lambda: on.log_or(false.number, log_false_by_logarithms)),
+        log_false=Later(lambda: on.log_complement(true, false, log_false_by_logarithms)),
     )
