@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from residuum.losses.softmaxes import Side, Softmax
-from residuum.losses.tensors import LARGEST, TENSORS, impossible
+from residuum.losses.tensors import LARGEST, TENSORS, impossible, is_traced
 from residuum.relaxations.degrees import log1mexp
 
 Form = Literal["logits", "log_probs", "probs"]
@@ -45,6 +45,17 @@ class _Gate(torch.autograd.Function):
         largest = min(torch.finfo(ctx.dtype).max, LARGEST)
         finite = torch.nan_to_num(slope, nan=0.0, posinf=largest, neginf=-largest)
         return finite.clamp(-largest, largest).to(ctx.dtype)
+
+
+def _bounded(given: Tensor) -> Tensor:
+    """Return numbers up to ±LARGEST, so that sums of them are finite, with slope 1; −inf stays."""
+    if not is_traced(given) and given.numel():
+        low, high = torch.aminmax(given.detach())
+        if float(low) >= -LARGEST and float(high) <= LARGEST:
+            return given
+    fixed = given.detach()
+    bounded = fixed.clamp(-LARGEST, LARGEST) + (given - fixed)
+    return torch.where(fixed == -torch.inf, given, bounded)
 
 
 @final
@@ -147,6 +158,5 @@ def _layer(stacked: Callable[[Side], Tensor], place: int) -> Callable[[Side], Te
 
 def _widened(given: Tensor, *, is_steep: bool) -> Tensor:
     if is_steep:
-        passed: Tensor = _Gate.apply(given)  # type: ignore[no-untyped-call]
-        return passed
-    return given if given.dtype in _WIDE else given.float()
+        given = _Gate.apply(given)  # type: ignore[no-untyped-call]
+    return _bounded(given if given.dtype in _WIDE else given.float())
