@@ -24,6 +24,8 @@ FLOORS: Final = {torch.float32: 1e-30, torch.float64: 1e-300}
 LARGEST: Final = 1e30
 """What stands for infinity: large, yet the sum of millions of them is finite."""
 
+_STEEP: Final = math.log(LARGEST)
+
 
 def floor(x: Tensor) -> float:
     """Return the truth below which logarithms of such numbers go on as a straight line."""
@@ -77,6 +79,9 @@ class Tensors(LazyCarrier):
         if not isinstance(y, Tensor):
             limit = _finite(float(at_zero))
             return x / y if y else torch.full_like(x, limit) if isinstance(x, Tensor) else limit
+        if at_zero == math.inf:  # below 1 / LARGEST the quotient goes on along its tangent
+            kept = y.clamp(min=1 / LARGEST)
+            return (x / kept * (2 - y / kept)).clamp(max=2 * LARGEST)
         # A denominator below the floor would give a slope beyond the range of floats.
         is_zero = y.abs() < floor(y)
         quotient = x / torch.where(is_zero, torch.ones_like(y), y)
@@ -88,18 +93,23 @@ class Tensors(LazyCarrier):
     def power(self, x: Number, exponent: Exact) -> Number:
         if not isinstance(x, Tensor):
             return x ** float(exponent)
-        bottom = floor(x)
-        slope = _finite(bottom ** (float(exponent) - 1))
-        # Below the floor: the line from 0 to the power there.
-        line = (x.clamp(max=bottom) - bottom) * slope
-        return (x.clamp(min=bottom) ** float(exponent)).clamp(max=LARGEST) + line
+        p, largest = float(exponent), LARGEST / max(float(exponent), 1.0)
+        with torch.no_grad():
+            is_small, is_large = x < floor(x), x**p >= largest
+        # Below the floor: the line from 0 to the power there. Above the largest, where the slope
+        # would overflow: the tangent, with the logarithm of x for x.
+        line = x * _finite(floor(x) ** (p - 1))
+        beyond = torch.log(x.clamp(min=floor(x))) - math.log(largest) / p
+        tangent = largest + _finite(p * largest) * beyond
+        inside = torch.where(is_small | is_large, 1.0, x) ** p
+        return torch.where(is_small, line, torch.where(is_large, tangent, inside))
 
     def log(self, x: Number) -> Number:
         if not isinstance(x, Tensor):
             return math.log(x) if x > 0 else -LARGEST
-        # Two clamps and no difference of them: slopes as steep as 1/floor would not cancel.
-        bottom = floor(x)
-        return torch.log(x.clamp(min=bottom)) + (x.clamp(max=bottom) - bottom) / bottom
+        # Chosen, not added up: beside the slope of the line every other slope would round away.
+        line = x / floor(x) + impossible(x.dtype)
+        return torch.where(x < floor(x), line, torch.log(x.clamp(min=floor(x))))
 
     def log_or(self, x: Number, instead: Callable[[], Number]) -> Number:
         if not isinstance(x, Tensor):
@@ -128,21 +138,29 @@ class Tensors(LazyCarrier):
     def log1p(self, x: Number) -> Number:
         if not isinstance(x, Tensor):
             return math.log1p(x) if x > -1 else -LARGEST
-        # Near −1 the nearest numbers are one rounding apart, and that is the floor there.
-        edge = torch.finfo(x.dtype).eps - 1
-        return torch.log1p(x.clamp(min=edge)) + (x.clamp(max=edge) - edge) / (1 + edge)
+        # The number next to −1 is half a rounding away, and that is the floor there.
+        step = torch.finfo(x.dtype).eps / 2
+        line = (x + 1) / step + (math.log(step) - 1)
+        return torch.where(x < step - 1, line, torch.log1p(x.clamp(min=step - 1)))
 
     def exp(self, x: Number) -> Number:
-        return torch.exp(x.clamp(max=math.log(LARGEST))) if isinstance(x, Tensor) else _exp(x)
+        if not isinstance(x, Tensor):
+            return _exp(x)
+        return torch.exp(x.clamp(max=_STEEP)) * _beyond(x)
 
     def expm1(self, x: Number) -> Number:
         if not isinstance(x, Tensor):
             return _exp(x) - 1 if abs(x) > 1 else math.expm1(x)
-        return torch.expm1(x.clamp(max=math.log(LARGEST)))
+        return torch.expm1(x.clamp(max=_STEEP)) * _beyond(x)
+
+
+def _beyond(x: Tensor) -> Tensor:
+    """Return the factor by which an exponential goes on where it would overflow: 1 below."""
+    return 1 + torch.log1p((x - _STEEP).clamp(0, LARGEST))
 
 
 def _exp(x: float) -> float:
-    return math.exp(min(x, math.log(LARGEST)))
+    return math.exp(min(x, _STEEP))
 
 
 TENSORS: Final = Tensors()

@@ -61,8 +61,8 @@ class Frank(Archimedean):
         if self._log_s > 0:
             above, below = on.expm1(x.false * log_s), -on.expm1(-x.true * log_s)
         else:
-            above = on.exp(x.true * log_s) * on.expm1(x.false * log_s)
-            below = on.expm1(x.true * log_s)
+            above = on.exp(x.true * log_s) * -on.expm1(x.false * log_s)
+            below = -on.expm1(x.true * log_s)
         return scale * on.log1p(on.ratio(above, below, at_zero=math.inf))
 
     def degree(self, on: Carrier, penalty: Number) -> Degree:

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
-from residuum.relaxations.carriers import Carrier, Exact, Number
+from residuum.relaxations.carriers import Carrier, Exact, LazyCarrier, Number
 from residuum.relaxations.degrees import Degree
 from residuum.relaxations.expressions import Expressions
 from residuum.relaxations.product import Product
 from residuum.relaxations.tnorms import GENTLE, ClosedForm, TNorm
+
+_SMALL = 1e-3  # where γ times the odds may be below the range of floats
 
 
 def hamacher(gamma: Exact) -> TNorm:
@@ -43,11 +45,25 @@ class Hamacher(ClosedForm):
         )
 
     def penalty(self, x: Degree) -> Number:
-        odds = x.on.ratio(x.false, x.true, at_zero=math.inf)
+        on, gamma = x.on, x.on.constant(self.gamma)
+        odds = on.ratio(x.false, x.true, at_zero=math.inf)
+        near_true = on.ratio(on.log1p(gamma * odds), gamma, at_zero=0) if self.gamma else odds
+        if not isinstance(on, LazyCarrier):
+            return near_true
+        return on.choose(on.constant(0.5), x.true, near_true, self._near_false(x))
+
+    def _near_false(self, x: Degree) -> Number:
+        """Return the penalty through the logarithm of the odds, which do overflow."""
+        on, log_odds = x.on, x.log_false - x.log_true
         if self.gamma == 0:
-            return odds
-        gamma = x.on.constant(self.gamma)
-        return x.on.ratio(x.on.log1p(gamma * odds), gamma, at_zero=0)
+            return on.exp(log_odds)
+        if self.gamma < _SMALL:
+            weighed = on.constant(self.gamma) * on.exp(log_odds)
+            return on.log1p(weighed) * on.constant(1 / self.gamma)
+        weighed = log_odds + math.log(self.gamma)
+        apart = on.maximum(weighed, -weighed)
+        total = on.maximum(weighed, 0.0) + on.log1p(on.exp(-apart))
+        return total * on.constant(1 / self.gamma)
 
     def degree(self, on: Carrier, penalty: Number) -> Degree:
         odds = penalty
