@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint types format bench-foundation bench-analysis clean
+.PHONY: demo test lint types format bench-foundation bench-analysis sweep-losses clean
 
 demo: $(INSTALLED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -28,6 +28,9 @@ bench-foundation: $(INSTALLED)
 
 bench-analysis: $(INSTALLED)
 	$(BIN)/python benchmarks/analysis.py
+
+sweep-losses: $(INSTALLED)
+	$(BIN)/python benchmarks/sweep_losses.py
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
