@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint types format bench-foundation bench-analysis sweep-losses clean
+.PHONY: demo test lint types format bench-foundation bench-analysis bench-losses sweep-losses clean
 
 demo: $(INSTALLED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -31,6 +31,9 @@ bench-analysis: $(INSTALLED)
 
 sweep-losses: $(INSTALLED)
 	$(BIN)/python benchmarks/sweep_losses.py
+
+bench-losses: $(INSTALLED)
+	$(BIN)/python benchmarks/losses.py
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

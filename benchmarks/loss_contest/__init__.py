@@ -1,0 +1,1 @@
+"""The parts of `make bench-losses`: workloads, contenders, measuring and tables."""

@@ -1,0 +1,39 @@
+"""Who takes part: each turns a workload and a relaxation into penalties."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import torch
+
+from loss_contest import best, peers, plain
+from loss_contest.workloads import Penalties, Workload
+
+RESIDUUM = "residuum"
+COMPILED = "residuum, torch.compile"
+
+
+class Contender(NamedTuple):
+    """How the penalties are made, and how their meaning differs from residuum's, if it does."""
+
+    make: Callable[[Workload, str], Penalties]
+    note: str = ""
+
+
+def _compiled(workload: Workload, relaxation: str) -> Penalties:
+    if shutil.which("g++") is None and shutil.which("clang++") is None:
+        raise ImportError("torch.compile needs a C++ compiler")
+    torch._dynamo.reset()  # else it stops compiling after a few rules
+    return torch.compile(workload.compile(relaxation), dynamic=False)
+
+
+CONTENDERS: Mapping[str, Contender] = {
+    "best": Contender(best.reference),
+    "plain": Contender(plain.reference),
+    RESIDUUM: Contender(lambda workload, relaxation: workload.compile(relaxation)),
+    COMPILED: Contender(_compiled),
+    "LTNtorch": Contender(peers.ltn_loss, peers.LTN_NOTE),
+    "Pylon": Contender(peers.pylon_loss, peers.PYLON_NOTE),
+}

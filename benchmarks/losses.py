@@ -1,0 +1,126 @@
+"""How fast rules are as losses, beside hand-written references and peers: `make bench-losses`.
+
+Every contender has a process of its own, and all of them meet a case one right after the other,
+so that what else the machine does befalls them alike. A value that is not residuum's is reported,
+not timed. `--json FILE` keeps a record, from which `--table FILE` prints Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import platform
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.progress import track
+
+from loss_contest.contenders import CONTENDERS
+from loss_contest.measuring import CLOCK, Case, serve
+from loss_contest.tables import markdown, show
+from loss_contest.workloads import FULL, QUICK, RELAXATIONS, Workload
+
+LIMIT = 300.0
+"""Seconds after which a contender is given up on, for one case."""
+
+
+class Worker:
+    """The process of one contender, started anew if it had to be given up on."""
+
+    def __init__(self) -> None:
+        self._start()
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._line, other = context.Pipe()
+        self._process = context.Process(target=serve, args=(other,))
+        self._process.start()
+        other.close()
+
+    def ask(self, case: Case) -> dict[str, Any]:
+        self._line.send(case)
+        said = f"no answer within {LIMIT:.0f} s"
+        try:
+            if self._line.poll(LIMIT):
+                answer: dict[str, Any] = self._line.recv()
+                return answer
+        except EOFError:
+            said = "its process died"
+        self.stop()
+        self._start()
+        return {
+            "workload": case.workload.name,
+            "relaxation": case.relaxation,
+            "contender": case.contender,
+            "note": said,
+        }
+
+    def stop(self) -> None:
+        self._line.close()
+        self._process.terminate()
+        self._process.join()
+
+
+def run(
+    workloads: Iterable[Workload],
+    relaxations: Sequence[str],
+    contenders: Sequence[str],
+    device: str,
+    seconds: float,
+) -> dict[str, Any]:
+    """Return the record of all cases."""
+    workers = {name: Worker() for name in contenders}
+    cases = [
+        Case(name, workload, relaxation, device, seconds)
+        for workload in workloads
+        for relaxation in relaxations
+        for name in contenders
+    ]
+    try:
+        results = [workers[case.contender].ask(case) for case in track(cases, "measuring")]
+    finally:
+        for worker in workers.values():
+            worker.stop()
+    return {"machine": machine(device), "clock": CLOCK[device], "results": results}
+
+
+def machine(device: str) -> dict[str, str]:
+    """Return what the figures were measured on."""
+    model = platform.processor() or platform.machine()
+    cpus = Path("/proc/cpuinfo")
+    if cpus.exists():
+        named = [line for line in cpus.read_text().splitlines() if line.startswith("model name")]
+        model = named[0].partition(":")[2].strip() if named else model
+    found = {"CPU": model, "threads": "1"}
+    if device == "cuda":
+        found["GPU"] = torch.cuda.get_device_name()
+    return found | {"torch": torch.__version__, "Python": platform.python_version()}
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--quick", action="store_true", help="tiny sizes, to see that it works")
+    asked.add_argument("--seconds", type=float, default=2.0, help="of timing for each case")
+    asked.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    asked.add_argument("--only", default="", help="workloads whose name contains this")
+    asked.add_argument("--relaxations", nargs="+", choices=RELAXATIONS, default=RELAXATIONS)
+    asked.add_argument("--contenders", nargs="+", choices=CONTENDERS, default=tuple(CONTENDERS))
+    asked.add_argument("--json", type=Path, help="where to write the record")
+    asked.add_argument("--table", type=Path, help="a record to print as Markdown, and no more")
+    given = asked.parse_args()
+    if given.table:
+        print(markdown(json.loads(given.table.read_text())))
+        return
+    chosen = [one for one in (QUICK if given.quick else FULL) if given.only in one.name]
+    seconds = 0.01 if given.quick else given.seconds
+    record = run(chosen, given.relaxations, given.contenders, given.device, seconds)
+    show(record)
+    if given.json:
+        given.json.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""The benchmark's references mean what residuum means, and it runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from loss_contest import best, plain  # noqa: E402
+from loss_contest.workloads import RELAXATIONS, Clauses, SumRule, Transitions  # noqa: E402
+
+SCRIPT = Path(__file__).parent.parent / "benchmarks" / "losses.py"
+WORKLOADS = (
+    SumRule(8, 10),
+    SumRule(3, 20),  # beyond the few classes that are one matrix product
+    SumRule(2, 300),  # several blocks, the last of them shorter
+    Transitions(3, 6),
+    Clauses(5, 12, "one formula"),
+    Clauses(5, 12, "a knowledge"),
+)
+
+
+def penalties_and_slopes(penalties, inputs):
+    doubled = {name: x.detach().double().requires_grad_() for name, x in inputs.items()}
+    found = penalties(doubled)
+    # Unlike weights, so that a slope given to the wrong example is seen.
+    weights = torch.arange(1.0, len(found) + 1, dtype=torch.double)
+    (found * weights).sum().backward()
+    return found.detach(), [x.grad for x in doubled.values()]
+
+
+@pytest.mark.parametrize("relaxation", RELAXATIONS)
+@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
+@pytest.mark.parametrize("written", [plain, best], ids=["plain", "best"])
+def test_references_have_the_value_and_the_gradient_of_residuum(written, workload, relaxation):
+    inputs = workload.inputs("cpu")
+    value, slopes = penalties_and_slopes(workload.compile(relaxation), inputs)
+    its_value, its_slopes = penalties_and_slopes(written.reference(workload, relaxation), inputs)
+    assert value.max() > 1e-3, "the rule is violated, or nothing is compared"
+    torch.testing.assert_close(its_value, value, rtol=1e-9, atol=1e-12)
+    torch.testing.assert_close(its_slopes, slopes, rtol=1e-7, atol=1e-9)
+
+
+def test_the_benchmark_runs_and_its_record_becomes_a_table(tmp_path):
+    record = tmp_path / "record.json"
+    subprocess.run(
+        [sys.executable, SCRIPT, "--quick", "--only", "K = 12", "--relaxations", "r-product",
+         "--contenders", "plain", "residuum", "LTNtorch", "--json", record],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    results = {one["contender"]: one for one in json.loads(record.read_text())["results"]}
+    assert results["plain"]["ms"] > 0
+    assert results["plain"]["peak_mb"] > 0
+    assert "ms" in results["LTNtorch"] or results["LTNtorch"]["note"].startswith("skipped: ")
+    printed = subprocess.run(
+        [sys.executable, SCRIPT, "--table", record], check=True, capture_output=True, text=True
+    ).stdout
+    assert "| sum rule, K = 12, batch 2 | r-product |" in printed
