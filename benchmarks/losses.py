@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import os
 import platform
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -23,7 +24,7 @@ from loss_contest.measuring import CLOCK, Case, serve
 from loss_contest.tables import markdown, show
 from loss_contest.workloads import FULL, QUICK, RELAXATIONS, Workload
 
-LIMIT = 300.0
+LIMIT = 120.0
 """Seconds after which a contender is given up on, for one case."""
 
 
@@ -72,6 +73,7 @@ def run(
     seconds: float,
 ) -> dict[str, Any]:
     """Return the record of all cases."""
+    os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # the profiler of memory would say a lot
     workers = {name: Worker() for name in contenders}
     cases = [
         Case(name, workload, relaxation, device, seconds)
