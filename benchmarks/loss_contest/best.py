@@ -313,12 +313,17 @@ def clauses(workload: Clauses, relaxation: str) -> Penalties:
                 matrix[number, feature + FEATURES * (affirmed == is_head)] += 1
     lengths = torch.tensor([[float(len(clause))] for clause in literals])
 
+    @functools.cache
+    def like(device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        return matrix.to(device, dtype), lengths.to(device, dtype)
+
     def penalties(inputs: Inputs) -> Tensor:
         z = inputs["Has"].t()
         both = torch.cat([z, -z])
+        breaks, counts = like(z.device, z.dtype)
         if relaxation == "lukasiewicz-maxsat":
-            return _Clauses.apply(relaxation, matrix.to(z), lengths.to(z), both.sigmoid())
-        return _Clauses.apply(relaxation, matrix.to(z), None, logsigmoid(both))
+            return _Clauses.apply(relaxation, breaks, counts, both.sigmoid())
+        return _Clauses.apply(relaxation, breaks, None, logsigmoid(both))
 
     return penalties
 
@@ -332,10 +337,12 @@ def _clauses_godel(workload: Clauses) -> Penalties:
             is_head = place == len(clause) - 1
             places[place, number] = feature + FEATURES * (affirmed == is_head)
 
+    on = functools.cache(places.to)
+
     def evaluate(z: Tensor) -> Any:
         p = z.t().sigmoid()
         sides = torch.cat([p, 1 - p])
-        at = places.to(z.device)
+        at = on(z.device)
         lowest = sides[at[0]]
         for place in at[1:]:
             torch.minimum(lowest, sides[place], out=lowest)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
@@ -50,14 +52,15 @@ def clauses(workload: Clauses, relaxation: str) -> Penalties:
         for place, (feature, affirmed) in enumerate(literals):
             is_head = place == len(literals) - 1
             places[number, place] = 2 * feature + (affirmed == is_head)
-    heads = torch.tensor([len(literals) - 1 for literals in workload.literals()])
+    heads = torch.tensor([[len(literals) - 1] for literals in workload.literals()])
+    on = functools.cache(lambda device: (places.to(device), heads.to(device)))
 
     def penalties(inputs: Inputs) -> Tensor:
         z = inputs["Has"]
         both = torch.stack([z, -z], -1).flatten(1)
-        at = places.to(z.device)
+        at, head = on(z.device)
         if relaxation == "r-product":
-            is_head = torch.arange(5, device=z.device) == heads[:, None].to(z.device)
+            is_head = torch.arange(5, device=z.device) == head
             # The head costs what it is short of truth: minus the logarithm of its own side.
             signs = torch.where(at < 0, 0.0, torch.where(is_head, -1.0, 1.0))
             own = torch.where(is_head, at ^ 1, at).clamp(min=0)
