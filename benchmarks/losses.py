@@ -12,7 +12,7 @@ import json
 import multiprocessing
 import os
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +71,8 @@ def run(
     contenders: Sequence[str],
     device: str,
     seconds: float,
-) -> dict[str, Any]:
-    """Return the record of all cases."""
+) -> Iterator[dict[str, Any]]:
+    """Give the record after each case, as far as it has come."""
     os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # the profiler of memory would say a lot
     workers = {name: Worker() for name in contenders}
     cases = [
@@ -81,12 +81,14 @@ def run(
         for relaxation in relaxations
         for name in contenders
     ]
+    record: dict[str, Any] = {"machine": machine(device), "clock": CLOCK[device], "results": []}
     try:
-        results = [workers[case.contender].ask(case) for case in track(cases, "measuring")]
+        for case in track(cases, "measuring"):
+            record["results"].append(workers[case.contender].ask(case))
+            yield record
     finally:
         for worker in workers.values():
             worker.stop()
-    return {"machine": machine(device), "clock": CLOCK[device], "results": results}
 
 
 def machine(device: str) -> dict[str, str]:
@@ -118,10 +120,11 @@ def main() -> None:
         return
     chosen = [one for one in (QUICK if given.quick else FULL) if given.only in one.name]
     seconds = 0.01 if given.quick else given.seconds
-    record = run(chosen, given.relaxations, given.contenders, given.device, seconds)
+    record: dict[str, Any] = {"results": []}
+    for record in run(chosen, given.relaxations, given.contenders, given.device, seconds):
+        if given.json:  # a run that is broken off keeps what it has
+            given.json.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     show(record)
-    if given.json:
-        given.json.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":
