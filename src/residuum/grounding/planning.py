@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from residuum.errors import GroundingError, suggest
 from residuum.grounding.plans import (
@@ -34,6 +34,7 @@ from residuum.logic import (
     Term,
     Truth,
     Variable,
+    depth,
     fold_scoped,
     free_variables,
     substitute,
@@ -42,6 +43,9 @@ from residuum.logic.boolean import refuse_guard
 from residuum.logic.formulas import Exists
 from residuum.logic.questions import free_variables_by_node
 from residuum.syntax import Domain
+
+MOST_NESTED: Final = 100
+"""Degrees are computed when asked for, each asking those below it: depth is Python's stack."""
 
 
 class _Scope(NamedTuple):
@@ -55,6 +59,11 @@ class _Scope(NamedTuple):
 def plan_rule(formula: Formula, signature: Signature) -> Plan:
     """Return the plan of a closed formula; GroundingError says what does not fit."""
     refuse_guard(formula)
+    if depth(formula) > MOST_NESTED:
+        raise GroundingError(
+            f"a rule is nested {MOST_NESTED} deep at most, this one {depth(formula):,}; "
+            "`&` and `|` of many operands are one level"
+        )
     planning = _Planning(signature, free_variables_by_node(formula))
     fold_scoped(
         formula,

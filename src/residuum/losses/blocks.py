@@ -8,12 +8,78 @@ gradients, as large as the inputs, are kept, and the backward pass is one multip
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import torch
 from torch import Tensor
 
+from residuum.errors import GroundingError
+from residuum.grounding import Layout, Plan
+from residuum.grounding.plans import Axis, Quantify
+from residuum.logic import Forall
+from residuum.losses.inspection import groundings_of
+from residuum.losses.reading import Window
+
 Block = Callable[[Sequence[Tensor], slice, Any], Tensor]
+
+
+CPU_BLOCK: Final = 1 << 18
+"""Groundings evaluated at a time on a CPU: what its cache holds."""
+
+GPU_BLOCK: Final = 1 << 26
+"""Groundings evaluated at a time on a GPU, which is fast when it has much to do."""
+
+LARGEST_BLOCK: Final = 1 << 28
+"""More groundings than these are never evaluated at once: a gibibyte for each number kept."""
+
+
+def bytes_for(plan: Plan, groundings: int) -> int:
+    """Return about how much memory a block takes: each step keeps a number and its slope."""
+    return 2 * 4 * len(plan.steps) * groundings
+
+
+def split(
+    plan: Plan, layout: Layout, examples: int, block: int
+) -> list[tuple[slice, Window | None]]:
+    """Return blocks of examples and, if one example is too large, of its first variable."""
+    each = max(1, groundings_of(plan).largest(layout))
+    rows = max(1, block // each)
+    windows: list[Window | None] = [None]
+    last = len(plan.steps) - 1
+    root = plan.steps[last]
+    smallest = each
+    if each > block and isinstance(root, Quantify) and root.kind is Forall:
+        axis, length = root.axes[0], layout.selections[last].lengths[0]
+        if _is_alone(axis, plan):
+            assert axis.dimension is not None
+            smallest = each // max(1, length)
+            step = max(1, length * block // each)
+            windows = [
+                Window(axis.dimension, start, min(start + step, length))
+                for start in range(0, length, step)
+            ]
+    if smallest > LARGEST_BLOCK:
+        raise GroundingError(
+            f"the rule has {smallest:,} groundings that must be evaluated at once, about "
+            f"{bytes_for(plan, smallest) / 2**30:,.0f} GiB; put the variable with the most members "
+            "first in an outermost `forall`, so that it can be taken in blocks"
+        )
+    return [
+        (slice(first, min(first + rows, examples)), window)
+        for first in range(0, examples, rows)
+        for window in windows
+    ]
+
+
+def _is_alone(axis: Axis, plan: Plan) -> bool:
+    """Return whether one quantifier alone ranges over the dimension of an axis.
+
+    A variable that shadows another of its domain is an equal axis of another quantifier.
+    """
+    dimensions = [
+        other.dimension for step in plan.steps if isinstance(step, Quantify) for other in step.axes
+    ]
+    return dimensions.count(axis.dimension) == 1
 
 
 class _Blocked(torch.autograd.Function):
@@ -29,7 +95,12 @@ class _Blocked(torch.autograd.Function):
         *inputs: Tensor,
     ) -> Tensor:
         wanted = [i for i, given in enumerate(inputs) if given.requires_grad]
-        slopes = [torch.zeros_like(inputs[i]) for i in wanted]
+        # Half precision is too coarse to add blocks up in.
+        slopes = [
+            torch.zeros_like(inputs[i], dtype=torch.promote_types(inputs[i].dtype, torch.float32))
+            for i in wanted
+        ]
+        ties = torch.ones(examples, device=inputs[0].device)
         totals: Tensor | None = None
         for rows, window in parts:
             leaves = [given[rows].detach().requires_grad_(i in wanted)
@@ -43,11 +114,13 @@ class _Blocked(torch.autograd.Function):
                 found = torch.autograd.grad(
                     together, [leaves[i] for i in wanted], allow_unused=True
                 )
-            if totals is None:
-                totals = penalty.new_zeros(examples)
+            if totals is None:  # no penalty is below 0
+                totals = penalty.new_full((examples,), -1.0 if takes_largest else 0.0)
             with torch.no_grad():
                 if takes_largest:
-                    _keep_larger(totals, slopes, rows, penalty, found)
+                    _keep_larger(
+                        totals[rows], [s[rows] for s in slopes], ties[rows], penalty, found
+                    )
                 else:
                     totals[rows] += penalty
                     for slope, part in zip(slopes, found, strict=True):
@@ -56,35 +129,36 @@ class _Blocked(torch.autograd.Function):
         assert totals is not None
         ctx.save_for_backward(*slopes)
         ctx.wanted = wanted
-        ctx.count = len(inputs)
+        ctx.dtypes = [given.dtype for given in inputs]
         return totals
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
-        gradients: list[Tensor | None] = [None] * ctx.count
+        gradients: list[Tensor | None] = [None] * len(ctx.dtypes)
         for i, slope in zip(ctx.wanted, ctx.saved_tensors, strict=True):
             shape = upstream.shape + (1,) * (slope.dim() - 1)
-            gradients[i] = (slope * upstream.reshape(shape)).to(slope.dtype)
+            gradients[i] = (slope * upstream.reshape(shape)).to(ctx.dtypes[i])
         return None, None, None, None, *gradients
 
 
 def _keep_larger(
     totals: Tensor,
     slopes: Sequence[Tensor],
-    rows: slice,
+    ties: Tensor,
     penalty: Tensor,
     found: Sequence[Tensor | None],
 ) -> None:
-    """Take over what is larger than so far; blocks that tie share the slope evenly."""
-    larger, equal = penalty > totals[rows], penalty == totals[rows]
+    """Take over, in place, what is larger than so far; blocks that tie share the slope evenly."""
+    larger, equal = penalty > totals, penalty == totals
+    ties[larger] = 1
+    ties[equal] += 1
     for slope, part in zip(slopes, found, strict=True):
-        given = torch.zeros_like(slope[rows]) if part is None else part
+        given = torch.zeros_like(slope) if part is None else part.to(slope.dtype)
         shape = penalty.shape + (1,) * (given.dim() - 1)
-        mean = (slope[rows] + given) / 2
-        kept = torch.where(equal.reshape(shape), mean, slope[rows])
-        slope[rows] = torch.where(larger.reshape(shape), given, kept)
-    totals[rows] = torch.maximum(totals[rows], penalty)
+        mean = slope + (given - slope) / ties.reshape(shape)
+        slope.copy_(torch.where((larger | equal).reshape(shape), mean, slope))
+    totals.copy_(torch.maximum(totals, penalty))
 
 
 def evaluate_in_blocks(

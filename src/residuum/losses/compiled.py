@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, final
+from typing import Any, final
 
 import torch
 from torch import Tensor, nn
 
-from residuum.grounding import Layout, Plan
-from residuum.grounding.plans import Axis, Quantify
-from residuum.logic import Forall, Formula
-from residuum.losses.blocks import evaluate_in_blocks
+from residuum.grounding import Plan
+from residuum.logic import Formula
+from residuum.losses.blocks import CPU_BLOCK, GPU_BLOCK, evaluate_in_blocks, split
 from residuum.losses.crisp import Crisp, with_predictions
 from residuum.losses.evaluation import Detached, Evaluation
-from residuum.losses.exact import EXACT, Table, constraints_of, log_probability
+from residuum.losses.exact import EXACT, ExactTwin
 from residuum.losses.inspection import Violation, describe, groundings_of, worst
 from residuum.losses.reading import Window
 from residuum.losses.receiving import (
@@ -38,12 +37,6 @@ from residuum.relaxations.product import Product
 from residuum.relaxations.tnorms import Archimedean
 
 Tensors = Mapping[str, Tensor]
-
-BLOCK: Final = 1 << 18
-"""Groundings evaluated at a time on a CPU: what its cache holds."""
-
-GPU_BLOCK: Final = 1 << 26
-"""Groundings evaluated at a time on a GPU, which is fast when it has much to do."""
 
 
 @final
@@ -76,7 +69,7 @@ class CompiledRule(nn.Module):
         self.block = block
         self.process_group = process_group
         self._bound: dict[Any, Bound] = {}
-        self._constraints: dict[Any, list[Table]] = {}
+        self._exact = ExactTwin(plan, self.sources, self._bind)
         if not plan.sequence_domains:
             self._bind({}, torch.device("cpu"))  # mistakes in the rule show when it is compiled
 
@@ -99,7 +92,10 @@ class CompiledRule(nn.Module):
         There is one tensor per predicate, by name: leading batch dimensions, which broadcast,
         then one for each of its domains. `lengths` gives those of padded sequences.
         """
-        call = self._receive(tensors, named, lengths)
+        return self.penalty(self.receive({**(tensors or {}), **named}, lengths))
+
+    def penalty(self, call: Call) -> Tensor:
+        """Return what a call that was received costs."""
         with torch.autocast(call.device.type, enabled=False):
             return self.finish(self._total(call))
 
@@ -112,9 +108,8 @@ class CompiledRule(nn.Module):
             penalty, self.reduction, self.relaxation, process_group=self.process_group
         )
 
-    def parts(self, tensors: Tensors) -> list[Tensor]:
+    def parts(self, call: Call) -> list[Tensor]:
         """Return the penalty of each operand of an outermost conjunction, one per example."""
-        call = self._receive(tensors, {}, None)
         with torch.autocast(call.device.type, enabled=False):
             parts = self._evaluation(call.inputs, call).parts()
             return [self._per_example(part, call) for part in parts]
@@ -123,9 +118,9 @@ class CompiledRule(nn.Module):
         self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
     ) -> Tensor:
         """Return the degree of truth of the rule, one per example."""
-        call = self._receive(tensors, named, lengths)
+        call = self.receive({**(tensors or {}), **named}, lengths)
         if self.relaxation is EXACT:
-            return torch.exp(-self._exact_total(call))
+            return torch.exp(-self._total(call))
         degree = self._evaluation(call.inputs, call).degree(len(self.plan.steps) - 1).true
         return self._per_example(torch.as_tensor(degree, device=call.device), call)
 
@@ -136,7 +131,7 @@ class CompiledRule(nn.Module):
 
         A prediction is the likeliest class of a softmax, or what is likelier than not.
         """
-        call = self._receive(tensors, named, lengths)
+        call = self.receive({**(tensors or {}), **named}, lengths)
         return self._per_example(self._crisp(call).truth(len(self.plan.steps) - 1), call)
 
     def coverage(
@@ -146,7 +141,7 @@ class CompiledRule(nn.Module):
 
         Where it is 0 the rule is satisfied for want of anything to say.
         """
-        call = self._receive(tensors, named, lengths)
+        call = self.receive({**(tensors or {}), **named}, lengths)
         share = groundings_of(self.plan).coverage(self._crisp(call), call)
         return self._per_example(share, call)
 
@@ -163,7 +158,7 @@ class CompiledRule(nn.Module):
 
         Under `exact` each grounding is read in the product logic.
         """
-        call = self._receive(tensors, named, lengths)
+        call = self.receive({**(tensors or {}), **named}, lengths)
         with torch.no_grad():
             return worst(self.plan, self._evaluation(call.inputs, call), call, top)
 
@@ -177,9 +172,10 @@ class CompiledRule(nn.Module):
     def _total(self, call: Call) -> Tensor:
         """Return the penalties of the batch, in blocks if they would not fit into one."""
         if self.relaxation is EXACT:
-            return self._exact_total(call)
+            flat = self._exact.log_probability(self._flat_inputs(call), call)
+            return -flat.reshape(call.batch)
         examples = math.prod(call.batch)
-        block = self.block or (GPU_BLOCK if call.device.type == "cuda" else BLOCK)
+        block = self.block or (GPU_BLOCK if call.device.type == "cuda" else CPU_BLOCK)
         size = groundings_of(self.plan).largest(call.bound.layout) * examples
         if size <= block or (self.block is None and _is_transformed(call.inputs)):
             return self._per_example(self._evaluation(call.inputs, call).total(), call)
@@ -191,49 +187,21 @@ class CompiledRule(nn.Module):
 
         total = evaluate_in_blocks(
             evaluate,
-            self._parts(call.bound.layout, examples, block),
-            [self._flat(given, call, number) for number, given in enumerate(call.inputs)],
+            split(self.plan, call.bound.layout, examples, block),
+            self._flat_inputs(call),
             examples=examples,
             takes_largest=not isinstance(self.relaxation.tnorm, Archimedean),
         )
         return total.reshape(call.batch)
 
-    def _exact_total(self, call: Call) -> Tensor:
-        """Return −log of the probability that the rule holds, sequences of a length together."""
+    def _flat_inputs(self, call: Call) -> list[Tensor]:
+        """Return the tensors with their batch dimensions as one."""
         examples = math.prod(call.batch)
-        inputs = [self._flat(given, call, number) for number, given in enumerate(call.inputs)]
-        if call.lengths is None:
-            return self._exactly(inputs, call.bound, examples).reshape(call.batch)
-        lengths = call.lengths.reshape(examples)
-        total = inputs[0].new_zeros(examples)
-        for length in sorted(set(lengths.tolist())):
-            rows = torch.nonzero(lengths == length).flatten()
-            short = [self._cut(given[rows], number, length) for number, given in enumerate(inputs)]
-            sizes = dict.fromkeys(self.plan.sequence_domains, length)
-            part = self._exactly(short, self._bind(sizes, call.device), len(rows))
-            total = total.index_put((rows,), part.to(total.dtype))
-        return total.reshape(call.batch)
-
-    def _cut(self, given: Tensor, number: int, length: int) -> Tensor:
-        for place, domain in enumerate(self.plan.slots[number].domains):
-            if domain.is_sequence:
-                given = given.narrow(1 + place, 0, length)
-        return given
-
-    def _exactly(self, inputs: Sequence[Tensor], bound: Bound, examples: int) -> Tensor:
-        call = Call(list(inputs), (examples,), inputs[0].device, bound, {})
-        shapes = [tuple(given.shape[1:]) for given in inputs]
-        key = tuple(shapes)
-        if key not in self._constraints:
-            self._constraints[key] = constraints_of(self.plan, bound, shapes)
-        tables = [t._replace(logs=t.logs.to(call.device)) for t in self._constraints[key]]
-        return -log_probability(self.plan, call, self._sources(inputs), tables)
-
-    def _flat(self, given: Tensor, call: Call, number: int) -> Tensor:
-        """Return a tensor with its batch dimensions as one."""
-        depth = len(self.plan.slots[number].domains)
-        own = tuple(given.shape[given.dim() - depth :])
-        return given.expand((*call.batch, *own)).reshape(math.prod(call.batch), *own)
+        flat = []
+        for given, slot in zip(call.inputs, self.plan.slots, strict=True):
+            own = tuple(given.shape[given.dim() - len(slot.domains) :])
+            flat.append(given.expand((*call.batch, *own)).reshape(examples, *own))
+        return flat
 
     def _per_example(self, given: Tensor, call: Call) -> Tensor:
         value: Tensor = torch.as_tensor(given, device=call.device)
@@ -250,7 +218,7 @@ class CompiledRule(nn.Module):
         window: Window | None = None,
         rows: slice | None = None,
     ) -> Evaluation:
-        sources = self._sources(inputs)
+        sources = self.sources(inputs) if call.sources is None or rows is not None else call.sources
         masks = dict(call.masks)
         if rows is not None:
             flat = {n: m.reshape(-1, *m.shape[len(call.batch) :]) for n, m in masks.items()}
@@ -267,7 +235,8 @@ class CompiledRule(nn.Module):
             detach=self.detach,
         )
 
-    def _sources(self, inputs: Sequence[Tensor]) -> list[Source]:
+    def sources(self, inputs: Sequence[Tensor]) -> list[Source]:
+        """Return tensors as sources of degrees."""
         needs_care = not isinstance(self.relaxation.tnorm, Product | Lukasiewicz | Minimum)
         slots = self.plan.slots
         return sources_of(
@@ -280,47 +249,11 @@ class CompiledRule(nn.Module):
     def _crisp(self, call: Call) -> Crisp:
         return Crisp(self.plan, with_predictions(self.plan, call, self.forms))
 
-    def _parts(
-        self, layout: Layout, examples: int, block: int
-    ) -> list[tuple[slice, Window | None]]:
-        """Return blocks of examples and, if one example is too large, of its first axis."""
-        each = max(1, groundings_of(self.plan).largest(layout))
-        rows = max(1, block // each)
-        windows: list[Window | None] = [None]
-        last = len(self.plan.steps) - 1
-        root = self.plan.steps[last]
-        if each > block and isinstance(root, Quantify) and root.kind is Forall:
-            axis, length = root.axes[0], layout.selections[last].lengths[0]
-            if self._is_alone(axis):
-                assert axis.dimension is not None
-                step = max(1, length * block // each)
-                windows = [
-                    Window(axis.dimension, start, min(start + step, length))
-                    for start in range(0, length, step)
-                ]
-        return [
-            (slice(first, min(first + rows, examples)), window)
-            for first in range(0, examples, rows)
-            for window in windows
-        ]
-
-    def _is_alone(self, axis: Axis) -> bool:
-        """Return whether one quantifier alone ranges over the dimension of an axis.
-
-        A variable that shadows another of its domain is an equal axis of another quantifier.
-        """
-        dimensions = [
-            other.dimension
-            for step in self.plan.steps
-            if isinstance(step, Quantify)
-            for other in step.axes
-        ]
-        return dimensions.count(axis.dimension) == 1
-
     # What is passed
 
-    def _receive(self, tensors: Tensors | None, named: Tensors, lengths: Any) -> Call:
-        inputs = take_tensors(self.plan, {**(tensors or {}), **named})
+    def receive(self, given: Tensors, lengths: Any) -> Call:
+        """Return a call with everything checked; GroundingError says what does not fit."""
+        inputs = take_tensors(self.plan, given)
         device = inputs[0].device if inputs else torch.device("cpu")
         sizes = sequence_sizes(self.plan, inputs)
         batch = batch_of(self.plan, inputs)
@@ -371,17 +304,15 @@ class CompiledKnowledge(nn.Module):
         given = {**(tensors or {}), **named}
         known = {name: None for rule in self._rules.values() for name in rule.forms}
         refuse_unknown(given, list(known))
+        sources: dict[str, Source] = {}
         together: dict[str, Tensor] = {}
         if self._ground is not None:
-            penalties = self._ground.parts(_what_it_reads(self._ground, given))
+            penalties = self._ground.parts(_call(self._ground, given, None, sources))
             together = dict(zip(self._together, penalties, strict=True))
         return {
             name: rule.finish(together[name])
             if name in together
-            else rule(
-                _what_it_reads(rule, given),
-                lengths=lengths if rule.plan.sequence_domains else None,
-            )
+            else rule.penalty(_call(rule, given, lengths, sources))
             for name, rule in self._rules.items()
         }
 
@@ -391,5 +322,11 @@ def ground_rules(rules: Mapping[str, CompiledRule]) -> tuple[str, ...]:
     return tuple(name for name, rule in rules.items() if not rule.plan.rank)
 
 
-def _what_it_reads(rule: CompiledRule, given: Tensors) -> dict[str, Tensor]:
-    return {slot: given[slot] for slot in rule.forms if slot in given}
+def _call(rule: CompiledRule, given: Tensors, lengths: Any, shared: dict[str, Source]) -> Call:
+    """Return the call of one rule, whose softmaxes are computed once for all rules."""
+    read = {slot: given[slot] for slot in rule.forms if slot in given}
+    call = rule.receive(read, lengths if rule.plan.sequence_domains else None)
+    names = [slot.name for slot in rule.plan.slots]
+    if not all(name in shared for name in names):
+        shared.update(zip(names, rule.sources(call.inputs), strict=True))
+    return call._replace(sources=[shared[name] for name in names])

@@ -16,6 +16,7 @@ from residuum.grounding import (
     with_outputs,
 )
 from residuum.logic import And, Formula
+from residuum.losses.blocks import bytes_for
 from residuum.losses.compiled import CompiledKnowledge, CompiledRule, ground_rules
 from residuum.losses.evaluation import Detached
 from residuum.losses.exact import EXACT, find_meaning
@@ -38,6 +39,7 @@ class _Options:
     detach: Detached | None
     check: bool
     block: int | None
+    memory_budget: int | None
     process_group: Any
 
 
@@ -64,6 +66,7 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
     detach: Detached | None = None,
     check: bool = False,
     block: int | None = None,
+    memory_budget: int | None = None,
     process_group: Any = None,
 ) -> CompiledRule | CompiledKnowledge:
     """Return a rule as a differentiable function: one tensor per predicate in, penalties out.
@@ -77,7 +80,8 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
     predicate. The last domain of a predicate is exclusive (a softmax) unless `outputs` calls it
     'independent'; one without arguments is a sigmoid. `detach` keeps gradients from the
     'antecedent' or the 'consequent' of the rule; `check` refuses NaN and what is no probability;
-    `block` is the number of groundings that are evaluated at a time. With a `process_group` the
+    `block` is the number of groundings that are evaluated at a time, or `memory_budget` the bytes
+    they may take. With a `process_group` the
     batch that `reduction` reduces is that of all its processes.
 
     >>> import torch
@@ -86,10 +90,18 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
     0.0
     """
     options = _Options(
-        find_meaning(relaxation), inputs, reduction, detach, check, block, process_group
+        find_meaning(relaxation),
+        inputs,
+        reduction,
+        detach,
+        check,
+        block,
+        memory_budget,
+        process_group,
     )
     _check_options(options)
     if isinstance(rule, Knowledge):
+        _refuse_for_knowledge(domains=domains, predicates=predicates, weight=weight)
         signature = with_outputs(signature_of_knowledge(rule, functions or {}), outputs or {})
         compiled = {
             name: _compiled(one.formula, signature, options, name, one.weight)
@@ -118,6 +130,12 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
     )
 
 
+def _refuse_for_knowledge(**given: object) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise GroundingError(f"{name}: a Knowledge says that itself, for each of its rules")
+
+
 def _check_options(options: _Options) -> None:
     check_reduction(options.reduction)
     if options.detach not in (None, "antecedent", "consequent"):
@@ -141,9 +159,15 @@ def _compiled(
         reduction=options.reduction,
         detach=options.detach,
         check=options.check,
-        block=options.block,
+        block=_block(plan, options),
         process_group=options.process_group,
     )
+
+
+def _block(plan: Plan, options: _Options) -> int | None:
+    if options.memory_budget is None:
+        return options.block
+    return max(1, options.memory_budget // bytes_for(plan, 1))
 
 
 def _forms(plan: Plan, signature: Signature, inputs: Inputs) -> dict[str, Form]:

@@ -172,7 +172,7 @@ class Evaluation:
         penalty = self._spread(torch.as_tensor(penalty), number, step)
         mask = self._mask(number)
         if mask is not None:
-            penalty = torch.where(mask, penalty, 0.0)
+            penalty = penalty.masked_fill(~mask, 0.0)
         if isinstance(self._relaxation.tnorm, Archimedean):
             return penalty.sum(dimensions, keepdim=True)
         if 0 in (penalty.shape[d] for d in dimensions):
@@ -237,7 +237,7 @@ class Evaluation:
 
         def side(value: Any, elsewhere: float) -> Tensor:
             spread = self._spread(torch.as_tensor(value), number, step)
-            return spread if mask is None else torch.where(mask, spread, elsewhere)
+            return spread if mask is None else spread.masked_fill(~mask, elsewhere)
 
         def largest(value: Any, elsewhere: float = 0.0) -> Tensor:
             given = side(value, elsewhere)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, final
 
 import torch
 from torch import Tensor
@@ -59,10 +59,57 @@ class Table(NamedTuple):
     logs: Tensor
 
 
+@final
+class ExactTwin:
+    """The exact meaning of a plan; what it forbids is worked out once for each shape."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        sources: Callable[[Sequence[Tensor]], Sequence[Source]],
+        bind: Callable[[Mapping[str, int], torch.device], Bound],
+    ) -> None:
+        self._plan = plan
+        self._sources = sources
+        self._bind = bind
+        self._constraints: dict[Any, list[Table]] = {}
+
+    def log_probability(self, inputs: Sequence[Tensor], call: Call) -> Tensor:
+        """Return log P(rule) for inputs with a flat batch; sequences of a length go together."""
+        examples = math.prod(call.batch)
+        if not inputs:
+            return torch.zeros(examples)
+        if call.lengths is None:
+            return self._of_one_length(inputs, call.bound, examples)
+        lengths = call.lengths.reshape(examples)
+        total = inputs[0].new_zeros(examples)
+        for length in sorted(set(lengths.tolist())):
+            rows = torch.nonzero(lengths == length).flatten()
+            sizes = dict.fromkeys(self._plan.sequence_domains, length)
+            short = [self._cut(given[rows], number, length) for number, given in enumerate(inputs)]
+            part = self._of_one_length(short, self._bind(sizes, call.device), len(rows))
+            total = total.index_put((rows,), part.to(total.dtype))
+        return total
+
+    def _cut(self, given: Tensor, number: int, length: int) -> Tensor:
+        for place, domain in enumerate(self._plan.slots[number].domains):
+            if domain.is_sequence:
+                given = given.narrow(1 + place, 0, length)
+        return given
+
+    def _of_one_length(self, inputs: Sequence[Tensor], bound: Bound, examples: int) -> Tensor:
+        call = Call(list(inputs), (examples,), inputs[0].device, bound, {})
+        shapes = tuple(tuple(given.shape[1:]) for given in inputs)
+        if shapes not in self._constraints:
+            self._constraints[shapes] = constraints_of(self._plan, bound, shapes)
+        tables = [t._replace(logs=t.logs.to(call.device)) for t in self._constraints[shapes]]
+        return log_probability(self._plan, call, self._sources(inputs), tables)
+
+
 def log_probability(
     plan: Plan, call: Call, sources: Sequence[Source], constraints: Sequence[Table]
 ) -> Tensor:
-    """Return the logarithm of the probability that a rule holds, one per example (flat batch)."""
+    """Return the logarithm of the probability that the constraints hold, one per example."""
     if not constraints:  # nothing is forbidden
         return call.inputs[0].new_zeros(math.prod(call.batch))
     variables = dict.fromkeys(v for table in constraints for v in table.variables)

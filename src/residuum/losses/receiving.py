@@ -12,7 +12,7 @@ from residuum.errors import GroundingError, suggest
 from residuum.grounding import Layout, Plan, lay_out
 from residuum.grounding.plans import Slot
 from residuum.losses.lifting import Lifted, lift
-from residuum.losses.sources import Form
+from residuum.losses.sources import Form, Source
 
 
 class Bound(NamedTuple):
@@ -27,7 +27,8 @@ class Bound(NamedTuple):
 class Call(NamedTuple):
     """One call: checked tensors, the batch they make up, and the layout for their sizes.
 
-    `masks` are those that depend on the example, because its sequence is padded to its `lengths`.
+    `masks` are those that depend on the example, because its sequence is padded to its `lengths`;
+    `sources` are the tensors as degrees, where several rules share them.
     """
 
     inputs: list[Tensor]
@@ -36,6 +37,7 @@ class Call(NamedTuple):
     bound: Bound
     masks: Mapping[int, Tensor]
     lengths: Tensor | None = None
+    sources: Sequence[Source] | None = None
 
 
 def bind(plan: Plan, sizes: Mapping[str, int], device: torch.device, *, is_s_logic: bool) -> Bound:

@@ -66,6 +66,8 @@ class Theory(nn.Module):
         super().__init__()
         _check_names("predicate", modules, knowledge.predicates)
         _check_names("rule or set of facts", weights or {}, {**knowledge.rules, **knowledge.facts})
+        if reduction == "none":
+            raise GroundingError("a theory needs one number for a batch: mean, sum or conjunction")
         if combine not in ("conjunction", "sum"):
             raise GroundingError(f"combine: expected 'conjunction' or 'sum', got {combine!r}")
         self.knowledge = knowledge
@@ -119,6 +121,8 @@ class Theory(nn.Module):
         given = dict(facts or {})
         _check_names("set of facts", given, self.knowledge.facts)
         rules = self._rules() if tensors else None
+        known = [name for slot in _slots(self._rules()) for name in _tensors_of(slot)]
+        _check_names("tensor", tensors, dict.fromkeys(known))
         requests = _Requests(dict(self.networks.items()), self._frozen)
         for name, (inputs, _) in given.items():
             requests.add(("facts", name), self.knowledge.facts[name].predicate, (inputs,))
@@ -183,7 +187,7 @@ class Theory(nn.Module):
 
     def _arguments(self, slot: Slot, tensors: Mapping[str, Tensor]) -> tuple[Tensor, ...]:
         """Return what the network of a slot is applied to."""
-        names = [_name(term, slot) for term in slot.members] or [slot.name]
+        names = _tensors_of(slot)
         for name in names:
             if name not in tensors:
                 raise GroundingError(
@@ -191,6 +195,11 @@ class Theory(nn.Module):
                     f"Given are: {', '.join(tensors) or 'none'}"
                 )
         return tuple(tensors[name] for name in names)
+
+
+def _tensors_of(slot: Slot) -> list[str]:
+    """Return the names of the tensors that the network of a slot is applied to."""
+    return [_name(term, slot) for term in slot.members] or [slot.name]
 
 
 def _name(term: Term, slot: Slot) -> str:
