@@ -7,15 +7,19 @@ learns. A class masked by −inf has probability 0.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, Literal, final
 
 import torch
 from torch import Tensor
 
-from residuum.losses.tensors import TENSORS, impossible, is_traced
+from residuum.losses.tensors import TENSORS, bounded, impossible, is_traced
 from residuum.relaxations.degrees import Later
 
 Side = Literal["true", "false", "log_true", "log_false"]
+
+VECTOR: Final = 16
+WORTH_TURNING: Final = 4096
 
 _NOTHING: Final = -1e38
 """Stands for the logarithm of 0 in a sum, where −inf would bring NaN into gradients."""
@@ -26,16 +30,15 @@ class Softmax:
     """The softmax of logits over their last dimension, each side computed when asked for."""
 
     def __init__(self, logits: Tensor) -> None:
-        masked: Tensor | None = logits == -torch.inf
-        if not is_traced(logits) and not bool(masked.any()):  # type: ignore[union-attr]
-            masked = None
-        else:  # where every class is masked, read them as equally likely
-            logits = logits.masked_fill(masked.all(-1, keepdim=True), 0.0)  # type: ignore[union-attr]
-        self._masked = masked
+        logits, may_be_masked = bounded(logits)
+        self._masked: Tensor | None = None
+        if may_be_masked:  # where every class is masked, read them as equally likely
+            self._masked = logits == -torch.inf
+            logits = logits.masked_fill(self._masked.all(-1, keepdim=True), 0.0)
 
         # `functools.cached_property` takes a lock, which torch.compile cannot.
-        self._log_p = Later(lambda: torch.log_softmax(logits, -1))
-        self._p = Later(lambda: torch.softmax(logits, -1))
+        self._log_p = Later(lambda: _over_classes(torch.log_softmax, logits))
+        self._p = Later(lambda: _over_classes(torch.softmax, logits))
         self._top = Later(lambda: logits.argmax(-1, keepdim=True))
         self._rest = Later(lambda: self._without_top(self._p.number).sum(-1, keepdim=True))
 
@@ -80,3 +83,14 @@ class Softmax:
             others = others.masked_fill(self._masked, _NOTHING)
         logarithm = torch.logsumexp(others, -1, keepdim=True)
         return torch.where(logarithm < _NOTHING / 2, impossible(others.dtype), logarithm)
+
+
+def _over_classes(normalise: Callable[[Tensor, int], Tensor], logits: Tensor) -> Tensor:
+    """Return a softmax over the last dimension.
+
+    On a CPU one over fewer classes than a vector has numbers is several times faster with the
+    examples side by side, both copies included.
+    """
+    if is_traced(logits) or logits.shape[-1] >= VECTOR or logits.numel() < WORTH_TURNING:
+        return normalise(logits, -1)
+    return normalise(logits.movedim(-1, 0).contiguous(), 0).movedim(0, -1).contiguous()

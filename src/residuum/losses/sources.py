@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from residuum.losses.softmaxes import Side, Softmax
-from residuum.losses.tensors import LARGEST, TENSORS, impossible, is_traced
+from residuum.losses.tensors import LARGEST, TENSORS, bounded, impossible
 from residuum.relaxations.degrees import log1mexp
 
 Form = Literal["logits", "log_probs", "probs"]
@@ -47,17 +47,6 @@ class _Gate(torch.autograd.Function):
         return finite.clamp(-largest, largest).to(ctx.dtype)
 
 
-def _bounded(given: Tensor) -> Tensor:
-    """Return numbers up to ±LARGEST, so that sums of them are finite, with slope 1; −inf stays."""
-    if not is_traced(given) and given.numel():
-        low, high = torch.aminmax(given.detach())
-        if float(low) >= -LARGEST and float(high) <= LARGEST:
-            return given
-    fixed = given.detach()
-    bounded = fixed.clamp(-LARGEST, LARGEST) + (given - fixed)
-    return torch.where(fixed == -torch.inf, given, bounded)
-
-
 @final
 class Source:
     """One tensor of the caller's, read as degrees; each side is computed once, when asked for.
@@ -68,7 +57,7 @@ class Source:
     def __init__(
         self, given: Tensor, form: Form, softmax: Callable[[Side], Tensor] | None = None
     ) -> None:
-        self._given = given
+        self._given = given if softmax is not None else bounded(given)[0]
         self._form = form
         self._softmax = softmax
         self._sides: dict[Side, Tensor] = {}
@@ -143,20 +132,34 @@ def sources_of(
         if len(numbers) == 1:
             softmaxes[numbers[0]] = Softmax(wide[numbers[0]]).side
         else:
-            stacked = Softmax(torch.stack([wide[number] for number in numbers])).side
+            layers = _Layers(Softmax(torch.stack([wide[number] for number in numbers])))
             for place, number in enumerate(numbers):
-                softmaxes[number] = _layer(stacked, place)
+                softmaxes[number] = layers.at(place)
     return [
         Source(tensor, form, softmaxes.get(number))
         for number, (tensor, form) in enumerate(zip(wide, forms, strict=True))
     ]
 
 
-def _layer(stacked: Callable[[Side], Tensor], place: int) -> Callable[[Side], Tensor]:
-    return lambda side: stacked(side)[place]
+@final
+class _Layers:
+    """Several softmaxes computed as one, and taken apart once for each side."""
+
+    def __init__(self, stacked: Softmax) -> None:
+        self._stacked = stacked
+        self._apart: dict[Side, tuple[Tensor, ...]] = {}
+
+    def at(self, place: int) -> Callable[[Side], Tensor]:
+        """Return the sides of one of them."""
+        return lambda side: self._sides(side)[place]
+
+    def _sides(self, side: Side) -> tuple[Tensor, ...]:
+        if side not in self._apart:
+            self._apart[side] = self._stacked.side(side).unbind(0)
+        return self._apart[side]
 
 
 def _widened(given: Tensor, *, is_steep: bool) -> Tensor:
     if is_steep:
         given = _Gate.apply(given)  # type: ignore[no-untyped-call]
-    return _bounded(given if given.dtype in _WIDE else given.float())
+    return given if given.dtype in _WIDE else given.float()
