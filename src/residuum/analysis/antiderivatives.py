@@ -10,8 +10,8 @@ expansions there cancel, because the degree is bounded.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from fractions import Fraction
-from typing import Any
 
 from residuum.analysis.closed_forms import ClosedForm
 from residuum.analysis.columns import Column, Strip, columns_of, rows_of
@@ -33,8 +33,11 @@ def integrate_in_closed_form(
         atoms = [*atoms, Atom(f"{atoms[0].predicate}_unused")]
     try:
         return _integrate(formula, atoms, relaxation)
-    except NotThisWay:
-        return _integrate(formula, atoms[::-1], relaxation)
+    except NotThisWay as reason:
+        # Curves may be rational functions of the other atom.
+        with suppress(NotThisWay):
+            return _integrate(formula, atoms[::-1], relaxation)
+        raise reason from None
 
 
 def _integrate(

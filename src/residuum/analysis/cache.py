@@ -22,11 +22,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from residuum.analysis.results import Consistency
+from residuum.analysis.closed_forms import ClosedForm
+from residuum.analysis.results import Consistency, exact_bounds
 from residuum.logic import Formula, render
 from residuum.relaxations import Relaxation, is_built_in
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 """Raise this when the layout of a file, or what its fields mean, changes."""
 
 WORTH_KEEPING: Final = 0.01
@@ -133,10 +134,15 @@ def _checksum(key: str, record: Mapping[str, object]) -> str:
 
 
 def _record(result: Consistency) -> dict[str, Any]:
-    exact = result.exact
-    # Hexadecimal, because Python refuses long decimal integers.
-    pair = None if exact is None else [hex(exact.numerator), hex(exact.denominator)]
-    return {**vars(result), "exact": pair}
+    match result.exact:
+        case ClosedForm() as form:
+            exact: Any = form.as_json()
+        case Fraction() as value:
+            # Hexadecimal, because Python refuses long decimal integers.
+            exact = [hex(value.numerator), hex(value.denominator)]
+        case None:
+            exact = None
+    return {**vars(result), "exact": exact}
 
 
 def _result(record: object) -> Consistency | None:
@@ -145,7 +151,7 @@ def _result(record: object) -> Consistency | None:
         case {
             "value": float(value),
             "kind": "exact" | "certified" | "estimate" as kind,
-            "exact": None | [str(), str()] as pair,
+            "exact": None | [str(), str()] | {"terms": list()} as kept,
             "low": float(low),
             "high": float(high),
             "method": str(method),
@@ -153,17 +159,24 @@ def _result(record: object) -> Consistency | None:
             "recognised": None | str() as recognised,
             "note": str(note),
         }:
-            exact = None if pair is None else _fraction(*pair)
+            exact = None if kept is None else _exact(kept)
         case _:
             return None
     is_ordered = 0 <= low <= value <= high <= 1 and 0 <= seconds < math.inf
     if exact is None:
         is_of_its_kind = kind != "exact"
     else:
-        is_of_its_kind = kind == "exact" and low == high == float(exact)
+        is_of_its_kind = kind == "exact" and (value, low, high) == (
+            float(exact),
+            *exact_bounds(exact),
+        )
     if not (is_ordered and is_of_its_kind):
         return None
     return Consistency(value, kind, exact, low, high, method, seconds, recognised, note)
+
+
+def _exact(kept: list[str] | dict[str, Any]) -> Fraction | ClosedForm:
+    return ClosedForm.from_json(kept) if isinstance(kept, dict) else _fraction(*kept)
 
 
 def _fraction(numerator: str, denominator: str) -> Fraction:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from typing import Any, Final, Literal, TypeVar, final
@@ -99,9 +99,42 @@ class ClosedForm:
         return together if is_shorter else apart
 
     @property
+    def float_bounds(self) -> tuple[float, float]:
+        """The neighbouring floats between which the value, which is irrational, lies."""
+        nearest = float(self)
+        is_above = self.settled(lambda value: value > Fraction(nearest))
+        beyond = math.nextafter(nearest, math.inf if is_above else -math.inf)
+        return min(nearest, beyond), max(nearest, beyond)
+
+    @property
     def rational(self) -> Fraction | None:
         """The value if it is rational as it stands."""
         return self.terms.get(ONE, Fraction(0)) if self.terms.keys() <= {ONE} else None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what `from_json` takes: each element, then its coefficient in hexadecimals."""
+        return {
+            "terms": [
+                [kind, [str(value) for value in arguments], *map(hex, value.as_integer_ratio())]
+                for (kind, arguments), value in self.terms.items()
+            ]
+        }
+
+    @staticmethod
+    def from_json(kept: Mapping[str, Any]) -> ClosedForm:
+        """Return the irrational form of such an object; a ValueError if it is none."""
+        terms: list[tuple[Element, Fraction]] = []
+        for term in kept["terms"]:
+            match term:
+                case [str(kind), [*arguments], str(above), str(below)] if int(below, 16):
+                    element = _element(kind, [Fraction(text) for text in arguments])
+                    terms.append((element, Fraction(int(above, 16), int(below, 16))))
+                case _:
+                    raise ValueError(f"expected a term of a closed form, got {term}")
+        form = ClosedForm(terms)
+        if form.rational is not None or form.as_json() != kept:
+            raise ValueError(f"expected an irrational number in normal form, got {kept}")
+        return form
 
     def bounds(self, bits: int) -> tuple[Fraction, Fraction]:
         """Return rationals that the value lies between, found with so many bits."""
@@ -122,6 +155,11 @@ class ClosedForm:
                 return low
             bits *= 2
         raise EvaluationError(f"the rounding of {self} is not certain with {MOST_BITS} bits")
+
+
+def constant(value: Fraction | int) -> ClosedForm:
+    """Return a rational as a form."""
+    return ClosedForm([(ONE, Fraction(value))])
 
 
 def log(value: Fraction | int) -> ClosedForm:
@@ -162,7 +200,29 @@ def dilogarithm(value: Fraction) -> ClosedForm:
 
 
 def _form(value: ClosedForm | Fraction | int) -> ClosedForm:
-    return value if isinstance(value, ClosedForm) else ClosedForm([(ONE, Fraction(value))])
+    return value if isinstance(value, ClosedForm) else constant(value)
+
+
+def _element(kind: str, arguments: Sequence[Fraction]) -> Element:
+    """Return an element that forms may have, or raise a ValueError."""
+    if any(not 0 < value.numerator <= LARGEST >= value.denominator for value in arguments):
+        raise ValueError(f"expected positive numbers that are not too large, got {arguments}")
+    match kind, arguments:
+        case "one", []:
+            form = constant(1)
+        case "log", [_] | [_, _]:
+            form = math.prod(map(log, arguments), start=constant(1))
+        case "pi^2", []:
+            form = ClosedForm([(PI_SQUARED, Fraction(1))])
+        case "Li2", [argument]:
+            form = dilogarithm(argument)
+        case _:
+            raise ValueError(f"expected an element of a closed form, got {kind} of {arguments}")
+    match list(form.terms.items()):
+        case [(element, Fraction(numerator=1, denominator=1))]:
+            return element
+        case _:
+            raise ValueError(f"expected an element in normal form, got {kind} of {arguments}")
 
 
 def _place(element: Element) -> tuple[int, int, tuple[Fraction, ...]]:

@@ -8,14 +8,16 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Final
 
+from residuum.analysis.antiderivatives import integrate_in_closed_form
 from residuum.analysis.cache import find_entry
+from residuum.analysis.closed_forms import ClosedForm
 from residuum.analysis.enclosures import enclose
 from residuum.analysis.giving_up import NotThisWay
 from residuum.analysis.laws import rewrite
 from residuum.analysis.moments import integrate_by_moments
 from residuum.analysis.orderings import integrate_by_orderings
 from residuum.analysis.polynomials import integrate_polynomial
-from residuum.analysis.results import Consistency
+from residuum.analysis.results import Consistency, exact_bounds
 from residuum.analysis.sampling import estimate, refuse_seed
 from residuum.analysis.simplices import integrate_piecewise_linear
 from residuum.analysis.three_valued import integrate_three_valued
@@ -26,7 +28,7 @@ from residuum.relaxations import Relaxation
 from residuum.relaxations import relaxation as find_relaxation
 from residuum.syntax import as_formula
 
-ExactMethod = Callable[[Formula, Sequence[Atom], Relaxation], Fraction]
+ExactMethod = Callable[[Formula, Sequence[Atom], Relaxation], Fraction | ClosedForm]
 
 EXACT_METHODS: Final[Mapping[str, ExactMethod]] = {
     "moments": integrate_by_moments,
@@ -34,6 +36,7 @@ EXACT_METHODS: Final[Mapping[str, ExactMethod]] = {
     "orderings": integrate_by_orderings,
     "polynomial": integrate_polynomial,
     "simplices": integrate_piecewise_linear,
+    "antiderivative": integrate_in_closed_form,
 }
 BY_MODULES: Final = frozenset({"moments", "three-valued", "orderings"})
 METHODS: Final = (*EXACT_METHODS, "boxes", "sobol")
@@ -55,11 +58,12 @@ def consistency(
     """Return the mean degree of a formula over uniformly drawn degrees of its atoms.
 
     For a tautology this is its consistency: 1 where the relaxation preserves its truth. It is
-    exact for polynomial and piecewise linear logics. For rational ones, such as `r-product`, up
-    to three atoms, it is certified: its bounds provably hold and are as narrow as `seconds`
-    allow. For others, or where exact arithmetic would take too much, it is an estimate whose
-    99.9% interval is narrowed to ± `tolerance` if a million points can do that. `method` forces
-    one of METHODS. What took long is kept on disk for the next time, unless `cache` is False.
+    exact for polynomial and piecewise linear logics, and for rational ones, such as `r-product`,
+    where a closed form can be derived. Otherwise, up to three atoms of a rational logic, it is
+    certified: its bounds provably hold and are as narrow as `seconds` allow. For others, or where
+    exact arithmetic would take too much, it is an estimate whose 99.9% interval is narrowed to
+    ± `tolerance` if a million points can do that. `method` forces one of METHODS. What took long
+    is kept on disk for the next time, unless `cache` is False.
 
     >>> consistency("P -> (Q -> P)", "s-godel").exact
     Fraction(19, 24)
@@ -154,7 +158,9 @@ def self_consistency(
     )
 
 
-def _exactly(method: str, forms: Sequence[Formula], relaxation: Relaxation) -> Fraction:
+def _exactly(
+    method: str, forms: Sequence[Formula], relaxation: Relaxation
+) -> Fraction | ClosedForm:
     """Return the value by an exact method, on the first of equal formulas that allows it."""
     *others, last = forms
     for form in others:
@@ -163,10 +169,10 @@ def _exactly(method: str, forms: Sequence[Formula], relaxation: Relaxation) -> F
     return EXACT_METHODS[method](last, atoms_of(last), relaxation)
 
 
-def _exact(value: Fraction, method: str, started: float) -> Consistency:
-    number = float(value)
+def _exact(value: Fraction | ClosedForm, method: str, started: float) -> Consistency:
+    bounds = exact_bounds(value)
     seconds = time.perf_counter() - started
-    return Consistency(number, "exact", value, number, number, method, seconds)
+    return Consistency(float(value), "exact", value, *bounds, method, seconds)
 
 
 def _bounded(

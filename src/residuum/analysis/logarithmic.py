@@ -1,4 +1,4 @@
-"""Integrals of R(x) + Σ A(x) log|C(x)|, for rational functions whose poles and zeros are rational."""
+"""Integrals of R(x) + Σ A(x) log|C(x)|, for rational functions with rational zeros and poles."""
 
 from __future__ import annotations
 
@@ -7,28 +7,25 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, final
 
-from residuum.analysis.closed_forms import ClosedForm, dilogarithm, log
+from residuum.analysis.closed_forms import ClosedForm, constant, dilogarithm, log
 from residuum.analysis.giving_up import NotThisWay
 from residuum.analysis.quotients import (
     PartialFractions,
     Quotient,
     as_flint,
     as_fraction,
-    monic,
     partial_fractions,
     root,
 )
 
-ZERO = Quotient([0])
-
 
 @final
 class Integrand:
-    """A function of x to be integrated: coefficients of 1, of logarithms of primes and of factors."""
+    """A function of x to be integrated: what stands before 1 and before each logarithm."""
 
     def __init__(self) -> None:
-        self._plain = ZERO
-        self._constants: dict[ClosedForm, Quotient] = {}
+        self._plain = Quotient([0])
+        self._constants: dict[ClosedForm, Quotient] = defaultdict(lambda: Quotient([0]))
         self._factors: dict[str, tuple[Any, Quotient]] = {}
 
     def add(self, value: Quotient) -> None:
@@ -45,20 +42,20 @@ class Integrand:
             for factor, multiplicity in factors:
                 size *= as_fraction(factor.leading_coefficient()) ** int(multiplicity)
                 name = str(factor)
-                _, before = self._factors.get(name, (factor, ZERO))
+                _, before = self._factors.get(name, (factor, Quotient([0])))
                 change = coefficient * Quotient([sign * int(multiplicity)])
                 self._factors[name] = factor, before + change
             for element, number in log(size).terms.items():
                 prime = ClosedForm([(element, Fraction(1))])
                 change = coefficient * Quotient([as_flint(sign * number)])
-                self._constants[prime] = self._constants.get(prime, ZERO) + change
+                self._constants[prime] += change
 
     def integral(self, low: Fraction, high: Fraction) -> ClosedForm:
         """Return the integral between two rationals, between which it is bounded."""
         antiderivative = _Antiderivative()
-        antiderivative.add_plain(ClosedForm([(("one", ()), Fraction(1))]), self._plain)
-        for constant, coefficient in self._constants.items():
-            antiderivative.add_plain(constant, coefficient)
+        antiderivative.add_plain(constant(1), self._plain)
+        for prime, coefficient in self._constants.items():
+            antiderivative.add_plain(prime, coefficient)
         for factor, coefficient in self._factors.values():
             if coefficient:
                 if factor.degree() > 1:
@@ -81,28 +78,27 @@ class _Antiderivative:
         self._by_parts: list[tuple[PartialFractions, Fraction]] = []
         self._over_pole: list[tuple[Fraction, Fraction, Fraction]] = []
 
-    def add_plain(self, constant: ClosedForm, coefficient: Quotient) -> None:
+    def add_plain(self, factor: ClosedForm, coefficient: Quotient) -> None:
         """Add the antiderivative of a constant times a rational function."""
         raised, simple = _integrated(partial_fractions(coefficient))
-        self._rational.append((constant, raised))
+        self._rational.append((factor, raised))
         for pole, residue in simple.items():
-            self._logs[pole] += constant * residue
+            self._logs[pole] += factor * residue
 
     def add_log(self, coefficient: Quotient, zero: Fraction) -> None:
         """Add the antiderivative of a rational function times log|x − zero|, by parts."""
         raised, simple = _integrated(partial_fractions(coefficient))
         self._by_parts.append((raised, zero))
-        linear = _quotient(PartialFractions(Quotient([0]).numerator, {(zero, 1): Fraction(1)}))
-        self.add_plain(ClosedForm([(("one", ()), Fraction(-1))]), _quotient(raised) * linear)
+        self.add_plain(constant(-1), _quotient(raised) / Quotient([as_flint(-zero), 1]))
         for pole, residue in simple.items():
             self._over_pole.append((pole, zero, residue))
 
     def limit(self, point: Fraction) -> ClosedForm:
         """Return the limit at a point, at which all that diverges must cancel."""
         total: dict[tuple[int, int], ClosedForm] = defaultdict(ClosedForm)
-        for constant, fractions in self._rational:
+        for factor, fractions in self._rational:
             for power, value in _expanded(fractions, point).items():
-                total[power, 0] += constant * value
+                total[power, 0] += factor * value
         for pole, coefficient in self._logs.items():
             if pole == point:
                 total[0, 1] += coefficient
@@ -111,12 +107,12 @@ class _Antiderivative:
         for fractions, zero in self._by_parts:
             for power, value in _expanded(fractions, point).items():
                 if zero == point:
-                    total[power, 1] += ClosedForm([(("one", ()), value)])
+                    total[power, 1] += constant(value)
                     continue
                 total[power, 0] += log(point - zero) * value
                 for k in range(1, 1 - power):  # the powers of log|1 + ε / (point − zero)|
                     share = -value / (k * (zero - point) ** k)
-                    total[power + k, 0] += ClosedForm([(("one", ()), share)])
+                    total[power + k, 0] += constant(share)
         for pole, zero, residue in self._over_pole:
             _add_over_pole(total, pole, zero, residue, point)
         limit = total.pop((0, 0), ClosedForm())
@@ -135,7 +131,7 @@ def _add_over_pole(
     """Add the antiderivative of residue · log|x − zero| / (x − pole)."""
     if pole == zero:  # log² / 2
         if pole == point:
-            total[0, 2] += ClosedForm([(("one", ()), residue / 2)])
+            total[0, 2] += constant(residue / 2)
         else:
             total[0, 0] += log(point - pole) * log(point - pole) * (residue / 2)
         return

@@ -44,14 +44,10 @@ class Quotient:
         return self + -other
 
     def __mul__(self, other: Quotient) -> Quotient:
-        return Quotient(
-            self.numerator * other.numerator, self.denominator * other.denominator
-        )
+        return Quotient(self.numerator * other.numerator, self.denominator * other.denominator)
 
     def __truediv__(self, other: Quotient) -> Quotient:
-        return Quotient(
-            self.numerator * other.denominator, self.denominator * other.numerator
-        )
+        return Quotient(self.numerator * other.denominator, self.denominator * other.numerator)
 
     def __bool__(self) -> bool:
         return not self.numerator.is_zero()

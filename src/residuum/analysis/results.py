@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Literal
 
+from residuum.analysis.closed_forms import ClosedForm
 from residuum.errors import EvaluationError
 
 Kind = Literal["exact", "certified", "estimate"]
@@ -16,14 +18,15 @@ Kind = Literal["exact", "certified", "estimate"]
 class Consistency:
     """The mean degree of a formula over uniformly drawn degrees of its atoms.
 
-    `kind` says how well it is known. "exact": `exact` is the value, and `low` = `high`.
-    "certified": the value provably lies between `low` and `high`. "estimate": it does so with
-    a confidence of 99.9%. `note` says why something better was not possible.
+    `kind` says how well it is known. "exact": `exact` is the value, and `low` = `high`, unless
+    it is irrational: then they are the floats on either side. "certified": the value provably
+    lies between `low` and `high`. "estimate": it does so with a confidence of 99.9%. `note` says
+    why something better was not possible.
     """
 
     value: float
     kind: Kind
-    exact: Fraction | None
+    exact: Fraction | ClosedForm | None
     low: float
     high: float
     method: str
@@ -39,15 +42,17 @@ class Consistency:
     def decimal(self, digits: int) -> str:
         """Return the value with at most so many significant digits, correctly rounded.
 
-        An exact value ends where its digits end. Any other shows only the digits on which its
-        bounds agree: every value between them is rounded to the same. Where they agree on none,
-        it is the shortest decimal between them.
+        A rational value ends where its digits end. One that is not exact shows only the digits
+        on which its bounds agree: every value between them is rounded to the same. Where they
+        agree on none, it is the shortest decimal between them.
 
         >>> Consistency(0.5, "certified", None, 0.4999, 0.5003, "boxes", 0.1).decimal(50)
         '0.500'
         """
         if digits < 1:
             raise EvaluationError(f"expected one digit or more, got {digits}")
+        if isinstance(self.exact, ClosedForm):
+            return _written(_padded(self.exact.settled(partial(_rounded, digits=digits)), digits))
         if self.exact is not None:
             return _written(_rounded(self.exact, digits).normalize(_context(digits)))
         low, value, high = map(Fraction, (self.low, self.value, self.high))
@@ -58,12 +63,19 @@ class Consistency:
         return _written(_padded(_rounded(value, length), length))
 
 
-def in_full(value: Fraction) -> str:
-    """Return a fraction as text, however long: `str` refuses integers of over 4,300 digits.
+def exact_bounds(value: Fraction | ClosedForm) -> tuple[float, float]:
+    """Return what `low` and `high` are of an exact value."""
+    return value.float_bounds if isinstance(value, ClosedForm) else (float(value), float(value))
+
+
+def in_full(value: Fraction | ClosedForm) -> str:
+    """Return an exact value as text, however long: `str` refuses integers of over 4,300 digits.
 
     >>> in_full(Fraction(19, 24)), in_full(Fraction(1))
     ('19/24', '1')
     """
+    if isinstance(value, ClosedForm):
+        return str(value)
     numerator = f"{Decimal(value.numerator):f}"
     return numerator if value.denominator == 1 else f"{numerator}/{Decimal(value.denominator):f}"
 

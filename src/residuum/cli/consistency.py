@@ -110,13 +110,13 @@ def _report(
 
 
 def shown(result: Consistency, digits: int) -> str:
-    """Return a result in words: the fraction and its decimals, or the interval."""
+    """Return a result in words: its decimals and what they are of, or the interval."""
     decimal = result.decimal(digits)
     if result.exact is None:
         low, high = _outwards(result.low, digits, -1), _outwards(result.high, digits, 1)
         return f"{decimal}, between {low} and {high} ({result.kind})"
     whole = in_full(result.exact)
-    return f"{decimal} = {whole}" if "/" in whole and len(whole) < 60 else decimal
+    return f"{decimal} = {whole}" if decimal != whole and len(whole) < 60 else decimal
 
 
 def _outwards(bound: float, digits: int, direction: int) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from residuum.analysis import Cell, catalogue, tautology_table
+from residuum.analysis.results import in_full
 from residuum.cli.consistency import shown
 from residuum.cli.inputs import AsJson, MaybePicture, NoCache, RelaxationNames, read_relaxations
 from residuum.cli.outputs import print_json, print_table
@@ -89,7 +90,7 @@ def _object(cell: Cell) -> dict[str, Any]:
         "relaxation": cell.relaxation.name,
         "value": result.value,
         "kind": result.kind,
-        "exact": None if result.exact is None else str(result.exact),
+        "exact": None if result.exact is None else in_full(result.exact),
         "low": result.low,
         "high": result.high,
         "printed": cell.printed,

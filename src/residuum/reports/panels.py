@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -52,7 +53,7 @@ class Panel:
     def label(self, place: Axes, atom: Atom) -> None:
         """Write the name of the axis and the mean degree below the panel."""
         exact = self.mean.exact
-        is_short = exact is not None and exact.denominator < 1000
+        is_short = isinstance(exact, Fraction) and exact.denominator < 1000
         mean = exact if is_short else rounded(self.mean)
         place.set_xlabel(f"{short(atom)}\nmean {mean}", parse_math=False)
         place.set_xticks(*TICKS)

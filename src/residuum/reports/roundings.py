@@ -10,7 +10,7 @@ def rounded(result: Consistency) -> str:
 
     A whole number that is known exactly has none: 1 is truth preserved, 1.000 nearly so.
     """
-    if result.exact is not None and result.exact.denominator == 1:
+    if result.exact in (0, 1):
         return str(result.exact)
     low, high = f"{result.low:.3f}", f"{result.high:.3f}"
     return low if low == high else f"≈{result.value:.2f}"
