@@ -25,6 +25,21 @@ def formulas(leaves=(P, Q, R)):
     )
 
 
+KINDS = (Not, And, Or, Implies, Implies, Iff, Iff)
+
+
+def random_formula(rng, leaves, connectives):
+    if connectives == 0:
+        return rng.choice(leaves)
+    kind = rng.choice(KINDS)
+    if kind is Not:
+        return Not(random_formula(rng, leaves, connectives - 1))
+    left = rng.randrange(connectives)
+    return kind(
+        random_formula(rng, leaves, left), random_formula(rng, leaves, connectives - 1 - left)
+    )
+
+
 # An independent evaluator: textbook truth functions on arrays, by plain recursion.
 TEXTBOOK = {
     "s-product": (lambda x, y: x * y, lambda x, y: 1 - x + x * y),
