@@ -19,8 +19,8 @@ from residuum.analysis.pieces import Leaf, Tree
 from residuum.analysis.quotients import Quotient, as_flint
 from residuum.analysis.real_roots import Root, roots_within, samples_between
 
-MOST_GUARDS = 40
-MOST_SAMPLES = 20_000
+MOST_GUARDS = 25
+MOST_SAMPLES = 3_000
 
 
 class Strip(NamedTuple):
@@ -43,11 +43,11 @@ def columns_of(tree: Tree) -> list[Column]:
     """Return the columns of a tree of two atoms, bounded by rational x and rational functions."""
     square = _Square(tree)
     while True:
-        known = len(square.guards)
         points = square.critical_points()
         stacks = [square.stack(x) for x in samples_between(points)]
-        if len(square.guards) == known:
+        if not square.met:
             break
+        square.take_guards()
     found: list[Column] = []
     low = Fraction(0)
     for point, (stack, following) in zip(points, itertools.pairwise(stacks), strict=True):
@@ -65,20 +65,34 @@ Stack = tuple[tuple[Leaf, str], ...]
 
 @final
 class _Square:
-    """A tree of two atoms with the guards that matter, as far as they have been met."""
+    """A tree of two atoms, the guards that cut the square so far, and those met since."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._critical: dict[tuple[str, str], list[Any]] = {}
+        self._critical: dict[tuple[str, str], list[tuple[str, Any]]] = {}
         self._samples = 0
         self.guards: dict[str, Any] = {}
+        self.met: dict[str, Any] = {}
+
+    def take_guards(self) -> None:
+        """Let the guards that were met cut the square from now on."""
+        self.guards |= self.met
+        self.met = {}
+        if len(self.guards) > MOST_GUARDS:
+            raise NotThisWay(f"its cases depend on more than {MOST_GUARDS} guards")
 
     def critical_points(self) -> list[Root]:
-        """Return where in x the roots y of the guards met so far may change their order."""
+        """Return where in x the roots y of the guards may change their order."""
         for one, other in itertools.combinations_with_replacement(self.guards, 2):
             if (one, other) not in self._critical:
-                self._critical[one, other] = _critical(self.guards[one], self.guards[other])
-        return roots_within(itertools.chain.from_iterable(self._critical.values()))
+                self._critical[one, other] = [
+                    (str(factor), factor)
+                    for polynomial in _critical(self.guards[one], self.guards[other])
+                    for factor, _ in polynomial.factor()[1]
+                ]
+        return roots_within(
+            {name: one for found in self._critical.values() for name, one in found}.values()
+        )
 
     def stack(self, x: Fraction) -> Stack:
         """Return the cases above a sample of x, meeting guards on the way."""
@@ -94,6 +108,8 @@ class _Square:
         if self._samples > MOST_SAMPLES:
             raise NotThisWay("its cases are too many to put in order")
         cases = [(y, self._case(at, as_flint(y))) for y in samples]
+        if self.met:  # this will be done again
+            return ()
         found: list[tuple[Leaf, str]] = []
         for (below, leaf), (above, following) in itertools.pairwise(cases):
             if leaf is not following:
@@ -109,9 +125,7 @@ class _Square:
         node = self._tree.root
         while not isinstance(node, Leaf):
             if node.name not in self.guards:
-                if len(self.guards) == MOST_GUARDS:
-                    raise NotThisWay(f"its cases depend on more than {MOST_GUARDS} guards")
-                self.guards[node.name] = node.guard
+                self.met[node.name] = node.guard
             node = self._tree.child(node, bool(node.guard(x, y) > 0))
         return node
 

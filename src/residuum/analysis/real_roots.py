@@ -9,47 +9,56 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from residuum.analysis.giving_up import NotThisWay
-from residuum.analysis.quotients import root
+from residuum.analysis.quotients import as_flint, root
 
-MOST_ROOTS = 400
-MOST_BITS = 4096
+MOST_ROOTS = 200
+MOST_HALVINGS = 5_000
 
 
 class Root(NamedTuple):
-    """A real number between two rationals, which are equal if it is rational."""
+    """The only root of a polynomial between two rationals, which are equal if it is that."""
 
     low: Fraction
     high: Fraction
+    polynomial: Any
+
+    def halved(self) -> Root:
+        """Return it between two that are half as far apart."""
+        middle = (self.low + self.high) / 2
+        if self.polynomial(as_flint(middle)) == 0:
+            return Root(middle, middle, self.polynomial)
+        is_below = _variations(self.polynomial, self.low, middle) == 1
+        low, high = (self.low, middle) if is_below else (middle, self.high)
+        return Root(low, high, self.polynomial)
 
 
 def roots_within(polynomials: Iterable[Any]) -> list[Root]:
-    """Return the distinct roots between 0 and 1, ascending; no two of them overlap."""
-    factors = {
-        str(factor): factor
-        for polynomial in polynomials
-        if polynomial.degree() > 0
-        for factor, _ in polynomial.factor()[1]
-    }
-    bits = 64
-    while bits <= MOST_BITS:
-        roots = sorted(found for factor in factors.values() for found in _roots(factor, bits))
-        if len(roots) > MOST_ROOTS:
-            raise NotThisWay(f"its guards have more than {MOST_ROOTS} roots")
-        ends = [Root(Fraction(0), Fraction(0)), *roots, Root(Fraction(1), Fraction(1))]
-        if all(left.high < right.low for left, right in itertools.pairwise(ends)):
+    """Return the roots between 0 and 1, ascending and with gaps between their bounds.
+
+    No polynomial may have a double root, nor two of them a common one.
+    """
+    waiting = [one for polynomial in polynomials for one in _isolated(polynomial)]
+    if len(waiting) > MOST_ROOTS:
+        raise NotThisWay(f"its guards have more than {MOST_ROOTS} roots")
+    for _ in range(MOST_HALVINGS):
+        roots = sorted(waiting, key=lambda one: (one.low, one.high))
+        lows = [Fraction(0), *(one.high for one in roots)]
+        highs = [*(one.low for one in roots), Fraction(1)]
+        touching = [low >= high for low, high in zip(lows, highs, strict=True)]
+        if not any(touching):
             return roots
-        bits *= 2
+        waiting = [
+            one.halved() if one.low < one.high and (below or above) else one
+            for one, (below, above) in zip(roots, itertools.pairwise(touching), strict=True)
+        ]
     raise NotThisWay("roots of its guards are too close to each other")
 
 
 def samples_between(roots: Sequence[Root]) -> list[Fraction]:
-    """Return a rational between each two neighbours of 0, the roots, and 1.
-
-    >>> [str(sample) for sample in samples_between([Root(Fraction(1, 3), Fraction(1, 2))])]
-    ['1/4', '3/4']
-    """
-    ends = [Root(Fraction(0), Fraction(0)), *roots, Root(Fraction(1), Fraction(1))]
-    return [_between(left.high, right.low) for left, right in itertools.pairwise(ends)]
+    """Return a rational between each two neighbours of 0, the roots, and 1."""
+    lows = [Fraction(0), *(one.high for one in roots)]
+    highs = [*(one.low for one in roots), Fraction(1)]
+    return [_between(low, high) for low, high in zip(lows, highs, strict=True)]
 
 
 def _between(low: Fraction, high: Fraction) -> Fraction:
@@ -62,23 +71,34 @@ def _between(low: Fraction, high: Fraction) -> Fraction:
         scale *= 2
 
 
-def _roots(irreducible: Any, bits: int) -> list[Root]:
-    """Return what may be the real roots of one irreducible polynomial between 0 and 1."""
-    import flint
-
-    if irreducible.degree() == 1:
-        exact = root(irreducible)
-        return [Root(exact, exact)] if 0 < exact < 1 else []
-    found = []
-    with flint.ctx.workprec(bits):
-        for ball, _ in irreducible.complex_roots():
-            if ball.imag == 0:
-                low, high = _rational(ball.real.lower()), _rational(ball.real.upper())
-                if high > 0 and low < 1:
-                    found.append(Root(low, high))
+def _isolated(polynomial: Any) -> list[Root]:
+    """Return the roots of one polynomial between 0 and 1, by halving and Descartes' rule."""
+    if polynomial.degree() == 1:
+        exact = root(polynomial)
+        return [Root(exact, exact, polynomial)] if 0 < exact < 1 else []
+    found: list[Root] = []
+    waiting = [(Fraction(0), Fraction(1))]
+    while waiting:
+        low, high = waiting.pop()
+        number = _variations(polynomial, low, high)
+        if number == 1:
+            found.append(Root(low, high, polynomial))
+        elif number > 1:
+            middle = (low + high) / 2
+            if polynomial(as_flint(middle)) == 0:
+                found.append(Root(middle, middle, polynomial))
+            waiting += [(low, middle), (middle, high)]
     return found
 
 
-def _rational(exact: Any) -> Fraction:
-    mantissa, exponent = exact.man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+def _variations(polynomial: Any, low: Fraction, high: Fraction) -> int:
+    """Return a bound of the number of roots between, which 0 and 1 are exactly.
+
+    It is how often the signs of the coefficients of (1 + t)ⁿ p((low + high t) / (1 + t)) change.
+    """
+    import flint
+
+    stretched = polynomial(flint.fmpq_poly([as_flint(low), as_flint(high - low)]))
+    turned = flint.fmpq_poly(stretched.coeffs()[::-1])(flint.fmpq_poly([1, 1]))
+    signs = [value > 0 for value in turned.coeffs() if value != 0]
+    return sum(left != right for left, right in itertools.pairwise(signs))
