@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import residuum
 from residuum.analysis import Consistency, cache, consistency, integrals, self_consistency
 from residuum.analysis.cache import Entry, cache_folder, find_entry
+from residuum.analysis.closed_forms import ClosedForm
 from residuum.logic import And, Atom
 from residuum.relaxations import Degree, Generated, Relaxation, is_built_in, register, relaxation
 from residuum.relaxations.catalogue import PAPER, relaxation_names
@@ -77,6 +78,38 @@ def test_fractions_of_many_thousand_digits_are_kept(computed):
     assert (found[0] == found[1], len(computed)) == (True, 1)
     with pytest.raises(ValueError, match="digits"):
         str(found[1].exact)
+
+
+@pytest.mark.parametrize("text", ["P | P -> P", "P | Q -> P & Q", "(~P -> ~Q) -> (Q -> P)"])
+def test_closed_forms_are_kept(folder, computed, text):
+    found = [consistency(text, "r-product") for _ in range(2)]
+    assert (found[0] == found[1], len(computed)) == (True, 1)
+    assert isinstance(found[1].exact, ClosedForm)
+    assert len(files(folder)) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"exact": {"terms": [["log", ["3"], "0x1", "0x2"]]}},
+        {"exact": {"terms": [["log", ["4"], "0x1", "0x2"]]}},
+        {"exact": {"terms": []}},
+        {"exact": {}},
+        {"exact": {"terms": 3}},
+        {"low": 0.5},
+        {"value": 0.6931471805599452},
+        {"kind": "certified"},
+    ],
+)
+def test_a_closed_form_that_does_not_fit_its_value_is_not_believed(folder, change):
+    entry = entry_in(folder)
+    result = consistency("P | P -> P", "r-product", cache=False)
+    entry.write(result)
+    assert entry.read(narrowest=1e-8) == result
+    record = {**json.loads(entry.path.read_text())["record"], **change}
+    content = {"checksum": cache._checksum(entry.key, record), "record": record}
+    entry.path.write_text(json.dumps(content))
+    assert entry.read(narrowest=1e-8) is None
 
 
 def test_without_the_cache_nothing_is_read_or_written(folder, computed):

@@ -173,12 +173,19 @@ def test_consistency_json_lists_every_pair(residuum):
 
 
 def test_consistency_says_when_a_formula_is_no_tautology(residuum):
-    code, out, _ = residuum("consistency", "P -> Q", "--digits", "3")
+    code, out, _ = residuum("consistency", "P & P -> Q & ~Q", "--digits", "3")
     assert code == 0
     assert "not a tautology" in out
-    assert "0.667 = 2/3" in out
+    assert " = " in out
     assert "(certified)" in out
     assert "between" in out
+
+
+def test_closed_forms_are_shown_with_any_number_of_digits(residuum):
+    _, out, _ = residuum("consistency", "P | P -> P", "-r", "r-product", "--digits", "50")
+    assert "0.69314718055994530941723212145817656807550013436026 = log(2)" in out
+    _, out, _ = residuum("consistency", "P | Q -> P & Q", "-r", "r-product", "--json")
+    assert json.loads(out)[0]["exact"] == "pi^2/3 - 3"
 
 
 def test_self_consistency_of_a_conjunction(residuum):
@@ -190,8 +197,9 @@ def test_tautologies_marks_what_was_printed_wrong(residuum, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     code, out, _ = residuum("tautologies")
     assert code == 0
-    assert "≈0.8977 ≠" in out
-    assert "printed 0.88" in out
+    assert "0.897716 ≠" in out
+    assert "0.897716 = (2 + log(2))/3, printed 0.88" in out
+    assert "log(2)  " in out
     assert "7 figures differ" in out
     assert "DM2 as printed is not a tautology" in out
     _, out, _ = residuum("tautologies", "--json", "-r", "s-godel")

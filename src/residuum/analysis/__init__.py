@@ -1,5 +1,6 @@
 """How much truth a relaxation preserves: integrals over the unit cube, exactly where possible."""
 
+from residuum.analysis.closed_forms import ClosedForm as ClosedForm
 from residuum.analysis.criteria import Properties as Properties
 from residuum.analysis.criteria import properties as properties
 from residuum.analysis.diagnostics import Gradients as Gradients
