@@ -59,6 +59,7 @@ def value_of(row, name):
 def test_the_documented_derivation_of_the_third_axiom():
     closed = (2 + math.log(2)) / 3
     found = value_of("A3", "r-product")
+    assert str(found.exact) == "(2 + log(2))/3"
     assert found.low <= closed <= found.high
     # The degree, by its cases, integrated over q in closed form for each p.
     piece = mpmath.quad(

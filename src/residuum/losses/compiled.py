@@ -24,6 +24,7 @@ from residuum.losses.receiving import (
     bind,
     check_values,
     masks_for,
+    move,
     refuse_unknown,
     sequence_sizes,
     take_tensors,
@@ -164,7 +165,7 @@ class CompiledRule(nn.Module):
 
     def explain(self) -> str:
         """Return the plan in words: inputs, axes, groundings, memory, and where slopes vanish."""
-        known = self._bound.get(((), torch.device("cpu")))
+        known = self._bound.get(((), "cpu"))
         return describe(self.plan, None if known is None else known.layout, self.relaxation)
 
     # Evaluation
@@ -268,11 +269,16 @@ class CompiledRule(nn.Module):
         return Call(inputs, batch, device, bound, masks, lengths)
 
     def _bind(self, sizes: Mapping[str, int], device: torch.device) -> Bound:
-        key = (tuple(sizes.items()), device)
-        if key not in self._bound:
+        key = tuple(sizes.items())
+        if (key, "cpu") not in self._bound:
             is_s_logic = self.relaxation.kind == "S"
-            self._bound[key] = bind(self.plan, sizes, device, is_s_logic=is_s_logic)
-        return self._bound[key]
+            self._bound[key, "cpu"] = bind(self.plan, sizes, is_s_logic=is_s_logic)
+        if (key, str(device)) in self._bound:
+            return self._bound[key, str(device)]
+        moved = move(self._bound[key, "cpu"], device)
+        if not torch.compiler.is_compiling():  # a trace must not leave its tensors behind
+            self._bound[key, str(device)] = moved
+        return moved
 
 
 def _is_transformed(inputs: Iterable[Tensor]) -> bool:

@@ -79,7 +79,7 @@ class Lifted:
     pool: tuple[int, ...]
 
 
-def lift(plan: Plan, layout: Layout, device: torch.device, *, is_s_logic: bool) -> Lifted | None:
+def lift(plan: Plan, layout: Layout, *, is_s_logic: bool) -> Lifted | None:
     """Return the operands of an outermost conjunction in groups of the same shape, if any."""
     root = plan.steps[-1]
     if not isinstance(root, Connect) or root.kind is not And or len(root.operands) < FEWEST:
@@ -103,7 +103,7 @@ def lift(plan: Plan, layout: Layout, device: torch.device, *, is_s_logic: bool) 
     for slot in pool:
         starts[slot] = total
         total += sizes[slot] or 0
-    groups = tuple(_group(shape, rules, starts, total, device) for shape, rules in large.items())
+    groups = tuple(_group(shape, rules, starts, total) for shape, rules in large.items())
     return Lifted(groups, tuple(sorted(alone)), pool) if groups else None
 
 
@@ -188,7 +188,6 @@ def _group(
     rules: Sequence[tuple[int, list[Literal]]],
     starts: Mapping[int, int],
     total: int,
-    device: torch.device,
 ) -> Group:
     columns = np.array(
         [
@@ -203,7 +202,7 @@ def _group(
         number: Access((None,), (0,), columns[:, place]) for place, number in enumerate(reads)
     }
     indices: dict[int, Tensor] = {
-        number: torch.as_tensor(access.index, device=device) for number, access in accesses.items()
+        number: torch.as_tensor(access.index) for number, access in accesses.items()
     }
     plan = Plan(TRUE, (_POOL,), tuple(steps), 1, ())
     members = tuple(position for position, _ in rules)

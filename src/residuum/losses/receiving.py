@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
@@ -40,20 +41,33 @@ class Call(NamedTuple):
     sources: Sequence[Source] | None = None
 
 
-def bind(plan: Plan, sizes: Mapping[str, int], device: torch.device, *, is_s_logic: bool) -> Bound:
-    """Lay a plan out for sequences of these lengths, on a device."""
+def bind(plan: Plan, sizes: Mapping[str, int], *, is_s_logic: bool) -> Bound:
+    """Lay a plan out for sequences of these lengths."""
     layout = lay_out(plan, sizes)
     indices = {
-        number: torch.as_tensor(access.index, device=device)
+        number: torch.as_tensor(access.index)
         for number, access in layout.accesses.items()
         if access.index is not None
     }
     masks = {
-        number: torch.as_tensor(selection.mask, device=device)
+        number: torch.as_tensor(selection.mask)
         for number, selection in layout.selections.items()
         if selection.mask is not None
     }
-    return Bound(layout, indices, masks, lift(plan, layout, device, is_s_logic=is_s_logic))
+    return Bound(layout, indices, masks, lift(plan, layout, is_s_logic=is_s_logic))
+
+
+def move(bound: Bound, device: torch.device) -> Bound:
+    """Return the same on a device."""
+    lifted = bound.lifted
+    if lifted is not None:
+        groups = (replace(group, indices=_on(group.indices, device)) for group in lifted.groups)
+        lifted = replace(lifted, groups=tuple(groups))
+    return Bound(bound.layout, _on(bound.indices, device), _on(bound.masks, device), lifted)
+
+
+def _on(tensors: Mapping[int, Tensor], device: torch.device) -> dict[int, Tensor]:
+    return {number: tensor.to(device) for number, tensor in tensors.items()}
 
 
 def take_tensors(plan: Plan, given: Mapping[str, Tensor]) -> list[Tensor]:
