@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -65,17 +66,21 @@ class Evaluator:
 
     def __init__(self, tree: Tree, axes: int) -> None:
         self._tree = tree
-        self._axes = axes
+        self.axes = axes
         self._guards: dict[str, Polynomial] = {}
         self._quotients: dict[Leaf, tuple[Polynomial, Polynomial]] = {}
         self.nodes: list[Node] = [tree.root]
         self._numbers: dict[Node, int] = {tree.root: 0}
         self.largest = 1
+        self._weight = Polynomial(tree.weight, Fraction(1))
 
     def evaluate(self, boxes: Boxes, starts: Any) -> tuple[Bounds, Any]:
-        """Return bounds on boxes that lie in the cases of these nodes, and nodes farther down."""
-        count = boxes.number
-        bounds = Bounds(np.zeros(count), np.ones(count), np.zeros((self._axes, count)))
+        """Return bounds on boxes that lie in the cases of these nodes, and nodes farther down.
+
+        The degree lies between 0 and 1, and so its mean with the weight is at most that of 1.
+        """
+        most = self._weight.expand(boxes).mean()
+        bounds = Bounds(np.zeros(boxes.number), most, np.zeros((self.axes, boxes.number)))
         nodes = starts.copy()
         for group in self._groups(boxes, starts):
             here = boxes.of(group.which)
@@ -86,7 +91,8 @@ class Evaluator:
                 found = self._bounds(guards, table, group, here)
                 if not guards:
                     group = group._replace(start=table[()])
-            bounds.low[group.which], bounds.high[group.which] = found.low, found.high
+            bounds.low[group.which] = found.low
+            bounds.high[group.which] = np.fmin(found.high, most[group.which])
             bounds.blame[:, group.which] = found.blame
             nodes[group.which] = self._number(group.start)
         return bounds, nodes
@@ -176,10 +182,10 @@ class Evaluator:
         return polynomial
 
     def _unknown(self, group: _Group, boxes: Boxes) -> Bounds:
-        blame = np.zeros((self._axes, boxes.number))
+        blame = np.zeros((self.axes, boxes.number))
         for guard in group.undecided.values():
             blame = blame + guard.variation()
-        return Bounds(np.zeros(boxes.number), np.ones(boxes.number), blame)
+        return Bounds(np.zeros(boxes.number), np.full(boxes.number, np.inf), blame)
 
     def _bounds(
         self,
@@ -188,7 +194,7 @@ class Evaluator:
         group: _Group,
         boxes: Boxes,
     ) -> Bounds:
-        axes = self._axes
+        axes = self.axes
         order, cut_order = CUT_ORDERS[axes] if guards else (ORDERS[axes], 0)
         models: dict[Leaf, Model] = {}
         poles = np.zeros((axes, boxes.number))
@@ -230,7 +236,7 @@ class Evaluator:
             blame = blame + np.where(np.isinf(model.error), 0.0, model.mean_error) * tail
 
         blame = np.where(np.isfinite(width), blame, self._vague_blame(guards, group, poles))
-        return Bounds(np.fmax(low, 0.0), np.fmin(high, 1.0), blame)
+        return Bounds(np.fmax(low, 0.0), high, blame)
 
     def _merge(
         self, deltas: dict[tuple[bool, ...], Array], guards: Sequence[str], group: _Group

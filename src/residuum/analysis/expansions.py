@@ -10,6 +10,7 @@ first order; counts are rounded up, which covers the rest.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
@@ -135,6 +136,12 @@ class Expansion(NamedTuple):
         total: Array = np.abs(self.coefficients[1:]).sum(axis=0) * UPWARDS + self.error
         return total
 
+    def mean(self) -> Array:
+        """Return the mean over each box, rounded upwards."""
+        signed = _mean_monomials(self.degrees) @ self.coefficients
+        total: Array = signed + self.error + 1e-13 * np.abs(self.coefficients).sum(axis=0)
+        return total
+
     def variation(self) -> Array:
         """Return the share of each axis in how it varies, for comparison only."""
         weights = np.array(list(_all_exponents(self.degrees)), dtype=float).T
@@ -150,6 +157,17 @@ def exponents(axes: int, order: int) -> tuple[tuple[int, ...], ...]:
 
 def _all_exponents(degrees: Sequence[int]) -> itertools.product[tuple[int, ...]]:
     return itertools.product(*(range(degree + 1) for degree in degrees))
+
+
+@cache
+def _mean_monomials(degrees: tuple[int, ...]) -> Array:
+    """Return the mean of each monomial over [−1, 1]ⁿ."""
+    return np.array([mean_of_monomial(k) for k in _all_exponents(degrees)])
+
+
+def mean_of_monomial(k: Sequence[int]) -> float:
+    """Return the mean of a monomial with these exponents over [−1, 1]ⁿ."""
+    return 0.0 if any(e % 2 for e in k) else 1 / math.prod(e + 1 for e in k)
 
 
 @cache

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from residuum.analysis.expansions import ROUNDING, UPWARDS, Expansion, exponents
+from residuum.analysis.expansions import ROUNDING, UPWARDS, Expansion, exponents, mean_of_monomial
 from residuum.relaxations.arrays import Array
 
 
@@ -28,12 +27,7 @@ def _products(axes: int, order: int) -> tuple[tuple[Any, Any], ...]:
 @cache
 def _means(axes: int, order: int) -> Array:
     """Return the mean of each monomial over [−1, 1]ⁿ."""
-    return np.array(
-        [
-            0.0 if any(e % 2 for e in k) else 1 / math.prod(e + 1 for e in k)
-            for k in exponents(axes, order)
-        ]
-    )
+    return np.array([mean_of_monomial(k) for k in exponents(axes, order)])
 
 
 def mean(coefficients: Array, axes: int, order: int) -> Array:

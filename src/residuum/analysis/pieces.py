@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, final
 
+from residuum.analysis.charts import Chart
 from residuum.analysis.giving_up import NotThisWay, Restricted, RestrictedNumber
 from residuum.logic import Atom, Formula
 from residuum.relaxations import Degree, Relaxation, interpret
@@ -27,6 +29,8 @@ MOST_WORK = 500_000
 """Terms of one factor times those of the other."""
 
 MOST_BRANCHES = 3_000
+
+UNCHANGED = Chart()
 
 Signs = Mapping[str, bool]
 
@@ -71,9 +75,20 @@ Node = Leaf | Branch
 
 @final
 class Tree:
-    """The cases of a formula's degree, built as they are visited."""
+    """The cases of a formula's degree times the weight of a chart, built as they are visited.
 
-    def __init__(self, formula: Formula, atoms: Sequence[Atom], relaxation: Relaxation) -> None:
+    Whatever would be worked out after the deadline, by `time.perf_counter`, raises `OutOfTime`.
+    """
+
+    def __init__(
+        self,
+        formula: Formula,
+        atoms: Sequence[Atom],
+        relaxation: Relaxation,
+        chart: Chart = UNCHANGED,
+        *,
+        deadline: float = math.inf,
+    ) -> None:
         import flint
 
         self._formula = formula
@@ -85,6 +100,9 @@ class Tree:
         self._guards: dict[str, Any] = {}
         self._exclusions: dict[tuple[str, str], tuple[tuple[int, int], ...]] = {}
         self._branches = 0
+        self._deadline = deadline
+        one = self._context.constant(1)
+        self._degrees, self.weight = chart.place(self._context.gens(), one)
         self.root = self._node({})
 
     def child(self, branch: Branch, positive: bool) -> Node:
@@ -106,10 +124,11 @@ class Tree:
         return self._exclusions[left, right]
 
     def _node(self, signs: Signs) -> Node:
-        on = _Rationals(self._context, signs, self._definite)
+        on = _Rationals(self._context, signs, self._definite, self._deadline)
+        one = self._context.constant(1)
         known = {
-            atom: Degree(on, true=Rational(variable, self._context.constant(1)))
-            for atom, variable in zip(self._atoms, self._context.gens(), strict=True)
+            atom: Degree(on, true=Rational(degree, one))
+            for atom, degree in zip(self._atoms, self._degrees, strict=True)
         }
         try:
             degree: Rational = interpret(self._formula, known, self._relaxation, on).true
@@ -120,8 +139,13 @@ class Tree:
             branch = Branch(unsettled.guard, signs)
             self._guards[branch.name] = branch.guard
             return branch
-        leaf = Leaf(degree.numerator, degree.denominator)
+        weighted = degree * Rational(self.weight, one)
+        leaf = Leaf(weighted.numerator, weighted.denominator)
         return self._leaves.setdefault(f"{leaf.numerator} / {leaf.denominator}", leaf)
+
+
+class OutOfTime(Exception):  # noqa: N818  # control flow, not an error
+    """The deadline has passed."""
 
 
 class _Unsettled(Exception):  # noqa: N818  # control flow, not an error
@@ -209,10 +233,13 @@ def _times(left: Any, right: Any) -> Any:
 class _Rationals(Restricted):
     what = "rational"
 
-    def __init__(self, context: Any, signs: Signs, definite: dict[str, bool | None]) -> None:
+    def __init__(
+        self, context: Any, signs: Signs, definite: dict[str, bool | None], deadline: float
+    ) -> None:
         self._context = context
         self._signs = signs
         self._definite = definite
+        self._deadline = deadline
 
     def constant(self, value: Exact) -> Rational:
         return constant(self._context, value)
@@ -230,6 +257,8 @@ class _Rationals(Restricted):
         return self.constant(at_zero) if y.numerator.is_zero() else x.over(y)
 
     def choose(self, x: Rational, y: Rational, then: Rational, otherwise: Rational) -> Rational:
+        if time.perf_counter() > self._deadline:
+            raise OutOfTime
         gap = x - y
         if gap.numerator.is_zero():
             return then
