@@ -5,6 +5,7 @@ import math
 import random
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -115,3 +116,16 @@ def test_a_guard_without_slope_leaves_everything_open():
     guard = Expansion((2,), np.array([[0.0], [0.0], [1.0]]), np.zeros(1))
     part = mean_where_positive(np.ones((len(exponents(1, 5)), 1)), 5, 4, guard)
     assert np.isinf(part.error[0])
+
+
+@pytest.mark.parametrize("points", range(1, 6))
+def test_places_and_weights_of_the_rule_are_as_exact_as_its_rounding_is_counted(points):
+    nodes, weights = np.polynomial.legendre.leggauss(points)
+    with mpmath.workdps(40):
+        for node, weight in zip(nodes, weights, strict=True):
+            root = mpmath.findroot(lambda x: mpmath.legendre(points, x), mpmath.mpf(float(node)))
+            slope = mpmath.diff(lambda x: mpmath.legendre(points, x), root)
+            true = 2 / ((1 - root**2) * slope**2)
+            assert abs(node - root) <= 2 * mpmath.mpf(2) ** -53
+            assert abs(weight - true) <= 4 * mpmath.mpf(2) ** -53
+        assert 1 - max(nodes) >= 1 / 8 or points > 4

@@ -1,5 +1,6 @@
 """The cases of a formula against exact evaluation at rational points."""
 
+import math
 import random
 from fractions import Fraction
 
@@ -7,7 +8,8 @@ import pytest
 from test_enclosures import random_formula
 
 from residuum import truth
-from residuum.analysis.pieces import Branch, Tree, definite_sign
+from residuum.analysis.charts import Chart
+from residuum.analysis.pieces import Branch, OutOfTime, Tree, definite_sign
 from residuum.logic import atoms, atoms_of
 from residuum.relaxations import relaxation
 from residuum.syntax import parse
@@ -112,3 +114,29 @@ def test_excluded_signs_never_occur():
                     a, b = (value_at(guards[one], point) for one in (left, right))
                     assert not (i * a > 0 and j * b > 0)
     assert excluded
+
+
+@pytest.mark.parametrize("from_one", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_cases_in_a_chart_are_the_exact_degree_times_the_weight(seed, from_one):
+    rng = random.Random(seed)
+    formula = random_formula(rng, LEAVES, rng.randint(1, 6))
+    known = atoms_of(formula)
+    order = list(range(len(known)))
+    rng.shuffle(order)
+    chart, product = Chart(tuple(order), from_one), relaxation("r-product")
+    tree = Tree(formula, known, product, chart)
+    for _ in range(10):
+        point = [Fraction(rng.randint(1, 96), 97) for _ in known]
+        case = case_at(tree, point)
+        if case is None:
+            continue
+        degrees, weight = chart.place(point, Fraction(1))
+        exact = truth(formula, dict(zip(known, degrees, strict=True)), product)
+        assert value_at(case.numerator, point) == exact * weight * value_at(case.denominator, point)
+
+
+def test_no_case_is_worked_out_after_the_deadline():
+    formula, product = parse("(P -> Q) -> R"), relaxation("r-product")
+    with pytest.raises(OutOfTime):
+        Tree(formula, atoms_of(formula), product, deadline=-math.inf)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from residuum.analysis import expansions
 from residuum.analysis.cuts import mean_where_positive
 from residuum.analysis.expansions import (
     UPWARDS,
@@ -36,11 +37,18 @@ ORDERS = {1: 12, 2: 8, 3: 6}
 CUT_ORDERS = {1: (6, 5), 2: (6, 5), 3: (5, 4)}
 """The same where guards are undecided, and up to which degree differences are cut."""
 
-MOST_UNDECIDED = 4
+MOST_UNDECIDED = 3
 """A box on which more guards are undecided is only halved."""
 
-ROUNDING = 1e-13
-"""More than what rounding does to a mean, as a share of the absolute coefficients' sum."""
+ROUNDING = tuple(count * expansions.ROUNDING for count in (200, 600, 6_000, 100_000))
+"""How far rounding can move a mean, as a share of the absolute coefficients of all cases, S.
+
+By the number n of undecided guards. Differences of cases add 2ⁿ of them at most: 5ⁿ roundings of S
+in all, and their coefficients have a sum of 3ⁿ S. For each pair of guards `_merge` may treble that
+sum, which makes 1, 3, 27 and 729 S, and rounds 4 times for each of up to 2ⁿ⁻² differences: 24 · 729
+roundings of S for n = 3. A mean adds up to 84 monomials, and up to 8 means are added up: 94 times
+the sums.
+"""
 
 
 class Bounds(NamedTuple):
@@ -227,7 +235,7 @@ class Evaluator:
             sum((model.mean_error for model in cases), np.zeros(boxes.number)),
         )
         size = sum(model.size for model in cases)
-        width = (width + worst + ROUNDING * 2 ** len(guards) * (1 + size)) * UPWARDS
+        width = (width + worst + ROUNDING[len(guards)] * size) * UPWARDS
         ranges = [model.range() for model in cases]
         low = np.maximum(np.minimum.reduce([low for low, _ in ranges]), centre - width)
         high = np.minimum(np.maximum.reduce([high for _, high in ranges]), centre + width)
@@ -292,6 +300,7 @@ def never_both(left: Expansion, right: Expansion, signs: tuple[int, int]) -> Any
         corner = tuple(slice(degree + 1) for degree in guard.degrees)
         size = (*(degree + 1 for degree in guard.degrees), -1)
         total[corner] += sign * guard.coefficients.reshape(size)
+    # Adding two coefficients rounds once, and so does each operation below: far less than 1e-12.
     added = Expansion(shape, total.reshape(-1, len(left.error)), left.error + right.error)
     return added.coefficients[0] + added.bulk() * (1 + 1e-12) < 0
 

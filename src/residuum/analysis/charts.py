@@ -1,9 +1,9 @@
 """Coordinates of the unit cube in which lines of poles run along an axis.
 
-A quotient such as p / q or r / (p − q) has no limit where both of its sides vanish. Along an oblique
-line, boxes around it must be as short as they are thin. Where x > y > z let x = s, y = st and
-z = stu instead: the coordinates s, t and u run over the whole cube, edges and diagonals of the
-ordering become planes and lines parallel to the axes, and the weight s²t often cancels the poles.
+A quotient such as p / q or r / (p − q) has no limit where both of its sides vanish, and boxes
+around an oblique line of such places must be as short as they are thin. Where x > y > z let x = s,
+y = st and z = stu instead: s, t and u run over the whole cube, edges and diagonals of the ordering
+become planes and lines parallel to the axes, and the weight s²t often cancels the poles.
 """
 
 from __future__ import annotations

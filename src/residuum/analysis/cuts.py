@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from residuum.analysis import half_spaces
-from residuum.analysis.expansions import UPWARDS, Expansion, exponents, variation
+from residuum.analysis.expansions import ROUNDING, UPWARDS, Expansion, exponents, variation
 from residuum.relaxations.arrays import Array
 
 
@@ -48,8 +48,10 @@ def mean_where_positive(delta: Array, order: int, cut_order: int, guard: Expansi
     spread = (
         (np.abs(multiple[0]) + tilt) * beyond
         + tilt * sums[order : order + 1].sum(axis=0)
-        # What rounding did to `rest`.
-        + 1e-14 * (np.abs(delta).sum(axis=0) + (np.abs(multiple[0]) + tilt) * sums.sum(axis=0))
+        # What rounding did to `rest`: 2 operations for each of up to 4 multiples.
+        + 8
+        * ROUNDING
+        * (np.abs(delta).sum(axis=0) + (np.abs(multiple[0]) + tilt) * sums.sum(axis=0))
     )
     # Along the steepest axis |ℓ| ≤ |q| holds on a share of |q| / slope, where |g| ≤ |q| − |ℓ|.
     unmatched = plane.mean_gap * spread
@@ -65,7 +67,8 @@ def mean_where_positive(delta: Array, order: int, cut_order: int, guard: Expansi
 
     # λ|g| is missing between the plane and the guard: from nothing to λ · lost, so take half.
     mismatch = (np.abs(multiple[0]) / 2 + tilt) * lost
-    rounding = (half_spaces.ROUNDING + 1e-14) * size + 1e-14 * np.abs(multiple[0]) * lost
+    # Adding the two parts of the mean, and what made the second, rounds 4 times.
+    rounding = (half_spaces.ROUNDING + ROUNDING) * size + 4 * ROUNDING * np.abs(multiple[0]) * lost
     error = (mismatch + unmatched + cut_off + rounding) * UPWARDS
     error = np.where((plane.slopes[-1] != 0) & np.isfinite(error), error, np.inf)
     blame = (
@@ -104,7 +107,8 @@ def _plane(low: Array, guard: Expansion, axes: int, order: int) -> _Plane:
         square = low[place[tuple(2 * (axis == other) for other in range(axes))]]
         offset += square / 2
         everywhere = everywhere + np.abs(square) / 2
-    everywhere = everywhere + 1e-14 * (np.abs(offset) + steepest)
+    # Up to 3 squares were added; relative to those, `UPWARDS` covers it.
+    everywhere = everywhere + 4 * ROUNDING * np.abs(offset)
 
     gaps: dict[tuple[int, ...], Array] = {(): everywhere}
     for i, j in itertools.combinations(range(axes), 2):

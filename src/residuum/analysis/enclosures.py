@@ -119,7 +119,7 @@ class _Cover:
     def forecast(self) -> float:
         """Return how long it would take in all if the bounds kept narrowing as they did."""
         spent, width = self._course[-1]
-        earlier, wider = next((one for one in self._course if one[0] >= spent / 2))
+        earlier, wider = next(one for one in self._course if one[0] >= spent / 2)
         speed = math.log(wider / width) / max(math.log(spent / earlier), 1e-3)
         return math.log(spent) + math.log(max(width / self._width, 1.0)) / max(speed, 1e-3)
 

@@ -139,7 +139,8 @@ class Expansion(NamedTuple):
     def mean(self) -> Array:
         """Return the mean over each box, rounded upwards."""
         signed = _mean_monomials(self.degrees) @ self.coefficients
-        total: Array = signed + self.error + 1e-13 * np.abs(self.coefficients).sum(axis=0)
+        slack = (len(self.coefficients) + 4) * ROUNDING * np.abs(self.coefficients).sum(axis=0)
+        total: Array = signed + (self.error + slack) * UPWARDS
         return total
 
     def variation(self) -> Array:
