@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from integration_oracles import P, Q, R, random_formula, textbook
 
-from residuum.analysis import catalogue, consistency
+from residuum.analysis import catalogue, consistency, enclosures
 from residuum.analysis.enclosures import enclose
+from residuum.analysis.giving_up import NotThisWay
 from residuum.errors import EvaluationError
 from residuum.logic import And, Atom, Iff, Implies, Not, Or, atoms_of, substitute
 from residuum.relaxations import relaxation
@@ -211,6 +212,23 @@ def test_no_time_gives_honest_bounds():
     result = consistency("P <-> (Q <-> R)", "r-product", seconds=0)
     assert result.kind == "certified"
     assert result.low <= result.value <= result.high
+
+
+def test_bounds_hold_and_end_where_cases_turn_out_to_be_too_many(monkeypatch):
+    formula = parse("(P -> (Q <-> R)) -> ((Q -> P) <-> R & P)")
+    narrow = enclosures._Cover.narrow
+
+    def narrow_once(cover, spend, deadline):
+        if spend > 1:
+            raise NotThisWay("its degree has too many cases")
+        narrow(cover, 0.0, deadline)
+
+    monkeypatch.setattr(enclosures._Cover, "narrow", narrow_once)
+    low, high = enclose(
+        formula, atoms_of(formula), relaxation("r-product"), width=1e-8, seconds=math.inf
+    )
+    degrees = textbook(formula, dict(zip((P, Q, R), SAMPLE, strict=True)), "r-product")
+    assert 0 <= low <= degrees.mean() <= high <= 1
 
 
 def test_what_grows_too_large_is_refused_with_a_reason():

@@ -72,9 +72,14 @@ def enclose(
     while left and not any(cover.is_done() for cover in covers) and time.perf_counter() < deadline:
         left = sorted(left, key=_Cover.forecast)[: max(1, len(left) - 1)]
         trial = 4 * trial if len(left) > 1 else math.inf
-        for cover in left:
-            with suppress(NotThisWay):
+        for cover in tuple(left):
+            try:
                 cover.narrow(trial, deadline)
+            except NotThisWay:  # what it has found so far holds all the same
+                left.remove(cover)
+            value = cover.exact()
+            if value is not None:
+                return value
             if cover.is_done():
                 break
     bounds = [cover.bounds() for cover in covers]
