@@ -134,3 +134,60 @@ def test_every_error_is_a_value_error_too():
     with pytest.raises(ValueError, match="nothing reads"):
         rs.compile("P")(Q=torch.zeros(1))
     assert issubclass(GroundingError, ResiduumError)
+
+
+def test_a_single_tensor_is_refused_with_the_names_to_use():
+    rule = rs.compile("P -> Q")
+    with pytest.raises(rs.ResiduumError, match=r"by name, rule\(P=…, Q=…\)"):
+        rule(torch.zeros(3))
+
+
+def test_examples_are_not_paired_with_each_other_by_accident():
+    rule = rs.compile("~(Cat & Dog)")
+    with pytest.raises(rs.ResiduumError, match=r"would make \(5, 5\) examples; drop"):
+        rule(Cat=torch.zeros(5, 1), Dog=torch.zeros(5))
+    assert rule(Cat=torch.zeros(5, 1), Dog=torch.zeros(1, 7)).shape == (5, 7)
+    assert rule(Cat=torch.zeros(3, 5), Dog=torch.zeros(5)).shape == (3, 5)
+
+
+@pytest.mark.parametrize("weight", [-1, float("nan"), float("inf"), "1", True])
+def test_a_weight_is_a_number_from_0_on(weight):
+    with pytest.raises(rs.ResiduumError, match="the weight of `rule` is a number from 0 on"):
+        rs.compile("P -> Q", weight=weight)
+
+
+def test_an_unknown_rule_of_a_knowledge_is_named_with_the_nearest():
+    knowledge = rs.loads("predicate P\nrule hierarchy: P -> P")
+    with pytest.raises(rs.ResiduumError, match="Did you mean `hierarchy`"):
+        rs.compile("hierarchi", knowledge=knowledge)
+
+
+def test_a_name_that_nothing_binds_is_pointed_out():
+    with pytest.raises(rs.ResiduumError, match=r"`Next\(e\)`: `e` is bound by no quantifier"):
+        rs.compile("forall d in digit: Digit(d) -> Next(e)", domains={"digit": 3})
+
+
+def test_outputs_for_all_are_refused_in_words():
+    with pytest.raises(rs.ResiduumError, match="expected a mapping such as"):
+        rs.compile("P -> Q", outputs="independent")
+
+
+def test_probabilities_of_one_softmax_add_up():
+    rule = rs.compile("forall d in digit: P(d)", inputs="probs", domains={"digit": 3}, check=True)
+    with pytest.raises(rs.ResiduumError, match=r"add up to 1, not to 1\.8; if it has a sigmoid"):
+        rule(P=torch.full((2, 3), 0.6))
+
+
+def test_violations_are_counted_from_0_on():
+    with pytest.raises(rs.ResiduumError, match="how many violations to name, got -1"):
+        rs.compile("P -> Q").violations(P=torch.zeros(2), Q=torch.zeros(2), top=-1)
+
+
+def test_exact_is_named_among_what_is_known():
+    with pytest.raises(rs.ResiduumError, match="and `exact`"):
+        rs.compile("P -> Q", "exac")
+
+
+def test_a_rule_nested_too_deep_is_refused():
+    with pytest.raises(rs.ResiduumError, match="nested 100 deep at most"):
+        rs.compile("~" * 3000 + "P")

@@ -69,6 +69,10 @@ def signature_of_rule(
 
 def with_outputs(signature: Signature, outputs: Mapping[str, str]) -> Signature:
     """Return the signature with some predicates declared `exclusive` or `independent`."""
+    if not isinstance(outputs, Mapping):
+        raise GroundingError(
+            f"outputs: expected a mapping such as {{'Has': 'independent'}}, got {outputs!r}"
+        )
     _refuse_unknown("predicate", outputs, signature.predicates)
     declared = dict(signature.predicates)
     for name, kind in outputs.items():
@@ -120,6 +124,7 @@ def _as_domain_names(predicate: str, listed: Any) -> tuple[str, ...]:
 def _infer(formula: Formula, given: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     """Return the domains of each predicate, as the variables in its arguments make plain."""
     found: dict[str, list[str | None]] = {}
+    loose: dict[str, Atom] = {}  # names that no quantifier binds: labels, or mistakes
     for atom, scope in _atoms_in_scope(formula):
         name = atom.predicate
         if name in given:
@@ -133,6 +138,11 @@ def _infer(formula: Formula, given: Mapping[str, tuple[str, ...]]) -> dict[str, 
         for place, argument in enumerate(atom.arguments):
             domain = _common_domain(argument, scope)
             if domain is None:
+                loose.update(
+                    (node.name, atom)
+                    for node in distinct_nodes(argument)
+                    if isinstance(node, Variable) and node.name not in scope
+                )
                 continue
             if places[place] not in (None, domain):
                 raise GroundingError(
@@ -144,6 +154,12 @@ def _infer(formula: Formula, given: Mapping[str, tuple[str, ...]]) -> dict[str, 
     for name, places in found.items():
         for place, domain in enumerate(places):
             if domain is None:
+                for free, atom in loose.items():
+                    if atom.predicate == name:
+                        raise GroundingError(
+                            f"`{atom}`: `{free}` is bound by no quantifier; if it is a label, "
+                            f"pass predicates={{{name!r}: (...)}} with its domain's name"
+                        )
                 raise GroundingError(
                     f"the rule does not make plain over which domain argument {place + 1} of "
                     f"`{name}` ranges; pass predicates={{{name!r}: (...)}} with a domain's name "

@@ -22,12 +22,14 @@ from residuum.losses.receiving import (
     Call,
     batch_of,
     bind,
+    check_lengths,
     check_values,
     masks_for,
     move,
     refuse_unknown,
     sequence_sizes,
     take_tensors,
+    without_padding,
 )
 from residuum.losses.reductions import Reduction, capped, reduce_batch
 from residuum.losses.sources import Form, Source, sources_of
@@ -70,6 +72,9 @@ class CompiledRule(nn.Module):
         self.block = block
         self.process_group = process_group
         self._bound: dict[Any, Bound] = {}
+        # Worked out here, for a trace to find plain lists.
+        self._forms = [forms[slot.name] for slot in plan.slots]
+        self._exclusive = [slot.is_exclusive for slot in plan.slots]
         self._exact = ExactTwin(plan, self.sources, self._bind)
         if not plan.sequence_domains:
             self._bind({}, torch.device("cpu"))  # mistakes in the rule show when it is compiled
@@ -93,7 +98,7 @@ class CompiledRule(nn.Module):
         There is one tensor per predicate, by name: leading batch dimensions, which broadcast,
         then one for each of its domains. `lengths` gives those of padded sequences.
         """
-        return self.penalty(self.receive({**(tensors or {}), **named}, lengths))
+        return self.penalty(self.receive(_named(tensors, named), lengths))
 
     def penalty(self, call: Call) -> Tensor:
         """Return what a call that was received costs."""
@@ -119,7 +124,7 @@ class CompiledRule(nn.Module):
         self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
     ) -> Tensor:
         """Return the degree of truth of the rule, one per example."""
-        call = self.receive({**(tensors or {}), **named}, lengths)
+        call = self.receive(_named(tensors, named), lengths)
         if self.relaxation is EXACT:
             return torch.exp(-self._total(call))
         degree = self._evaluation(call.inputs, call).degree(len(self.plan.steps) - 1).true
@@ -132,7 +137,7 @@ class CompiledRule(nn.Module):
 
         A prediction is the likeliest class of a softmax, or what is likelier than not.
         """
-        call = self.receive({**(tensors or {}), **named}, lengths)
+        call = self.receive(_named(tensors, named), lengths)
         return self._per_example(self._crisp(call).truth(len(self.plan.steps) - 1), call)
 
     def coverage(
@@ -142,7 +147,7 @@ class CompiledRule(nn.Module):
 
         Where it is 0 the rule is satisfied for want of anything to say.
         """
-        call = self.receive({**(tensors or {}), **named}, lengths)
+        call = self.receive(_named(tensors, named), lengths)
         share = groundings_of(self.plan).coverage(self._crisp(call), call)
         return self._per_example(share, call)
 
@@ -159,7 +164,7 @@ class CompiledRule(nn.Module):
 
         Under `exact` each grounding is read in the product logic.
         """
-        call = self.receive({**(tensors or {}), **named}, lengths)
+        call = self.receive(_named(tensors, named), lengths)
         with torch.no_grad():
             return worst(self.plan, self._evaluation(call.inputs, call), call, top)
 
@@ -239,13 +244,7 @@ class CompiledRule(nn.Module):
     def sources(self, inputs: Sequence[Tensor]) -> list[Source]:
         """Return tensors as sources of degrees."""
         needs_care = not isinstance(self.relaxation.tnorm, Product | Lukasiewicz | Minimum)
-        slots = self.plan.slots
-        return sources_of(
-            inputs,
-            [self.forms[slot.name] for slot in slots],
-            [slot.is_exclusive for slot in slots],
-            needs_care=needs_care,
-        )
+        return sources_of(inputs, self._forms, self._exclusive, needs_care=needs_care)
 
     def _crisp(self, call: Call) -> Crisp:
         return Crisp(self.plan, with_predictions(self.plan, call, self.forms))
@@ -258,14 +257,15 @@ class CompiledRule(nn.Module):
         device = inputs[0].device if inputs else torch.device("cpu")
         sizes = sequence_sizes(self.plan, inputs)
         batch = batch_of(self.plan, inputs)
-        if self.check:
-            for slot, tensor in zip(self.plan.slots, inputs, strict=True):
-                check_values(slot, tensor, self.forms[slot.name])
         bound = self._bind(sizes, device)
         masks: Mapping[int, Tensor] = {}
         if lengths is not None:
-            masks = masks_for(self.plan, bound, lengths, batch, sizes, device)
-            lengths = torch.as_tensor(lengths, device=device)
+            lengths = check_lengths(lengths, batch, bound.layout, sizes, device)
+            inputs = without_padding(self.plan, inputs, lengths)
+            masks = masks_for(self.plan, bound, lengths)
+        if self.check:
+            for slot, tensor in zip(self.plan.slots, inputs, strict=True):
+                check_values(slot, tensor, self.forms[slot.name])
         return Call(inputs, batch, device, bound, masks, lengths)
 
     def _bind(self, sizes: Mapping[str, int], device: torch.device) -> Bound:
@@ -279,6 +279,12 @@ class CompiledRule(nn.Module):
         if not torch.compiler.is_compiling():  # a trace must not leave its tensors behind
             self._bound[key, str(device)] = moved
         return moved
+
+
+def _named(tensors: Tensors | None, named: Tensors) -> Tensors:
+    if tensors is None:
+        return named
+    return {**tensors, **named} if isinstance(tensors, Mapping) else tensors
 
 
 def _is_transformed(inputs: Iterable[Tensor]) -> bool:
@@ -307,7 +313,7 @@ class CompiledKnowledge(nn.Module):
         self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
     ) -> dict[str, Tensor]:
         """Return each rule's penalty; every rule takes the tensors it reads."""
-        given = {**(tensors or {}), **named}
+        given = _named(tensors, named)
         known = {name: None for rule in self._rules.values() for name in rule.forms}
         refuse_unknown(given, list(known))
         sources: dict[str, Source] = {}

@@ -21,7 +21,7 @@ from residuum.losses.compiled import CompiledKnowledge, CompiledRule, ground_rul
 from residuum.losses.evaluation import Detached
 from residuum.losses.exact import EXACT, find_meaning
 from residuum.losses.lifting import FEWEST
-from residuum.losses.reductions import Reduction, check_reduction
+from residuum.losses.reductions import Reduction, check_reduction, check_weight
 from residuum.losses.sources import FORMS, Form
 from residuum.relaxations import Relaxation
 from residuum.syntax import Knowledge, as_formula
@@ -119,7 +119,12 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
         signature = signature_of_rule(formula, domains or {}, predicates or {}, functions or {})
     else:
         signature = signature_of_knowledge(knowledge, functions or {})
-        if isinstance(rule, str) and rule in knowledge.rules:
+        if isinstance(rule, str) and rule.isidentifier() and rule not in knowledge.predicates:
+            if rule not in knowledge.rules:
+                raise GroundingError(
+                    f"the knowledge has no rule `{rule}`.{suggest(rule, knowledge.rules)} "
+                    f"It has: {', '.join(knowledge.rules) or 'none'}"
+                )
             named = knowledge.rules[rule]
             name, formula, default_weight = rule, named.formula, named.weight
         else:
@@ -138,6 +143,8 @@ def _refuse_for_knowledge(**given: object) -> None:
 
 def _check_options(options: _Options) -> None:
     check_reduction(options.reduction)
+    if options.memory_budget is not None and options.memory_budget <= 0:
+        raise GroundingError(f"memory_budget: expected bytes, got {options.memory_budget}")
     if options.detach not in (None, "antecedent", "consequent"):
         raise GroundingError(
             f"detach: expected 'antecedent' or 'consequent', got {options.detach!r}"
@@ -149,6 +156,7 @@ def _check_options(options: _Options) -> None:
 def _compiled(
     formula: Formula, signature: Signature, options: _Options, name: str, weight: float
 ) -> CompiledRule:
+    check_weight(weight, name)
     plan = plan_rule(formula, signature)
     return CompiledRule(
         plan,

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, final
 import torch
 from torch import Tensor
 
-from residuum.errors import GroundingError
+from residuum.errors import GroundingError, UnknownRelaxationError
 from residuum.grounding import Plan
 from residuum.grounding.plans import Connect, Quantify, Read
 from residuum.losses.crisp import Crisp
@@ -41,7 +41,12 @@ _STATES_AT_A_TIME: Final = 1 << 12
 
 def find_meaning(name: str | Relaxation) -> Relaxation:
     """Return a relaxation by name, `exact` included."""
-    return EXACT if name == EXACT.name else find_relaxation(name)
+    if name == EXACT.name:
+        return EXACT
+    try:
+        return find_relaxation(name)
+    except UnknownRelaxationError as error:
+        raise UnknownRelaxationError(f"{error}, and `exact`") from None
 
 
 class Variable(NamedTuple):

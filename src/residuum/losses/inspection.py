@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
+from residuum.errors import GroundingError
 from residuum.grounding import Layout, Plan
 from residuum.grounding.plans import Connect, Quantify
 from residuum.logic import (
     Constant,
     Forall,
     Formula,
+    Iff,
     Implies,
     Quantifier,
     Variable,
@@ -108,6 +110,8 @@ def groundings_of(plan: Plan) -> Groundings:
 
 def worst(plan: Plan, evaluation: Evaluation, call: Call, top: int) -> list[Violation]:
     """Return the groundings that are not wholly true, worst first."""
+    if top < 0:
+        raise GroundingError(f"top: expected how many violations to name, got {top}")
     groundings = groundings_of(plan)
     shape = (*call.batch, *groundings.shape(call.bound.layout))
     degrees = torch.as_tensor(evaluation.degree(groundings.body).true).expand(shape)
@@ -170,13 +174,14 @@ def describe(plan: Plan, layout: Layout | None, relaxation: Relaxation) -> str:
             f"{count:,} groundings per example, {4 * count:,} bytes each time one number is kept "
             "for all of them (single precision)"
         )
-    lines.append(_where_slopes_vanish(relaxation))
+    implies = any(isinstance(s, Connect) and s.kind in (Implies, Iff) for s in plan.steps)
+    lines.append(_where_slopes_vanish(relaxation, implies))
     return "\n".join(lines)
 
 
-def _where_slopes_vanish(relaxation: Relaxation) -> str:
+def _where_slopes_vanish(relaxation: Relaxation, implies: bool) -> str:
     name, kind = type(relaxation.tnorm).__name__, relaxation.kind
-    if name == "Product" and kind == "S":
+    if name == "Product" and (kind == "S" or not implies):
         return "a violated rule always has a gradient"
     if name == "Product":
         return "no gradient where an implication holds: its consequent is as true as its antecedent"

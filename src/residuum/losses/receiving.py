@@ -73,6 +73,10 @@ def _on(tensors: Mapping[int, Tensor], device: torch.device) -> dict[int, Tensor
 def take_tensors(plan: Plan, given: Mapping[str, Tensor]) -> list[Tensor]:
     """Return the tensor of each slot; GroundingError says which is missing or does not fit."""
     known = [slot.name for slot in plan.slots]
+    if not isinstance(given, Mapping):
+        raise GroundingError(
+            f"pass the tensors by name, rule({'=…, '.join(known)}=…), or as a mapping"
+        )
     refuse_unknown(given, known)
     tensors = [_take(slot, given, known) for slot in plan.slots]
     devices = {tensor.device for tensor in tensors}
@@ -122,13 +126,20 @@ def batch_of(plan: Plan, tensors: Sequence[Tensor]) -> tuple[int, ...]:
     ]
     if len(set(shapes)) <= 1:
         return shapes[0] if shapes else ()
+    listed = ", ".join(
+        f"`{slot.name}` {shape}" for slot, shape in zip(plan.slots, shapes, strict=True)
+    )
     try:
-        return tuple(torch.broadcast_shapes(*shapes))  # type: ignore[no-untyped-call]
+        batch = tuple(torch.broadcast_shapes(*shapes))  # type: ignore[no-untyped-call]
     except RuntimeError:
-        listed = ", ".join(
-            f"`{slot.name}` {shape}" for slot, shape in zip(plan.slots, shapes, strict=True)
-        )
         raise GroundingError(f"the batches do not fit together: {listed}") from None
+    # (5, 1) and (5,) would silently pair every example with every other.
+    if any(shape[-1:] == (1,) and shape[:-1] in shapes and max(shape) > 1 for shape in shapes):
+        raise GroundingError(
+            f"the batches {listed} would make {batch} examples; drop a dimension of length 1 "
+            "(`tensor.squeeze(-1)`), or give both the same number of dimensions"
+        )
+    return batch
 
 
 def sequence_sizes(plan: Plan, tensors: Sequence[Tensor]) -> dict[str, int]:
@@ -147,35 +158,58 @@ def sequence_sizes(plan: Plan, tensors: Sequence[Tensor]) -> dict[str, int]:
     return found
 
 
-def masks_for(
-    plan: Plan,
-    bound: Bound,
+def check_lengths(
     lengths: Any,
     batch: tuple[int, ...],
+    layout: Layout,
     sizes: Mapping[str, int],
     device: torch.device,
-) -> dict[int, Tensor]:
-    """Return for each quantifier over positions which groundings lie inside each sequence."""
+) -> Tensor:
+    """Return the lengths of padded sequences as a tensor, or raise if they cannot be."""
     if not sizes:
         raise GroundingError("lengths are given, but the rule has no sequence domain")
-    longest = min(sizes.values())
-    lengths = torch.as_tensor(lengths, device=device)
-    if lengths.is_floating_point() or tuple(lengths.shape) != batch:
+    checked: Tensor = torch.as_tensor(lengths, device=device)
+    if checked.is_floating_point() or tuple(checked.shape) != batch:
         raise GroundingError(
             f"lengths: expected integers of shape {batch}, one per sequence, "
-            f"got {lengths.dtype} of shape {tuple(lengths.shape)}"
+            f"got {checked.dtype} of shape {tuple(checked.shape)}"
         )
-    shortest = bound.layout.shortest
-    if lengths.numel() and not shortest <= int(lengths.min()) <= int(lengths.max()) <= longest:
+    if torch.compiler.is_compiling() or not checked.numel():  # a trace has no values to look at
+        return checked
+    shortest, longest = layout.shortest, min(sizes.values())
+    low, high = int(checked.min()), int(checked.max())
+    if low < shortest or high > longest:
         raise GroundingError(
             f"lengths lie between {shortest}, for the positions the rule names, and {longest}, "
-            "the padded length"
+            f"the padded length, got {low if low < shortest else high}"
         )
-    limits = lengths.reshape(*batch, *(1,) * plan.rank)
+    return checked
+
+
+def without_padding(plan: Plan, tensors: Sequence[Tensor], lengths: Tensor) -> list[Tensor]:
+    """Return the tensors with 0 beyond the ends of sequences: no NaN there reaches a gradient."""
+    cleared = list(tensors)
+    for number, slot in enumerate(plan.slots):
+        for place, domain in enumerate(slot.domains):
+            if not domain.is_sequence:
+                continue
+            given = cleared[number]
+            shape = [1] * len(slot.domains)
+            shape[place] = -1
+            size = given.shape[given.dim() - len(slot.domains) + place]
+            positions = torch.arange(size, device=given.device).reshape(shape)
+            limits = lengths.reshape(*lengths.shape, *(1,) * len(slot.domains))
+            cleared[number] = torch.where(positions < limits, given, 0.0)
+    return cleared
+
+
+def masks_for(plan: Plan, bound: Bound, lengths: Tensor) -> dict[int, Tensor]:
+    """Return for each quantifier over positions which groundings lie inside each sequence."""
+    limits = lengths.reshape(*lengths.shape, *(1,) * plan.rank)
     masks: dict[int, Tensor] = {}
     for number, selection in bound.layout.selections.items():
         for positions in selection.positions:
-            inside = torch.as_tensor(positions, device=device) < limits
+            inside = torch.as_tensor(positions, device=lengths.device) < limits
             so_far = masks.get(number, bound.masks.get(number))
             masks[number] = inside if so_far is None else inside & so_far
     return masks
@@ -193,3 +227,11 @@ def check_values(slot: Slot, tensor: Tensor, form: Form) -> None:
             f"`{slot.name}`: the logarithm of a probability is not positive, "
             f"got {float(tensor.max()):g}"
         )
+    if form == "probs" and slot.is_exclusive:
+        sums = tensor.float().sum(-1)
+        if bool(((sums - 1).abs() > 0.01).any()):
+            raise GroundingError(
+                f"`{slot.name}` is exclusive, so that its probabilities add up to 1, not to "
+                f"{float(sums.flatten()[(sums - 1).abs().argmax()]):g}; if it has a sigmoid for "
+                f"each output, pass outputs={{{slot.predicate.name!r}: 'independent'}}"
+            )

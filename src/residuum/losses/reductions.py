@@ -24,6 +24,13 @@ def check_reduction(reduction: str) -> None:
         )
 
 
+def check_weight(weight: object, name: str) -> None:
+    """Raise for what cannot weigh a rule: a negative weight would reward its violation."""
+    is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
+    if not is_number or not 0 <= weight < math.inf:  # type: ignore[operator]
+        raise GroundingError(f"the weight of `{name}` is a number from 0 on, got {weight!r}")
+
+
 def capped(total: Tensor, relaxation: Relaxation) -> Tensor:
     """Return the penalty of an outermost conjunction: no more than g(0), if the logic says so."""
     tnorm = relaxation.tnorm

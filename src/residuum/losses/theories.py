@@ -17,7 +17,7 @@ from residuum.losses.compiled import CompiledKnowledge
 from residuum.losses.compiling import compile as compile_knowledge
 from residuum.losses.exact import find_meaning
 from residuum.losses.labelled_data import facts as penalty_of_facts
-from residuum.losses.reductions import Reduction, capped
+from residuum.losses.reductions import Reduction, capped, check_weight
 from residuum.losses.schedules import Schedule, at
 from residuum.losses.sources import Form
 from residuum.relaxations import Relaxation
@@ -70,6 +70,14 @@ class Theory(nn.Module):
             raise GroundingError("a theory needs one number for a batch: mean, sum or conjunction")
         if combine not in ("conjunction", "sum"):
             raise GroundingError(f"combine: expected 'conjunction' or 'sum', got {combine!r}")
+        for name, weight in (weights or {}).items():
+            if not callable(weight):
+                check_weight(weight, name)
+        for name, module in modules.items():
+            if not isinstance(module, nn.Module):
+                raise GroundingError(
+                    f"`{name}`: expected a torch.nn.Module, got {type(module).__name__}"
+                )
         self.knowledge = knowledge
         self.epoch = 0
         self.combine = combine
@@ -124,6 +132,9 @@ class Theory(nn.Module):
         known = [name for slot in _slots(self._rules()) for name in _tensors_of(slot)]
         _check_names("tensor", tensors, dict.fromkeys(known))
         requests = _Requests(dict(self.networks.items()), self._frozen)
+        for name, pair in given.items():
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise GroundingError(f"facts `{name}`: expected a pair (inputs, labels)")
         for name, (inputs, _) in given.items():
             requests.add(("facts", name), self.knowledge.facts[name].predicate, (inputs,))
         if rules is not None:
