@@ -56,7 +56,7 @@ def loads(text: str, *, source: str = "rule file") -> Knowledge:
 
     >>> knowledge = loads('''
     ...     domain digit = 0..9
-    ...     predicate Even(digit)
+    ...     predicate Even(digit) independent
     ...     rule alternate weight 0.5: forall d in digit where d < 9: Even(d) -> ~Even(d + 1)
     ... ''')
     >>> knowledge.rules["alternate"].weight
