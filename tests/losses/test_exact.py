@@ -133,3 +133,32 @@ def test_too_many_states_are_refused_in_words():
     rule = rs.compile(atoms, "exact")
     with pytest.raises(rs.ResiduumError, match="33,554,432 joint states"):
         rule({f"A{i}": torch.zeros(1) for i in range(25)})
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("forall x in d: P(x) -> (exists y in d: Q(y))", lambda p, q: not any(p) or any(q)),
+        ("forall x in d: P(x) | (exists x in d: Q(x))", lambda p, q: all(p) or any(q)),
+        ("forall x in d: Q(x) -> (forall x in d: Q(x))", lambda _, q: all(q) or not any(q)),
+        (
+            "forall x in d where x > 0: P(x) -> (forall y in d where y != x: Q(y))",
+            lambda p, q: all(not p[x] or all(q[y] for y in range(3) if y != x) for x in (1, 2)),
+        ),
+        ("forall x in d: P(x) -> (exists y in none: R(y))", lambda p, _: not any(p)),
+    ],
+)
+def test_inner_quantifiers_range_over_all_their_members(text, holds):
+    chances = [0.2, 0.9, 0.4, 0.3, 0.6, 0.8]
+    expected = 0.0
+    for values in itertools.product([False, True], repeat=6):
+        if holds(values[:3], values[3:]):
+            pairs = zip(chances, values, strict=True)
+            expected += math.prod(p if value else 1 - p for p, value in pairs)
+    outputs = {name: "independent" for name in "PQR" if f"{name}(" in text}
+    domains = {"d": 3, "none": 0}
+    rule = rs.compile(text, "exact", domains=domains, outputs=outputs, inputs="probs")
+    tensors = {"P": chances[:3], "Q": chances[3:], "R": []}
+    wide = torch.float64
+    given_tensors = {name: torch.tensor(tensors[name], dtype=wide) for name in rule.forms}
+    assert rule.truth(given_tensors).item() == pytest.approx(expected, abs=1e-12)

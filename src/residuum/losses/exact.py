@@ -223,7 +223,7 @@ def _variables_by_grounding(
     found: list[set[Variable]] = [set() for _ in range(math.prod(outer))]
     if not found:
         return []
-    for number in _reads_below(plan, groundings.body):
+    for number, inner in _reads_below(plan, groundings.body):
         step = plan.steps[number]
         assert isinstance(step, Read)
         slot, shape = plan.slots[step.slot], shapes[step.slot]
@@ -234,31 +234,44 @@ def _variables_by_grounding(
         index = bound.indices.get(number)
         access = bound.layout.accesses[number]
         where = read(entries, access, None if index is None else index.cpu(), plan.rank, None)
-        # Outer axes to the front, so that a row holds what one grounding reads.
-        where = where.expand([max(a, b) for a, b in zip(where.shape, outer, strict=True)])
-        front = [d for d, n in enumerate(outer) if n > 1]
-        back = [d for d in range(plan.rank) if d not in front]
-        rows = where.permute([*front, *back]).reshape(math.prod(outer), -1).tolist()
-        for variables, row in zip(found, rows, strict=True):
+        for variables, row in zip(found, _by_grounding(where, outer, inner).tolist(), strict=True):
             variables.update(Variable(step.slot, entry, size) for entry in set(row))
     return [tuple(sorted(variables)) for variables in found]
 
 
-def _reads_below(plan: Plan, number: int) -> list[int]:
-    found, stack, seen = [], [number], set()
+def _reads_below(plan: Plan, number: int) -> list[tuple[int, frozenset[int]]]:
+    """Return the atoms below a step, each with the dimensions that quantifiers there range over.
+
+    An inner quantifier may use the dimension of an outer variable that it does not speak of.
+    """
+    found: list[tuple[int, frozenset[int]]] = []
+    stack: list[tuple[int, frozenset[int]]] = [(number, frozenset())]
+    seen = set()
     while stack:
-        at = stack.pop()
-        if at in seen:
+        at, inner = stack.pop()
+        if (at, inner) in seen:
             continue
-        seen.add(at)
+        seen.add((at, inner))
         match plan.steps[at]:
             case Read():
-                found.append(at)
+                found.append((at, inner))
             case Connect(operands=operands):
-                stack.extend(operands)
-            case Quantify(operand=operand):
-                stack.append(operand)
+                stack.extend((operand, inner) for operand in operands)
+            case Quantify(axes=axes, operand=operand):
+                mine = {axis.dimension for axis in axes if axis.dimension is not None}
+                stack.append((operand, inner | mine))
     return found
+
+
+def _by_grounding(where: Tensor, outer: Sequence[int], inner: Iterable[int]) -> Tensor:
+    """Return what an atom reads with a row for each outer grounding, its inner axes along it."""
+    inside = sorted(inner)
+    around = [dimension for dimension in range(len(outer)) if dimension not in inside]
+    moved = where.permute([*around, *inside])
+    for dimension in inside:
+        moved = moved.unsqueeze(dimension)
+    along = moved.shape[len(outer) :]
+    return moved.expand([*outer, *along]).reshape(math.prod(outer), math.prod(along))
 
 
 def _table(
