@@ -162,3 +162,34 @@ def test_inner_quantifiers_range_over_all_their_members(text, holds):
     wide = torch.float64
     given_tensors = {name: torch.tensor(tensors[name], dtype=wide) for name in rule.forms}
     assert rule.truth(given_tensors).item() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(("text", "degree"), [("false", 0.0), ("true", 1.0),
+                                              ("forall x in d: false", 0.0),
+                                              ("exists x in d: false", 0.0)])  # fmt: skip
+def test_rules_without_tensors_are_true_or_false(text, degree):
+    rule = rs.compile(text, "exact", domains={"d": 3})
+    assert rule.truth().item() == pytest.approx(degree, abs=1e-12)
+
+
+NEXT = ("forall i in s: T(i, 0) -> T(i + 1, 1)", "exact")
+SHORT = {"domains": {"s": "sequence", "t": 2}, "predicates": {"T": ("s", "t")}}
+
+
+def test_sequences_too_short_for_the_rule_cost_nothing_and_stay_in_the_graph():
+    logits = torch.randn(2, 3, 2, requires_grad=True)
+    penalty = rs.compile(*NEXT, **SHORT)(T=logits, lengths=[1, 1])
+    penalty.sum().backward()
+    assert penalty.tolist() == [0.0, 0.0]
+    assert logits.grad.abs().sum() == 0
+    empty = torch.randn(0, 3, 2, requires_grad=True)
+    rs.compile(*NEXT, **SHORT)(T=empty, lengths=torch.zeros(0, dtype=torch.int64)).sum().backward()
+
+
+def test_half_precision_with_lengths_is_answered_in_single():
+    logits, lengths = torch.randn(3, 4, 2).half(), torch.tensor([4, 1, 4])
+    rule = rs.compile(*NEXT, **SHORT)
+    penalty = rule(T=logits, lengths=lengths)
+    assert penalty.dtype == torch.float32
+    alone = [rule(T=logits[k, :n].float()) for k, n in enumerate(lengths)]
+    torch.testing.assert_close(penalty, torch.stack(alone))

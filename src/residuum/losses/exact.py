@@ -82,19 +82,18 @@ class ExactTwin:
     def log_probability(self, inputs: Sequence[Tensor], call: Call) -> Tensor:
         """Return log P(rule) for inputs with a flat batch; sequences of a length go together."""
         examples = math.prod(call.batch)
-        if not inputs:
-            return torch.zeros(examples)
-        if call.lengths is None:
-            return self._of_one_length(inputs, call.bound, examples)
+        if call.lengths is None or not examples:
+            return self._of_one_length(inputs, call.bound, examples, call.device)
         lengths = call.lengths.reshape(examples)
-        total = inputs[0].new_zeros(examples)
+        order, parts = [], []
         for length in sorted(set(lengths.tolist())):
             rows = torch.nonzero(lengths == length).flatten()
             sizes = dict.fromkeys(self._plan.sequence_domains, length)
             short = [self._cut(given[rows], number, length) for number, given in enumerate(inputs)]
-            part = self._of_one_length(short, self._bind(sizes, call.device), len(rows))
-            total = total.index_put((rows,), part.to(total.dtype))
-        return total
+            bound = self._bind(sizes, call.device)
+            order.append(rows)
+            parts.append(self._of_one_length(short, bound, len(rows), call.device))
+        return torch.cat(parts)[torch.argsort(torch.cat(order))]
 
     def _cut(self, given: Tensor, number: int, length: int) -> Tensor:
         for place, domain in enumerate(self._plan.slots[number].domains):
@@ -102,12 +101,14 @@ class ExactTwin:
                 given = given.narrow(1 + place, 0, length)
         return given
 
-    def _of_one_length(self, inputs: Sequence[Tensor], bound: Bound, examples: int) -> Tensor:
-        call = Call(list(inputs), (examples,), inputs[0].device, bound, {})
+    def _of_one_length(
+        self, inputs: Sequence[Tensor], bound: Bound, examples: int, device: torch.device
+    ) -> Tensor:
+        call = Call(list(inputs), (examples,), device, bound, {})
         shapes = tuple(tuple(given.shape[1:]) for given in inputs)
         if shapes not in self._constraints:
             self._constraints[shapes] = constraints_of(self._plan, bound, shapes)
-        tables = [t._replace(logs=t.logs.to(call.device)) for t in self._constraints[shapes]]
+        tables = [t._replace(logs=t.logs.to(device)) for t in self._constraints[shapes]]
         return log_probability(self._plan, call, self._sources(inputs), tables)
 
 
@@ -115,8 +116,9 @@ def log_probability(
     plan: Plan, call: Call, sources: Sequence[Source], constraints: Sequence[Table]
 ) -> Tensor:
     """Return the logarithm of the probability that the constraints hold, one per example."""
-    if not constraints:  # nothing is forbidden
-        return call.inputs[0].new_zeros(math.prod(call.batch))
+    if not constraints:  # nothing is forbidden; the 0 still belongs to the graph of the inputs
+        nothing = torch.zeros((), device=call.device)
+        return sum((x.flatten()[:0].sum() for x in call.inputs), nothing).expand(*call.batch)
     variables = dict.fromkeys(v for table in constraints for v in table.variables)
     outcomes = [_outcomes(variable, plan, sources, len(call.batch)) for variable in variables]
     total = _sum_out([*constraints, *outcomes])
