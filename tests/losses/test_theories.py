@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
@@ -201,3 +205,27 @@ def test_a_theory_about_sequences_takes_lengths():
     rule = rs.compile("step", "r-product", knowledge=knowledge)
     alone = [rule(Tag=network(words[k, :n])) for k, n in enumerate(lengths)]
     torch.testing.assert_close(found, torch.stack(alone).mean())
+
+
+@pytest.mark.parametrize("name", ["r-product", "s-godel", "exact"])
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_a_copy_of_a_theory_says_the_same(networks, data, labelled, name, copied):
+    theory = rs.Theory(
+        DIGITS,
+        relaxation=rs.warm_up("s-product", name, epochs=1),
+        weights={"coherence": rs.ramp(0, 1, 4)},
+        **networks,
+    )
+    theory.epoch = 2
+    expected = theory(labelled, **data)
+    torch.testing.assert_close(copied(theory)(labelled, **data).parts, expected.parts)
+
+
+def test_relaxations_of_one_name_are_told_apart(networks, data):
+    logics = [rs.relaxation(f"r-yager({p})") for p in (1, 3)]
+    named = [replace(logic, name="mine") for logic in logics]
+    theory = rs.Theory(DIGITS, relaxation=lambda epoch: named[epoch], **networks)
+    for epoch, logic in enumerate(logics):
+        theory.epoch = epoch
+        expected = rs.Theory(DIGITS, relaxation=logic, **networks)(**data).parts
+        torch.testing.assert_close(theory(**data).parts, expected)

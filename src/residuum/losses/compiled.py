@@ -125,7 +125,7 @@ class CompiledRule(nn.Module):
     ) -> Tensor:
         """Return the degree of truth of the rule, one per example."""
         call = self.receive(_named(tensors, named), lengths)
-        if self.relaxation is EXACT:
+        if self.relaxation == EXACT:
             return torch.exp(-self._total(call))
         degree = self._evaluation(call.inputs, call).degree(len(self.plan.steps) - 1).true
         return self._per_example(torch.as_tensor(degree, device=call.device), call)
@@ -177,7 +177,7 @@ class CompiledRule(nn.Module):
 
     def _total(self, call: Call) -> Tensor:
         """Return the penalties of the batch, in blocks if they would not fit into one."""
-        if self.relaxation is EXACT:
+        if self.relaxation == EXACT:
             flat = self._exact.log_probability(self._flat_inputs(call), call)
             return -flat.reshape(call.batch)
         examples = math.prod(call.batch)

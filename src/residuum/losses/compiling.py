@@ -109,7 +109,7 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
         }
         names = ground_rules(compiled)
         ground = None
-        if len(names) >= FEWEST and options.relaxation is not EXACT:
+        if len(names) >= FEWEST and options.relaxation != EXACT:
             together = And(*(rule.rules[name].formula for name in names))
             ground = _compiled(together, signature, options, "ground rules", 1.0)
         return CompiledKnowledge(compiled, ground)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TypeVar
 
 from residuum.errors import GroundingError
@@ -26,7 +27,11 @@ def ramp(start: float, stop: float, epochs: int) -> Schedule[float]:
     """
     if epochs < 1:
         raise GroundingError(f"a ramp takes at least 1 epoch, got {epochs}")
-    return lambda epoch: start + (stop - start) * min(1.0, epoch / epochs)
+    return partial(_on_ramp, start, stop, epochs)
+
+
+def _on_ramp(start: float, stop: float, epochs: int, epoch: int) -> float:
+    return start + (stop - start) * min(1.0, epoch / epochs)
 
 
 def steps(values: Mapping[int, T]) -> Schedule[T]:
@@ -38,7 +43,11 @@ def steps(values: Mapping[int, T]) -> Schedule[T]:
     """
     if 0 not in values:
         raise GroundingError("steps: say what holds from epoch 0 on")
-    return lambda epoch: values[max(start for start in values if start <= epoch)]
+    return partial(_on_step, dict(values))
+
+
+def _on_step(values: Mapping[int, T], epoch: int) -> T:
+    return values[max(start for start in values if start <= epoch)]
 
 
 def warm_up(

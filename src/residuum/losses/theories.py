@@ -92,7 +92,7 @@ class Theory(nn.Module):
         self._inputs = inputs
         self._functions = functions or {}
         self._frozen: set[str] = set()
-        self._compiled: dict[str, CompiledKnowledge] = {}
+        self._compiled: dict[Relaxation, CompiledKnowledge] = {}
         self._rules()  # mistakes show now
         for name in self._predicates_in_use():
             if name not in modules:
@@ -178,7 +178,7 @@ class Theory(nn.Module):
 
     def _rules(self) -> CompiledKnowledge:
         relaxation = self.relaxation
-        if relaxation.name not in self._compiled:
+        if relaxation not in self._compiled:
             compiled = compile_knowledge(
                 self.knowledge,
                 relaxation,
@@ -188,8 +188,8 @@ class Theory(nn.Module):
             )
             for rule in compiled.rules.values():
                 rule.weight = 1.0  # weights are applied to the parts
-            self._compiled[relaxation.name] = compiled
-        return self._compiled[relaxation.name]
+            self._compiled[relaxation] = compiled
+        return self._compiled[relaxation]
 
     def _predicates_in_use(self) -> list[str]:
         used = [slot.predicate.name for slot in _slots(self._rules())]
