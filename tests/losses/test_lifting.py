@@ -112,3 +112,15 @@ def test_rules_over_classes_of_one_softmax_are_lifted_too():
                          predicates=predicates)  # fmt: skip
     logits = {"Digit": torch.randn(6, 10), "Parity": torch.randn(6, 2)}
     torch.testing.assert_close(ground(logits), general(logits))
+
+
+@pytest.mark.parametrize("relaxation", ["s-product", "lukasiewicz-maxsat", "s-hamacher(2)"])
+@pytest.mark.parametrize("side", ["antecedent", "consequent"])
+def test_a_side_stays_detached_however_many_rules_there_are(relaxation, side):
+    domains = {"domains": {"d": 5}, "predicates": {"A": ("d",), "B": ("d",)}}
+    clauses = " & ".join(f"(A({i}) -> B({(i + 1) % 5}))" for i in range(5))
+    leaves = {name: torch.randn(3, 5, requires_grad=True) for name in "AB"}
+    rs.compile(clauses, relaxation, detach=side, **domains)(leaves).sum().backward()
+    kept, moved = ("A", "B") if side == "antecedent" else ("B", "A")
+    assert leaves[kept].grad is None or not leaves[kept].grad.any()
+    assert leaves[moved].grad.any()

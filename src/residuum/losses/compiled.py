@@ -271,8 +271,9 @@ class CompiledRule(nn.Module):
     def _bind(self, sizes: Mapping[str, int], device: torch.device) -> Bound:
         key = tuple(sizes.items())
         if (key, "cpu") not in self._bound:
-            is_s_logic = self.relaxation.kind == "S"
-            self._bound[key, "cpu"] = bind(self.plan, sizes, is_s_logic=is_s_logic)
+            # A clause has no antecedent left to detach.
+            as_clauses = self.relaxation.kind == "S" and self.detach is None
+            self._bound[key, "cpu"] = bind(self.plan, sizes, as_clauses=as_clauses)
         if (key, str(device)) in self._bound:
             return self._bound[key, str(device)]
         moved = move(self._bound[key, "cpu"], device)

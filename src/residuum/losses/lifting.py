@@ -79,8 +79,11 @@ class Lifted:
     pool: tuple[int, ...]
 
 
-def lift(plan: Plan, layout: Layout, *, is_s_logic: bool) -> Lifted | None:
-    """Return the operands of an outermost conjunction in groups of the same shape, if any."""
+def lift(plan: Plan, layout: Layout, *, as_clauses: bool) -> Lifted | None:
+    """Return the operands of an outermost conjunction in groups of the same shape, if any.
+
+    `as_clauses` is for S-logics, where all ways to write a clause mean the same.
+    """
     root = plan.steps[-1]
     if not isinstance(root, Connect) or root.kind is not And or len(root.operands) < FEWEST:
         return None
@@ -89,7 +92,7 @@ def lift(plan: Plan, layout: Layout, *, is_s_logic: bool) -> Lifted | None:
     shapes: dict[Shape, list[tuple[int, list[Literal]]]] = {}
     alone = []
     for position, number in enumerate(roots):
-        found = _shape(plan, layout, number, is_s_logic) if None not in sizes else None
+        found = _shape(plan, layout, number, as_clauses) if None not in sizes else None
         if found is None:
             alone.append(position)
         else:
@@ -118,12 +121,12 @@ def _size(slot: Slot) -> int | None:
 
 
 def _shape(
-    plan: Plan, layout: Layout, root: int, is_s_logic: bool
+    plan: Plan, layout: Layout, root: int, as_clauses: bool
 ) -> tuple[Shape, list[Literal]] | None:
     """Return the shape of a ground rule and its literals in order; None if it is not ground."""
-    clause = _clause(plan, layout, root, negate=False) if is_s_logic else None
+    clause = _clause(plan, layout, root, negate=False) if as_clauses else None
     if clause is not None:
-        # In an S-logic all ways to write a clause mean the same: ¬(¬l₁ ∧ … ∧ ¬lₙ).
+        # ¬(¬l₁ ∧ … ∧ ¬lₙ)
         parts = (Shape(),) * len(clause)
         body = Shape(And, parts) if len(parts) > 1 else parts[0]
         return Shape(Not, (body,)), [literal.negated for literal in clause]

@@ -41,7 +41,7 @@ class Call(NamedTuple):
     sources: Sequence[Source] | None = None
 
 
-def bind(plan: Plan, sizes: Mapping[str, int], *, is_s_logic: bool) -> Bound:
+def bind(plan: Plan, sizes: Mapping[str, int], *, as_clauses: bool) -> Bound:
     """Lay a plan out for sequences of these lengths."""
     layout = lay_out(plan, sizes)
     indices = {
@@ -54,7 +54,7 @@ def bind(plan: Plan, sizes: Mapping[str, int], *, is_s_logic: bool) -> Bound:
         for number, selection in layout.selections.items()
         if selection.mask is not None
     }
-    return Bound(layout, indices, masks, lift(plan, layout, is_s_logic=is_s_logic))
+    return Bound(layout, indices, masks, lift(plan, layout, as_clauses=as_clauses))
 
 
 def move(bound: Bound, device: torch.device) -> Bound:
