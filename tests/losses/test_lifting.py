@@ -124,3 +124,35 @@ def test_a_side_stays_detached_however_many_rules_there_are(relaxation, side):
     kept, moved = ("A", "B") if side == "antecedent" else ("B", "A")
     assert leaves[kept].grad is None or not leaves[kept].grad.any()
     assert leaves[moved].grad.any()
+
+
+@pytest.mark.parametrize("shapes", [((5,), (7, 5)), ((3, 5), (7, 5)), ((2, 1, 5), (3, 5))])
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+def test_rules_about_different_batches_keep_their_own(shapes, reduction):
+    text = "domain d = 0..4\npredicate A(d)\npredicate B(d)\n"
+    text += "\n".join(f"rule {p.lower()}{i}: ~{p}({i})" for p in "AB" for i in range(3))
+    given = dict(zip("AB", map(torch.randn, shapes), strict=True))
+    found = rs.compile(rs.loads(text), "s-product", reduction=reduction)(given)
+    reduce = {"none": lambda x: x, "sum": torch.sum, "mean": torch.mean}[reduction]
+    for name, penalty in found.items():
+        entropy = -torch.log1p(-torch.softmax(given[name[0].upper()], -1)[..., int(name[1])])
+        torch.testing.assert_close(penalty, reduce(entropy))
+
+
+@pytest.mark.parametrize("count", [3, 4])
+def test_rules_about_open_members_may_be_many(count):
+    text = "domain image\ndomain f = w, b\npredicate Has(image, f) independent\n"
+    text += "\n".join(f"rule r{i}: forall m in image: Has(m, w) -> Has(m, b)" for i in range(count))
+    logits = torch.randn(3, 2)
+    logs = torch.nn.functional.logsigmoid(logits)
+    for penalty in rs.compile(rs.loads(text), "r-product")(Has=logits).values():
+        torch.testing.assert_close(penalty, torch.relu(logs[:, 0] - logs[:, 1]))
+
+
+@pytest.mark.parametrize("count", [3, 4])
+def test_positions_that_a_sequence_does_not_have_are_refused(count):
+    text = "domain t = A, B\ndomain position sequence\npredicate Tag(position, t)\n"
+    text += "\n".join(f"rule r{i}: Tag({i}, A)" for i in range(count))
+    rules = rs.compile(rs.loads(text))
+    with pytest.raises(rs.ResiduumError, match="lengths lie between"):
+        rules(Tag=torch.randn(2, 6, 2), lengths=torch.tensor([6, 1]))

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from residuum.grounding import Plan
-from residuum.logic import Formula
+from residuum.logic import Formula, Quantifier
 from residuum.losses.blocks import CPU_BLOCK, GPU_BLOCK, evaluate_in_blocks, split
 from residuum.losses.crisp import Crisp, with_predictions
 from residuum.losses.evaluation import Detached, Evaluation
@@ -319,8 +319,8 @@ class CompiledKnowledge(nn.Module):
         refuse_unknown(given, list(known))
         sources: dict[str, Source] = {}
         together: dict[str, Tensor] = {}
-        if self._ground is not None:
-            penalties = self._ground.parts(_call(self._ground, given, None, sources))
+        if self._ground is not None and _have_one_batch(self._ground.plan, given):
+            penalties = self._ground.parts(_call(self._ground, given, lengths, sources))
             together = dict(zip(self._together, penalties, strict=True))
         return {
             name: rule.finish(together[name])
@@ -332,7 +332,21 @@ class CompiledKnowledge(nn.Module):
 
 def ground_rules(rules: Mapping[str, CompiledRule]) -> tuple[str, ...]:
     """Return the names of the rules without variables, which are evaluated together."""
-    return tuple(name for name, rule in rules.items() if not rule.plan.rank)
+    return tuple(
+        name
+        for name, rule in rules.items()
+        if not rule.plan.rank and not isinstance(rule.formula, Quantifier)
+    )
+
+
+def _have_one_batch(plan: Plan, given: Tensors) -> bool:
+    """Return whether no tensor must be broadcast, which would change the batch of a rule."""
+    shapes = {
+        given[slot.name].shape[: given[slot.name].dim() - len(slot.domains)]
+        for slot in plan.slots
+        if isinstance(given.get(slot.name), Tensor)
+    }
+    return len(shapes) <= 1
 
 
 def _call(rule: CompiledRule, given: Tensors, lengths: Any, shared: dict[str, Source]) -> Call:
