@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 import torch
 
@@ -124,3 +126,25 @@ def test_no_gradient_is_asked_for_where_none_is_wanted():
 def test_moving_the_module_changes_nothing():
     module = rule().double().eval()
     torch.testing.assert_close(module(logits(2)), rule()(logits(2)))
+
+
+def tensors_alive():
+    return sum(type(thing) is torch.Tensor for thing in gc.get_objects())
+
+
+@pytest.mark.parametrize("name", PAPER)
+@pytest.mark.parametrize("block", [None, 7])
+@pytest.mark.parametrize("text", [SUM, "forall a in d: P(a) -> (exists b in d: Q(b) & S(b))"])
+def test_a_call_keeps_nothing_alive(name, block, text):
+    module = rs.compile(text, name, domains={"d": 4}, block=block)
+    leaves = {key: given.requires_grad_() for key, given in logits(5).items()}
+    gc.collect()
+    gc.disable()
+    try:
+        before = tensors_alive()
+        module(leaves).sum().backward()
+        module.truth(leaves)
+        grads = sum(leaf.grad is not None for leaf in leaves.values())
+        assert tensors_alive() <= before + grads
+    finally:
+        gc.enable()

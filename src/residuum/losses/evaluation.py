@@ -145,7 +145,7 @@ class Evaluation:
                 # Penalties of what is read often are computed once, where it comes from.
                 if slot not in self._slot_penalties:
                     self._slot_penalties[slot] = tnorm.penalty(self._of_slot(slot))
-                return self._place(number, self._slot_penalties[slot])
+                return self._place(number)(self._slot_penalties[slot])
         return tnorm.penalty(self.degree(number))
 
     @property
@@ -169,7 +169,8 @@ class Evaluation:
     def _gather(self, number: int, step: Quantify, penalty: Any) -> Any:
         """Return the penalty of all groundings together: their sum, or the largest."""
         dimensions = self._dimensions(step)
-        penalty = self._spread(torch.as_tensor(penalty), number, step)
+        lengths = self._lengths(number, step)
+        penalty = _spread(torch.as_tensor(penalty), self._plan.rank, lengths)
         mask = self._mask(number)
         if mask is not None:
             penalty = penalty.masked_fill(~mask, 0.0)
@@ -219,24 +220,30 @@ class Evaluation:
             return [degree for part in step.operands for degree in self._conjuncts(part)]
         return [self.degree(number)]
 
+    # What a degree computes later must not hold `self`, which holds the degree: such a cycle
+    # would keep the tensors of a run until Python looks for cycles.
+
     def _read(self, number: int, step: Read) -> Degree:
-        return degree_with(lambda side: self._place(number, self._sides(step.slot, side)))
+        place, sides = self._place(number), self._sides
+        return degree_with(lambda side: place(sides(step.slot, side)))
 
     def _of_slot(self, slot: int) -> Degree:
         return degree_with(lambda side: self._sides(slot, side))
 
-    def _place(self, number: int, given: Tensor) -> Tensor:
-        """Return the entries that an atom reads, over the axes."""
+    def _place(self, number: int) -> Callable[[Tensor], Tensor]:
+        """Return how the entries that an atom reads are put over the axes."""
         access, index = self._layout.accesses[number], self._indices.get(number)
-        return read(given, access, index, self._plan.rank, self._window)
+        rank, window = self._plan.rank, self._window
+        return lambda given: read(given, access, index, rank, window)
 
     def _along(self, x: Degree, number: int, step: Quantify) -> Degree:
         """Return the conjunction of a degree over the axes of a quantifier."""
         tnorm = self._relaxation.tnorm
         dimensions, mask = self._dimensions(step), self._mask(number)
+        rank, lengths = self._plan.rank, self._lengths(number, step)
 
         def side(value: Any, elsewhere: float) -> Tensor:
-            spread = self._spread(torch.as_tensor(value), number, step)
+            spread = _spread(torch.as_tensor(value), rank, lengths)
             return spread if mask is None else spread.masked_fill(~mask, elsewhere)
 
         def largest(value: Any, elsewhere: float = 0.0) -> Tensor:
@@ -279,20 +286,17 @@ class Evaluation:
     def _dimensions(self, step: Quantify) -> tuple[int, ...]:
         return tuple(axis.dimension - self._plan.rank for axis in step.axes)  # type: ignore[operator]
 
-    def _spread(self, x: Tensor, number: int, step: Quantify) -> Tensor:
-        """Return x with its full length along the axes: what they do not change counts often."""
-        rank = self._plan.rank
-        if x.dim() < rank:
-            x = x.reshape((1,) * (rank - x.dim()) + tuple(x.shape))
-        shape = list(x.shape)
+    def _lengths(self, number: int, step: Quantify) -> dict[int, int]:
+        """Return the length of each dimension that a quantifier ranges over."""
+        found: dict[int, int] = {}
+        window = self._window
         lengths = self._layout.selections[number].lengths
         for axis, length in zip(step.axes, lengths, strict=True):
             assert axis.dimension is not None
-            window = self._window
             if window is not None and window.dimension == axis.dimension:
                 length = window.stop - window.start
-            shape[axis.dimension - rank] = length
-        return x.expand(shape)
+            found[axis.dimension] = length
+        return found
 
     def _mask(self, number: int) -> Tensor | None:
         mask = self._masks.get(number)
@@ -303,6 +307,14 @@ class Evaluation:
         if mask.shape[dimension] == 1:
             return mask
         return mask.narrow(dimension, window.start, window.stop - window.start)
+
+
+def _spread(x: Tensor, rank: int, lengths: Mapping[int, int]) -> Tensor:
+    """Return x with its full length along the axes: what they do not change counts often."""
+    shape = [1] * (rank - x.dim()) + list(x.shape)
+    for dimension, length in lengths.items():
+        shape[dimension - rank] = length
+    return x.expand(shape)
 
 
 def degree_with(side: Callable[[Side], Tensor]) -> Degree:

@@ -36,23 +36,28 @@ class Softmax:
             self._masked = logits == -torch.inf
             logits = logits.masked_fill(self._masked.all(-1, keepdim=True), 0.0)
 
-        # `functools.cached_property` takes a lock, which torch.compile cannot.
+        # `functools.cached_property` takes a lock, which torch.compile cannot. What is computed
+        # later must not hold `self`: a cycle would keep the graph until Python looks for cycles.
+        p = Later(lambda: _over_classes(torch.softmax, logits))
+        top = Later(lambda: logits.argmax(-1, keepdim=True))
+        self._p, self._top = p, top
         self._log_p = Later(lambda: _over_classes(torch.log_softmax, logits))
-        self._p = Later(lambda: _over_classes(torch.softmax, logits))
-        self._top = Later(lambda: logits.argmax(-1, keepdim=True))
-        self._rest = Later(lambda: self._without_top(self._p.number).sum(-1, keepdim=True))
-
-        self._sides = {
-            "true": self._p,
-            "false": Later(self._false),
-            "log_true": Later(self._log_true),
-            "log_false": Later(self._log_false),
-        }
+        self._rest = Later(lambda: _without(top.number, p.number).sum(-1, keepdim=True))
+        self._sides: dict[Side, Tensor] = {}
 
     def side(self, side: Side) -> Tensor:
         """Return p, 1 − p or the logarithm of either."""
-        found: Tensor = self._sides[side].number
-        return found
+        if side not in self._sides:
+            self._sides[side] = self._compute(side)
+        return self._sides[side]
+
+    def _compute(self, side: Side) -> Tensor:
+        if side == "true":
+            p: Tensor = self._p.number
+            return p
+        if side == "false":
+            return self._false()
+        return self._log_true() if side == "log_true" else self._log_false()
 
     def _false(self) -> Tensor:
         found: Tensor = (1 - self._p.number).scatter(-1, self._top.number, self._rest.number)
@@ -61,7 +66,7 @@ class Softmax:
     def _log_true(self) -> Tensor:
         log_p, top = self._log_p.number, self._top.number
         with torch.no_grad():  # the derivative of log p is accurate as it stands
-            rest = self._without_top(torch.exp(log_p)).sum(-1, keepdim=True)
+            rest = _without(top, torch.exp(log_p)).sum(-1, keepdim=True)
             lost = torch.log1p(-rest) - log_p.gather(-1, top)
         exact: Tensor = log_p.scatter_add(-1, top, lost)
         if self._masked is None:
@@ -69,20 +74,23 @@ class Softmax:
         return exact.masked_fill(self._masked, impossible(exact.dtype))
 
     def _log_false(self) -> Tensor:
-        below = torch.log1p(-self._without_top(self._p.number))
-        likeliest = Later(lambda: self._p.number.gather(-1, self._top.number))
+        p, top = self._p.number, self._top.number
+        below = torch.log1p(-_without(top, p))
+        likeliest = Later(lambda: p.gather(-1, top))
         at_top = TENSORS.log_complement(likeliest, self._rest, self._log_rest)
-        return below.scatter(-1, self._top.number, at_top)
-
-    def _without_top(self, x: Tensor, value: float = 0.0) -> Tensor:
-        return x.scatter(-1, self._top.number, value)
+        return below.scatter(-1, top, at_top)
 
     def _log_rest(self) -> Tensor:
-        others = self._without_top(self._log_p.number, _NOTHING)
+        others = _without(self._top.number, self._log_p.number, _NOTHING)
         if self._masked is not None:
             others = others.masked_fill(self._masked, _NOTHING)
         logarithm = torch.logsumexp(others, -1, keepdim=True)
         return torch.where(logarithm < _NOTHING / 2, impossible(others.dtype), logarithm)
+
+
+def _without(top: Tensor, x: Tensor, value: float = 0.0) -> Tensor:
+    """Return x with a value in the place of the likeliest class."""
+    return x.scatter(-1, top, value)
 
 
 def _over_classes(normalise: Callable[[Tensor, int], Tensor], logits: Tensor) -> Tensor:
