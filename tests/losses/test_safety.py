@@ -119,3 +119,13 @@ def nan_slopes(name: str, monkeypatch) -> int:
             finite = torch.stack([torch.isfinite(leaf) for leaf in read.values()]).all(0)
             slopes(rs.compile(text, name, inputs=form)(read), read)
     return count
+
+
+@pytest.mark.parametrize("name", ["s-product", "r-product", "s-hamacher(2)", "r-dombi(0.5)"])
+@pytest.mark.parametrize(
+    ("form", "beyond", "end"), [("probs", 1.0000001, 1.0), ("log_probs", 1e-7, 0.0)]
+)
+def test_a_probability_above_1_by_a_rounding_counts_as_1(name, form, beyond, end):
+    rule = rs.compile("P -> ~Q", name, inputs=form)
+    found = [rule(P=torch.tensor([p]), Q=torch.tensor([p])) for p in (beyond, end)]
+    torch.testing.assert_close(found[0], found[1])

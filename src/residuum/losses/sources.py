@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, final
 
 import torch
@@ -16,6 +16,13 @@ from residuum.relaxations.degrees import log1mexp
 Form = Literal["logits", "log_probs", "probs"]
 FORMS: Final[tuple[Form, ...]] = ("logits", "log_probs", "probs")
 
+
+_RANGES: Final[Mapping[Form, tuple[float, float]]] = {
+    "logits": (-LARGEST, LARGEST),
+    "log_probs": (-LARGEST, 0.0),
+    "probs": (0.0, 1.0),
+}
+"""What is outside by a rounding counts as the end of the range, or its logarithm would explode."""
 
 _WIDE: Final = (torch.float32, torch.float64)
 
@@ -57,7 +64,7 @@ class Source:
     def __init__(
         self, given: Tensor, form: Form, softmax: Callable[[Side], Tensor] | None = None
     ) -> None:
-        self._given = given if softmax is not None else bounded(given)[0]
+        self._given = given if softmax is not None else bounded(given, *_RANGES[form])[0]
         self._form = form
         self._softmax = softmax
         self._sides: dict[Side, Tensor] = {}

@@ -50,17 +50,19 @@ def is_traced(x: Tensor) -> bool:
     )
 
 
-def bounded(given: Tensor) -> tuple[Tensor, bool]:
-    """Return numbers up to ±LARGEST, so that sums of them are finite, and whether one may be −inf.
+def bounded(
+    given: Tensor, smallest: float = -LARGEST, largest: float = LARGEST
+) -> tuple[Tensor, bool]:
+    """Return numbers cut to a range, so that sums of them are finite, and whether one may be −inf.
 
     The slope is 1 throughout, and −inf stays.
     """
     if not is_traced(given) and given.numel():
         low, high = (float(bound) for bound in torch.aminmax(given.detach()))
-        if low >= -LARGEST and high <= LARGEST:
+        if low >= smallest and high <= largest:
             return given, False
     fixed = given.detach()
-    within = fixed.clamp(-LARGEST, LARGEST) + (given - fixed)
+    within = fixed.clamp(smallest, largest) + (given - fixed)
     return torch.where(fixed == -torch.inf, given, within), True
 
 
