@@ -118,3 +118,20 @@ def test_wrong_labels_and_options_are_refused_in_words(labels, options, message)
 def test_outputs_that_are_no_tensor_of_classes_are_refused(outputs):
     with pytest.raises(GroundingError, match="expected"):
         rs.facts(outputs, [0])
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32])
+def test_labels_may_be_integers_of_any_width(dtype):
+    labels = torch.tensor([1, 99, 127, 156 if dtype == torch.uint8 else 0])
+    logits = torch.randn(4, 200)
+    found = rs.facts(logits, labels.to(dtype), reduction="none")
+    torch.testing.assert_close(found, functional.cross_entropy(logits, labels, reduction="none"))
+
+
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # by torch
+def test_facts_are_traced_and_mapped():
+    logits, labels = torch.randn(4, 2, 3), torch.tensor([[0, 1], [2, -100], [1, 1], [0, 2]])
+    expected = torch.stack([rs.facts(*one) for one in zip(logits, labels, strict=True)])
+    torch.testing.assert_close(torch.func.vmap(rs.facts)(logits, labels), expected)
+    traced = torch.compile(lambda z, y: rs.facts(z, y), fullgraph=True, backend="eager")
+    torch.testing.assert_close(traced(logits, labels), rs.facts(logits, labels))

@@ -13,6 +13,7 @@ from residuum.losses.exact import find_meaning
 from residuum.losses.reductions import Reduction, check_reduction, reduce_batch
 from residuum.losses.softmaxes import Side
 from residuum.losses.sources import FORMS, Form, Source, sources_of
+from residuum.losses.tensors import is_traced
 from residuum.relaxations import Degree, Relaxation
 
 IGNORED: Final = -100
@@ -52,7 +53,7 @@ def facts(
         penalty = logic.penalty(degree)
         counts = None
         if not independent:
-            counts = labels != IGNORED
+            counts = labels.long() != IGNORED
             penalty = torch.where(counts, penalty, 0.0)
         return reduce_batch(penalty, reduction, logic, counts)
 
@@ -65,15 +66,15 @@ def _labelled(source: Source, outputs: Tensor, labels: Tensor) -> Degree:
             f"got {labels.dtype} of shape {tuple(labels.shape)}"
         )
     classes = outputs.shape[-1]
-    if not labels.is_cuda and labels.numel():
+    labels = labels.long()  # bytes cannot be compared with −100
+    if not is_traced(labels) and labels.numel():
         wrong = labels[(labels != IGNORED) & ((labels < 0) | (labels >= classes))]
         if wrong.numel():
             raise GroundingError(
                 f"labels lie between 0 and {classes - 1}, got {int(wrong[0])} "
                 f"({IGNORED} marks an example without a label)"
             )
-    index = labels.clamp(min=0).long().unsqueeze(-1)
-
+    index = labels.where(labels != IGNORED, 0).unsqueeze(-1)
     return degree_with(lambda side: source.side(side).gather(-1, index).squeeze(-1))
 
 
