@@ -229,3 +229,27 @@ def test_relaxations_of_one_name_are_told_apart(networks, data):
         theory.epoch = epoch
         expected = rs.Theory(DIGITS, relaxation=logic, **networks)(**data).parts
         torch.testing.assert_close(theory(**data).parts, expected)
+
+
+SHELF = """
+    domain digit = 0..2
+    domain image
+    domain pair
+    function at(pair, digit): image
+    predicate Digit(image, digit)
+    rule same: forall p in pair, a in digit: Digit(at(p, {first}), a) -> Digit(at(p, 1), a)
+"""
+
+
+def test_different_members_of_one_function_are_different_tensors(networks, data):
+    theory = rs.Theory(rs.loads(SHELF.format(first=0)), Digit=networks["Digit"])
+    found = theory(**{"at(p, 0)": data["left"], "at(p, 1)": data["right"]}).total
+    expected = rs.Theory(DIGITS, **networks)(**data).parts["commutes"]
+    torch.testing.assert_close(found, expected)
+    with pytest.raises(GroundingError, match=r"no tensor `at`"):
+        theory(at=data["left"])
+
+
+def test_a_member_that_is_not_one_per_example_is_refused(networks):
+    with pytest.raises(GroundingError, match=r"`at\(p, a\)` depends on `a`"):
+        rs.Theory(rs.loads(SHELF.format(first="a")), Digit=networks["Digit"])

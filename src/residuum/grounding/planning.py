@@ -180,6 +180,7 @@ class _Planning:
         for argument, domain in zip(atom.arguments, domains, strict=True):
             if domain.labels is None and not domain.is_sequence:
                 self._resolve(argument, domain, atom, scope)
+                self._refuse_axes(argument, atom, scope)
                 members.append(argument)
                 open_domains.append(domain.name)
                 continue
@@ -223,6 +224,14 @@ class _Planning:
                 f"of domain {domain}.{suggest(name, map(str, domain.labels or ()))}"
             )
         return term
+
+    def _refuse_axes(self, member: Term, atom: Atom, scope: _Scope) -> None:
+        for axis in scope.axes:
+            if axis.dimension is not None and axis.variable in self._free[member]:
+                raise GroundingError(
+                    f"`{atom}`: `{member}` depends on `{axis.variable}`, but which member of an "
+                    "open domain an atom speaks of can only depend on the example"
+                )
 
     def quantify(self, node: Quantifier, body: int, scope: _Scope) -> int:
         axes, guard = self._bind(node, scope)

@@ -215,7 +215,8 @@ def _tensors_of(slot: Slot) -> list[str]:
 
 def _name(term: Term, slot: Slot) -> str:
     if isinstance(term, Application):
-        return term.function
+        is_plain = len(term.arguments) == 1 and isinstance(term.arguments[0], Variable)
+        return term.function if is_plain else str(term)
     assert isinstance(term, Variable)
     return slot.open_domains[slot.members.index(term)]
 
