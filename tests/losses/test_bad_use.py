@@ -191,3 +191,30 @@ def test_exact_is_named_among_what_is_known():
 def test_a_rule_nested_too_deep_is_refused():
     with pytest.raises(rs.ResiduumError, match="nested 100 deep at most"):
         rs.compile("~" * 3000 + "P")
+
+
+@pytest.mark.parametrize("rule", ["P & Q", "~(P -> Q)", "P | (P -> Q)"])
+def test_a_side_can_be_detached_only_where_there_is_one(rule):
+    with pytest.raises(rs.ResiduumError, match="there is no antecedent to detach"):
+        rs.compile(rule, "s-product", detach="antecedent")
+
+
+def test_the_exact_probability_has_no_sides():
+    with pytest.raises(rs.ResiduumError, match="there is no consequent to detach"):
+        rs.compile("P -> Q", "exact", detach="consequent")
+
+
+def test_a_block_and_a_budget_are_too_much():
+    with pytest.raises(rs.ResiduumError, match="not both"):
+        rs.compile("P -> Q", block=3, memory_budget=1000)
+
+
+def test_layouts_of_very_many_lengths_are_not_all_kept():
+    rule = rs.compile(
+        "forall i in position: P(i)",
+        domains={"position": "sequence"},
+        outputs={"P": "independent"},
+    )
+    for length in range(300):
+        assert rule(P=torch.zeros(length)).isfinite()
+    assert len(rule._bound) <= 256

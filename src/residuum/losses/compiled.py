@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, final
+from typing import Any, Final, final
 
 import torch
 from torch import Tensor, nn
@@ -40,6 +40,9 @@ from residuum.relaxations.product import Product
 from residuum.relaxations.tnorms import Archimedean
 
 Tensors = Mapping[str, Tensor]
+
+MOST_LAYOUTS: Final = 256
+"""Layouts kept for lengths of sequences; the oldest goes first."""
 
 
 @final
@@ -273,6 +276,8 @@ class CompiledRule(nn.Module):
         if (key, "cpu") not in self._bound:
             # A clause has no antecedent left to detach.
             as_clauses = self.relaxation.kind == "S" and self.detach is None
+            while len(self._bound) >= MOST_LAYOUTS:
+                self._bound.pop(next(iter(self._bound)))
             self._bound[key, "cpu"] = bind(self.plan, sizes, as_clauses=as_clauses)
         if (key, str(device)) in self._bound:
             return self._bound[key, str(device)]

@@ -15,7 +15,8 @@ from residuum.grounding import (
     signature_of_rule,
     with_outputs,
 )
-from residuum.logic import And, Formula
+from residuum.grounding.plans import Connect, Quantify
+from residuum.logic import And, Forall, Formula, Implies
 from residuum.losses.blocks import bytes_for
 from residuum.losses.compiled import CompiledKnowledge, CompiledRule, ground_rules
 from residuum.losses.evaluation import Detached
@@ -143,6 +144,8 @@ def _refuse_for_knowledge(**given: object) -> None:
 
 def _check_options(options: _Options) -> None:
     check_reduction(options.reduction)
+    if options.block is not None and options.memory_budget is not None:
+        raise GroundingError("give `block` or `memory_budget`, not both")
     if options.memory_budget is not None and options.memory_budget <= 0:
         raise GroundingError(f"memory_budget: expected bytes, got {options.memory_budget}")
     if options.detach not in (None, "antecedent", "consequent"):
@@ -158,6 +161,11 @@ def _compiled(
 ) -> CompiledRule:
     check_weight(weight, name)
     plan = plan_rule(formula, signature)
+    if options.detach is not None and (options.relaxation == EXACT or not _has_sides(plan)):
+        raise GroundingError(
+            f"`{name}`: there is no {options.detach} to detach; that takes a relaxation and a rule "
+            "whose outermost connective, below `forall` and `&`, is an implication"
+        )
     return CompiledRule(
         plan,
         options.relaxation,
@@ -170,6 +178,20 @@ def _compiled(
         block=_block(plan, options),
         process_group=options.process_group,
     )
+
+
+def _has_sides(plan: Plan) -> bool:
+    """Return whether an implication stands below nothing but `forall` and `&`."""
+    stack = [len(plan.steps) - 1]
+    while stack:
+        step = plan.steps[stack.pop()]
+        if isinstance(step, Quantify) and step.kind is Forall:
+            stack.append(step.operand)
+        elif isinstance(step, Connect):
+            if step.kind is Implies:
+                return True
+            stack.extend(step.operands if step.kind is And else ())
+    return False
 
 
 def _block(plan: Plan, options: _Options) -> int | None:

@@ -36,6 +36,9 @@ MOST_STATES: Final = 1 << 20
 """The most joint states of variables that one table may have."""
 
 _NOTHING: Final = -1e30  # the logarithm of 0, where −inf would bring NaN into gradients
+MOST_SHAPES: Final = 64
+"""Shapes whose tables are kept; the oldest goes first."""
+
 _STATES_AT_A_TIME: Final = 1 << 12
 
 
@@ -107,6 +110,8 @@ class ExactTwin:
         call = Call(list(inputs), (examples,), device, bound, {})
         shapes = tuple(tuple(given.shape[1:]) for given in inputs)
         if shapes not in self._constraints:
+            while len(self._constraints) >= MOST_SHAPES:
+                self._constraints.pop(next(iter(self._constraints)))
             self._constraints[shapes] = constraints_of(self._plan, bound, shapes)
         tables = [t._replace(logs=t.logs.to(device)) for t in self._constraints[shapes]]
         return log_probability(self._plan, call, self._sources(inputs), tables)

@@ -28,11 +28,13 @@ def facts(
     inputs: Form = "logits",
     independent: bool = False,
     reduction: Reduction = "mean",
+    process_group: Any = None,
 ) -> Tensor:
     """Return the penalty of the facts that each example has its label.
 
     Labels are integers, one per example, and −100 is no statement; with `independent` outputs
-    they are 0 or 1, one for each output. Under the product logics this is cross-entropy.
+    they are 0 or 1, one for each output. Under the product logics this is cross-entropy. With a
+    `process_group` the batch is that of all its processes.
 
     >>> import torch
     >>> logits, labels = torch.tensor([[2.0, 0.0, 1.0]]), torch.tensor([0])
@@ -55,7 +57,7 @@ def facts(
         if not independent:
             counts = labels.long() != IGNORED
             penalty = torch.where(counts, penalty, 0.0)
-        return reduce_batch(penalty, reduction, logic, counts)
+        return reduce_batch(penalty, reduction, logic, counts, process_group)
 
 
 def _labelled(source: Source, outputs: Tensor, labels: Tensor) -> Degree:

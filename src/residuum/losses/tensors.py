@@ -70,8 +70,9 @@ def bounded(
 class Tensors(LazyCarrier):
     """Tensors of float32 or float64, and Python numbers beside them.
 
-    Ties: minimum, maximum and the conjunction of many share the slope evenly between equal
-    arguments; `excess` has slope 0 where its arguments are equal.
+    Ties: the minimum and the maximum of two, and of the groundings of a quantifier, share the slope
+    evenly between equal arguments; several operands are compared pair by pair. `excess` has slope
+    0 where its arguments are equal.
     """
 
     def constant(self, value: Exact) -> float:

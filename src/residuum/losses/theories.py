@@ -44,7 +44,7 @@ class Theory(nn.Module):
 
     Called with facts, (inputs, labels) by name, and with tensors for the rules: by the name of
     an open domain (`pair=`) or function (`left=`), or of a predicate without open arguments. Each
-    network runs once per call, on all it is needed for.
+    network runs once per call, on all it is needed for, if its inputs are alike in shape.
 
     `weights` overrides the weights of rules and facts, by name; a weight and the relaxation may
     be schedules, functions of `theory.epoch`.
@@ -61,6 +61,7 @@ class Theory(nn.Module):
         combine: Combination = "conjunction",
         inputs: Form | Mapping[str, Form] = "logits",
         functions: Mapping[str, Any] | None = None,
+        process_group: Any = None,
         **modules: nn.Module,
     ) -> None:
         super().__init__()
@@ -89,6 +90,7 @@ class Theory(nn.Module):
             **(weights or {}),
         }
         self._reduction = reduction
+        self._process_group = process_group
         self._inputs = inputs
         self._functions = functions or {}
         self._frozen: set[str] = set()
@@ -174,6 +176,7 @@ class Theory(nn.Module):
             inputs=form,
             independent=predicate.is_independent,
             reduction=self._reduction,
+            process_group=self._process_group,
         )
 
     def _rules(self) -> CompiledKnowledge:
@@ -185,6 +188,7 @@ class Theory(nn.Module):
                 inputs=self._inputs,
                 functions=self._functions,
                 reduction=self._reduction,
+                process_group=self._process_group,
             )
             for rule in compiled.rules.values():
                 rule.weight = 1.0  # weights are applied to the parts
