@@ -42,11 +42,11 @@ def _finite(value: float) -> float:
 
 
 def is_traced(x: Tensor) -> bool:
-    """Return whether Python must not look at values: on a GPU it would wait, and tracers cannot."""
+    """Return whether Python cannot look at values: they are traced, or captured as a CUDA graph."""
     return (
-        x.is_cuda
-        or torch.compiler.is_compiling()
+        torch.compiler.is_compiling()
         or torch._C._functorch.is_functorch_wrapped_tensor(x)
+        or (x.is_cuda and torch.cuda.is_current_stream_capturing())
     )
 
 
