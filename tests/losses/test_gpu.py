@@ -70,7 +70,7 @@ def test_a_saturated_wrong_network_still_learns_on_a_gpu():
     torch.testing.assert_close(slopes, torch.tensor([0.5, -0.5]))
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of PyTorch, about its own parts
+@pytest.mark.filterwarnings("ignore")  # PyTorch warns of its own parts
 def test_compiled_with_triton_gives_the_same():
     rule = rs.compile(SUM, "r-product", domains={"digit": 5})
     outputs = _outputs("cuda", torch.float32)
