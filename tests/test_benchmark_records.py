@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from loss_contest.tables import markdown
 
 ROOT = Path(__file__).parents[1]
