@@ -1,5 +1,5 @@
 #!/usr/bin/env sh
-# What `make demo` shows: the theory verbs, on data that ships with the package.
+# What `make demo` shows: a rule as a loss, and the verbs of the theory. It needs no data.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -15,6 +15,10 @@ run() {
     residuum "$@"
 }
 
+echo "A rule teaches a network what no label says (examples/next_digit.py):"
+python examples/next_digit.py
+
+echo
 echo "A formula, read back and decided:"
 run show "P & (P -> Q) -> Q"
 run show "(P -> Q) -> (Q -> P)"
