@@ -8,7 +8,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, SupportsIndex
 
 from residuum.errors import GroundingError, suggest
-from residuum.logic import Atom, Binding, Formula, Node, Quantifier, Term, Variable, distinct_nodes
+from residuum.logic import (
+    Application,
+    Atom,
+    Binding,
+    Formula,
+    Node,
+    Quantifier,
+    Term,
+    Variable,
+    distinct_nodes,
+)
 from residuum.syntax import Domain, Knowledge, Predicate
 
 KINDS: Final = ("sequence", "open")
@@ -174,7 +184,7 @@ def _common_domain(term: Term, scope: Mapping[str, str]) -> str | None:
     names = {node.name for node in distinct_nodes(term) if isinstance(node, Variable)}
     found = {scope[name] for name in names if name in scope}
     # A function leads elsewhere, so that only plain terms and arithmetic tell.
-    is_plain = not any(type(node).__name__ == "Application" for node in distinct_nodes(term))
+    is_plain = not any(isinstance(node, Application) for node in distinct_nodes(term))
     return found.pop() if len(found) == 1 and is_plain else None
 
 

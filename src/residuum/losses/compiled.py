@@ -244,10 +244,17 @@ class CompiledRule(nn.Module):
             detach=self.detach,
         )
 
-    def sources(self, inputs: Sequence[Tensor]) -> list[Source]:
-        """Return tensors as sources of degrees."""
-        needs_care = not isinstance(self.relaxation.tnorm, Product | Lukasiewicz | Minimum)
-        return sources_of(inputs, self._forms, self._exclusive, needs_care=needs_care)
+    def sources(
+        self, inputs: Sequence[Tensor], places: Sequence[int] | None = None
+    ) -> list[Source]:
+        """Return the tensors of all slots, or of those at some places, as sources of degrees."""
+        chosen = range(len(inputs)) if places is None else places
+        return sources_of(
+            [inputs[place] for place in chosen],
+            [self._forms[place] for place in chosen],
+            [self._exclusive[place] for place in chosen],
+            needs_care=not isinstance(self.relaxation.tnorm, Product | Lukasiewicz | Minimum),
+        )
 
     def _crisp(self, call: Call) -> Crisp:
         return Crisp(self.plan, with_predictions(self.plan, call, self.forms))
@@ -359,6 +366,6 @@ def _call(rule: CompiledRule, given: Tensors, lengths: Any, shared: dict[str, So
     read = {slot: given[slot] for slot in rule.forms if slot in given}
     call = rule.receive(read, lengths if rule.plan.sequence_domains else None)
     names = [slot.name for slot in rule.plan.slots]
-    if not all(name in shared for name in names):
-        shared.update(zip(names, rule.sources(call.inputs), strict=True))
+    new = [place for place, name in enumerate(names) if name not in shared]
+    shared.update(zip((names[place] for place in new), rule.sources(call.inputs, new), strict=True))
     return call._replace(sources=[shared[name] for name in names])

@@ -11,7 +11,7 @@ from residuum.errors import GroundingError
 from residuum.losses.evaluation import degree_with
 from residuum.losses.exact import find_meaning
 from residuum.losses.reductions import Reduction, check_reduction, reduce_batch
-from residuum.losses.softmaxes import Side
+from residuum.losses.softmaxes import MIRRORED
 from residuum.losses.sources import FORMS, Form, Source, sources_of
 from residuum.losses.tensors import is_traced
 from residuum.relaxations import Degree, Relaxation
@@ -88,10 +88,6 @@ def _stated(source: Source, outputs: Tensor, labels: Tensor) -> Degree:
             f"got shape {tuple(labels.shape)}"
         )
     holds = labels.bool()
-    mirrored: dict[Side, Side] = {
-        "true": "false", "false": "true", "log_true": "log_false", "log_false": "log_true",
-    }  # fmt: skip
-
     return degree_with(
-        lambda side: torch.where(holds, source.side(side), source.side(mirrored[side]))
+        lambda side: torch.where(holds, source.side(side), source.side(MIRRORED[side]))
     )

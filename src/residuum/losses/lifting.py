@@ -20,15 +20,11 @@ from residuum.grounding import Layout
 from residuum.grounding.layouts import Access
 from residuum.grounding.plans import Connect, Plan, Read, Slot, Step
 from residuum.logic import TRUE, And, Formula, Iff, Implies, Not, Or
-from residuum.losses.softmaxes import Side
+from residuum.losses.softmaxes import MIRRORED, Side
 from residuum.syntax import Predicate
 
 FEWEST: Final = 4
 """Fewer rules alike are not worth a pool."""
-
-MIRRORED: Final[Mapping[Side, Side]] = {
-    "true": "false", "false": "true", "log_true": "log_false", "log_false": "log_true",
-}  # fmt: skip
 
 _POOL: Final = Slot("pool", Predicate("pool", (), is_independent=True), ())
 

@@ -7,7 +7,7 @@ learns. A class masked by −inf has probability 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, Literal, final
 
 import torch
@@ -17,6 +17,10 @@ from residuum.losses.tensors import TENSORS, bounded, impossible, is_traced
 from residuum.relaxations.degrees import Later
 
 Side = Literal["true", "false", "log_true", "log_false"]
+MIRRORED: Final[Mapping[Side, Side]] = {
+    "true": "false", "false": "true", "log_true": "log_false", "log_false": "log_true",
+}  # fmt: skip
+"""The side of a negation that is a side of what it negates."""
 
 VECTOR: Final = 16
 WORTH_TURNING: Final = 4096
