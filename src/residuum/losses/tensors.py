@@ -15,7 +15,7 @@ from typing import Final, final
 import torch
 from torch import Tensor
 
-from residuum.relaxations.carriers import Exact, LazyCarrier, Number
+from residuum.relaxations.carriers import Exact, LazyCarrier, Number, Pick
 from residuum.relaxations.degrees import Later
 
 FLOORS: Final = {torch.float32: 1e-30, torch.float64: 1e-300}
@@ -147,6 +147,24 @@ class Tensors(LazyCarrier):
         by_truth = torch.log1p(-true.clamp(max=0.5))
         return torch.where(true <= 0.5, by_truth, self.log_or(rest.number, instead))
 
+    def log_rest(
+        self, x: Later, rest: Callable[[Pick], Number], log_rest: Callable[[Pick], Number]
+    ) -> Number:
+        true = x.number
+        if not isinstance(true, Tensor) or not true.dim() or is_traced(true):
+            return self.log_complement(x, Later(lambda: rest(_whole)), lambda: log_rest(_whole))
+        is_large = true.detach() > 0.5
+        if not bool(is_large.any()):
+            return torch.log1p(-true)
+        # Few are large as a rule, and only for them the parts of 1 − x are looked at.
+        where = is_large.nonzero(as_tuple=True)
+
+        def pick(side: Number) -> Number:
+            return _at(side, where)
+
+        large = self.log_or(rest(pick), lambda: log_rest(pick))
+        return torch.log1p(-true.clamp(max=0.5)).index_put(where, large)
+
     def add_product(self, x: Number, y: Number, z: Number) -> Number:
         if all(isinstance(number, Tensor) for number in (x, y, z)):
             return torch.addcmul(x, y, z)
@@ -169,6 +187,20 @@ class Tensors(LazyCarrier):
         if not isinstance(x, Tensor):
             return _exp(x) - 1 if abs(x) > 1 else math.expm1(x)
         return torch.expm1(x.clamp(max=_STEEP)) * _beyond(x)
+
+
+def _whole(side: Number) -> Number:
+    return side
+
+
+def _at(side: Number, where: tuple[Tensor, ...]) -> Number:
+    """Return the numbers of a side at places of the tensor it is broadcast to."""
+    if not isinstance(side, Tensor) or not side.dim():
+        return side
+    own = where[len(where) - side.dim() :]
+    return side[
+        tuple(i if n != 1 else torch.zeros_like(i) for i, n in zip(own, side.shape, strict=True))
+    ]
 
 
 def _beyond(x: Tensor) -> Tensor:

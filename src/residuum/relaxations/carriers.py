@@ -70,6 +70,10 @@ class Carrier(Protocol):
         ...
 
 
+Pick = Callable[[Number], Number]
+"""Takes from a side the numbers at some places."""
+
+
 class LazyCarrier(Carrier):
     """A carrier of large numbers: a side of a degree is computed only when something asks for it.
 
@@ -81,10 +85,13 @@ class LazyCarrier(Carrier):
         """Return log(x), but `instead()` where x is too small to have its digits."""
 
     @abstractmethod
-    def log_complement(self, x: Number, rest: Number, instead: Callable[[], Number]) -> Number:
-        """Return log(1 − x) for sides to be computed later: x, and the `rest` 1 − x.
+    def log_rest(
+        self, x: Number, rest: Callable[[Pick], Number], log_rest: Callable[[Pick], Number]
+    ) -> Number:
+        """Return log(1 − x), for x to be computed later.
 
-        It is `instead()` where the rest is too small to have its digits.
+        `rest(pick)` gives 1 − x where x is large, from sides of which `pick` takes what is needed
+        there; `log_rest(pick)` gives its logarithm where it is too small to have its digits.
         """
 
     @abstractmethod

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import final
 
-from residuum.relaxations.carriers import Carrier, LazyCarrier, Number
+from residuum.relaxations.carriers import Carrier, LazyCarrier, Number, Pick
 from residuum.relaxations.degrees import Degree, Later
 from residuum.relaxations.expressions import Expressions
 from residuum.relaxations.tnorms import GENTLE, ClosedForm
@@ -37,14 +38,13 @@ class Product(ClosedForm):
 
     def conjoin(self, x: Degree, y: Degree) -> Degree:
         if isinstance(x.on, LazyCarrier):
-            return _conjoin_lazily(x.on, x, y)
+            return _conjoin_lazily(x.on, (x, y))
         # The false side is 1 − xy without cancellation.
         return Degree(x.on, true=x.true * y.true, false=x.false + x.true * y.false)
 
     def conjoin_all(self, degrees: Sequence[Degree]) -> Degree:
         if isinstance(degrees[0].on, LazyCarrier):
-            # From the right 1 − xyz is (1 − x) + x((1 − y) + y(1 − z)): one pass for each.
-            return reduce(lambda rest, x: self.conjoin(x, rest), reversed(degrees))
+            return _conjoin_lazily(degrees[0].on, degrees)
         return super().conjoin_all(degrees)
 
     def residuum(self, x: Degree, y: Degree) -> Degree:
@@ -59,20 +59,30 @@ class Product(ClosedForm):
         return on.ratio(drop, -y.log_true, at_zero=0)
 
 
-def _conjoin_lazily(on: LazyCarrier, x: Degree, y: Degree) -> Degree:
-    """Return xy with each of its sides by a route of its own, none of which cancels."""
-    true = Later(lambda: x.true * y.true)
-    false = Later(lambda: on.add_product(x.false, x.true, y.false))
+def _conjoin_lazily(on: LazyCarrier, degrees: Sequence[Degree]) -> Degree:
+    """Return the product with each of its sides by a route of its own, none of which cancels."""
+    *others, last = degrees
 
-    def log_false_by_logarithms() -> Number:
-        first, second = x.log_false, x.log_true + y.log_false
-        apart = on.excess(first, second) + on.excess(second, first)
-        return on.maximum(first, second) + on.log1p(on.exp(-apart))
+    def rest(pick: Pick) -> Number:
+        # From the right 1 − xyz is (1 − x) + x((1 − y) + y(1 − z)): one pass for each.
+        def add(below: Number, x: Degree) -> Number:
+            return on.add_product(pick(x.false), pick(x.true), below)
 
+        return reduce(add, reversed(others), pick(last.false))
+
+    def log_rest(pick: Pick) -> Number:
+        def add(below: Number, x: Degree) -> Number:
+            first, second = pick(x.log_false), pick(x.log_true) + below
+            apart = on.excess(first, second) + on.excess(second, first)
+            return on.maximum(first, second) + on.log1p(on.exp(-apart))
+
+        return reduce(add, reversed(others), pick(last.log_false))
+
+    true = Later(lambda: reduce(operator.mul, [x.true for x in degrees]))
     return Degree(
         on,
         true=true,
-        false=false,
-        log_true=Later(lambda: x.log_true + y.log_true),
-        log_false=Later(lambda: on.log_complement(true, false, log_false_by_logarithms)),
+        false=Later(lambda: rest(lambda side: side)),
+        log_true=Later(lambda: reduce(operator.add, [x.log_true for x in degrees])),
+        log_false=Later(lambda: on.log_rest(true, rest, log_rest)),
     )
