@@ -148,3 +148,13 @@ def test_a_call_keeps_nothing_alive(name, block, text):
         assert tensors_alive() <= before + grads
     finally:
         gc.enable()
+
+
+@pytest.mark.filterwarnings("ignore")  # PyTorch warns of its own parts
+@pytest.mark.parametrize("name", ["r-hamacher(2)", "s-frank(1/2)", "r-yager(3)"])
+def test_families_with_parameters_are_traced_whole(name):
+    compiled = rs.compile("P & Q -> R", name)
+    assert compiled.relaxation == rs.relaxation(name)
+    logits = {key: torch.randn(5) for key in "PQR"}
+    traced = torch.compile(compiled, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(traced(logits), compiled(logits))
