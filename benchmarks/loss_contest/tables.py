@@ -56,6 +56,31 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.3g}"
 
 
+def comparison(record: Mapping[str, Any]) -> list[str]:
+    """Return, for each relaxation, the range of the others' times as multiples of residuum's."""
+    times: dict[tuple[str, str], dict[str, float]] = {}
+    for one in record["results"]:
+        if one.get("ms") is not None:
+            times.setdefault((one["workload"], one["relaxation"]), {})[one["contender"]] = one["ms"]
+    others = [name for name in CONTENDERS if name != RESIDUUM]
+    others = [name for name in others if any(name in found for found in times.values())]
+    lines = [
+        f"| time as a multiple of residuum's | {' | '.join(others)} |",
+        f"| --- | {' | '.join(['--:'] * len(others))} |",
+    ]
+    for relaxation in dict.fromkeys(relaxation for _, relaxation in times):
+        cells = []
+        for name in others:
+            ratios = [
+                found[name] / found[RESIDUUM]
+                for (_, mine), found in times.items()
+                if mine == relaxation and name in found and RESIDUUM in found
+            ]
+            cells.append(f"{min(ratios):.2g} to {max(ratios):.2g}" if ratios else "–")
+        lines.append(f"| `{relaxation}` | {' | '.join(cells)} |")
+    return lines
+
+
 def notes(record: Mapping[str, Any]) -> list[str]:
     """Return what the contenders' notes say, each once, and where if not everywhere."""
     everywhere = {(one["workload"], one["relaxation"]) for one in record["results"]}
@@ -85,6 +110,8 @@ def markdown(record: Mapping[str, Any]) -> str:
     machine = ", ".join(f"{key} {value}" for key, value in record["machine"].items())
     lines = [
         f"{machine}. Clock: {record['clock']}.",
+        "",
+        *comparison(record),
         "",
         f"| {' | '.join(HEADINGS)} |",
         f"| {' | '.join(['---'] * 2 + ['--:'] * (len(HEADINGS) - 2))} |",

@@ -7,7 +7,7 @@ and guards are gone afterwards.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, SupportsIndex
 
@@ -31,20 +31,13 @@ from residuum.logic import (
     Variable,
     fold,
 )
+from residuum.logic.expansion import COMPARE, COMPUTE
 from residuum.syntax import Domain, Function
 
 Array = Any
 
 LARGEST_FACTOR: Final = 2**31
 """Integers up to here cannot overflow 64 bits in one product; larger ones use Python's."""
-
-_COMPARE: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
-    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
-    ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
-_COMPUTE: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "mod": operator.mod,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -341,14 +334,14 @@ def _arithmetic(term: Arithmetic, left: Array, right: Array) -> Array:
             raise GroundingError(f"`{term}`: labels cannot be computed with")
     if term.operator == "mod" and (right == 0).any():
         raise GroundingError(f"`{term}`: the right-hand side of `mod` is zero")
-    result = np.asarray(_COMPUTE[term.operator](left, right))  # without axes, a plain number
+    result = np.asarray(COMPUTE[term.operator](left, right))  # without axes, a plain number
     largest = max(map(abs, (result.min(initial=0), result.max(initial=0))))
     return result.astype(object) if largest >= LARGEST_FACTOR else result
 
 
 def _compare(guard: Comparison, left: Array, right: Array) -> Array:
     try:
-        held = _COMPARE[guard.operator](left, right)
+        held = COMPARE[guard.operator](left, right)
     except TypeError:
         raise GroundingError(f"the guard `{guard}` cannot order labels and integers") from None
     return np.asarray(held, dtype=bool)

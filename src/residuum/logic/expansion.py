@@ -25,11 +25,11 @@ Functions = Mapping[str, Function]
 MOST_GROUNDINGS: Final = 1_000_000
 """The most groundings `expand` writes out."""
 
-_COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
     ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
-_COMPUTE: Final[Mapping[str, Callable[[int, int], int]]] = {
+COMPUTE: Final[Mapping[str, Callable[[int, int], int]]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "mod": operator.mod,
 }  # fmt: skip
 
@@ -193,7 +193,7 @@ def _arithmetic(symbol: tm.ArithmeticOperator, left: Node, right: Node) -> Node:
     if isinstance(left.value, str) or isinstance(right.value, str):
         label = left if isinstance(left.value, str) else right
         raise EvaluationError(f"`{left} {symbol} {right}`: {label} is a label, not an integer")
-    return tm.Constant(_COMPUTE[symbol](left.value, right.value))
+    return tm.Constant(COMPUTE[symbol](left.value, right.value))
 
 
 def _apply(function: str, parts: Sequence[Node], functions: Functions) -> Node:
@@ -215,4 +215,4 @@ def _compare(node: fm.Comparison, left: Node, right: Node) -> bool:
         raise EvaluationError(f"the guard `{node}` needs a value for `{unknown}`")
     if node.operator not in ("=", "!=") and type(left.value) is not type(right.value):
         raise EvaluationError(f"the guard `{node}` cannot put {left} and {right} in order")
-    return _COMPARE[node.operator](left.value, right.value)
+    return COMPARE[node.operator](left.value, right.value)
