@@ -15,7 +15,6 @@ from residuum.losses.tensors import FLOORS
 from residuum.relaxations import Relaxation, relaxation, relaxation_names
 from residuum.syntax import parse
 
-every = pytest.mark.parametrize("logic", LOGICS, ids=lambda logic: logic.name)
 paper = pytest.mark.parametrize("name", PAPER)
 
 
