@@ -57,6 +57,10 @@ class PictureError(ResiduumError):
     """A picture cannot be drawn of this formula, or not be saved where it was asked for."""
 
 
+class DataError(ResiduumError):
+    """The data of a study are missing, damaged, or too few for what was asked of them."""
+
+
 @dataclass(frozen=True, order=True)
 class Problem:
     """One thing wrong in a text: where (both counted from 1) and what."""

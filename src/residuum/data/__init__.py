@@ -1,1 +1,1 @@
-"""Rule files that ship with the package."""
+"""Rule files and printed figures that ship with the package."""

@@ -1,0 +1,1 @@
+"""The experiments of the paper: their data, and later their networks, protocols and measures."""

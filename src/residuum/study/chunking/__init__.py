@@ -1,0 +1,1 @@
+"""Text chunking on CoNLL-2000: the figures that were printed."""

@@ -1,0 +1,72 @@
+"""What the paper printed of the digits study, to stand beside figures of one's own."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Literal, get_args
+
+from residuum.errors import DataError, suggest
+
+Protocol = Literal["joint", "pipeline"]
+Metric = Literal[
+    "digit_accuracy",
+    "operator_accuracy",
+    "coherence",
+    "commutativity",
+    "associativity",
+    "distributivity",
+]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A printed mean in percent, its standard deviation over runs, and whether it was in bold.
+
+    Bold figures were said to be significantly better than those of the other relaxations.
+    """
+
+    mean: float
+    std: float
+    bold: bool
+
+
+def published(
+    protocol: Protocol, metric: Metric, relaxation: str, digit_size: int, pair_size: int
+) -> Published | None:
+    """Return what was printed for a setting, or None if nothing was.
+
+    The pipeline has the same figures for `s-product` and `r-product`, as it only conjoins, and
+    its accuracy on digits does not depend on the pairs.
+
+    >>> published("joint", "coherence", "r-product", digit_size=1000, pair_size=5000)
+    Published(mean=89.1, std=0.3, bold=True)
+    """
+    _check("protocol", protocol, get_args(Protocol))
+    _check("metric", metric, get_args(Metric))
+    return _figures().get((protocol, metric, relaxation, digit_size, pair_size))
+
+
+def _check(what: str, name: str, known: tuple[str, ...]) -> None:
+    if name not in known:
+        raise DataError(
+            f"expected the {what} {' or '.join(known)}, got {name!r}.{suggest(str(name), known)}"
+        )
+
+
+@cache
+def _figures() -> dict[tuple[str, str, str, int, int], Published]:
+    text = resources.files("residuum.data").joinpath("digits_published.json").read_text("utf-8")
+    content = json.loads(text)
+    return {
+        (table["protocol"], table["metric"], relaxation, digit_size, pair_size): Published(*figure)
+        for table in content["tables"]
+        for pair_size in table["pair_sizes"]
+        for row in table["rows"]
+        for relaxation in row["relaxations"]
+        for digit_size, *figure in zip(
+            content["digit_sizes"], row["mean"], row["std"], row["bold"], strict=True
+        )
+    }
