@@ -465,12 +465,14 @@ def test_a_place_that_cannot_be_written_is_no_error(tmp_path, monkeypatch, place
     assert (tmp_path / "file").read_text() == "mine"
 
 
-@pytest.mark.parametrize("failing", ["replace", "fdopen"])
-def test_a_failing_disk_is_no_error_and_leaves_nothing_behind(tmp_path, monkeypatch, failing):
+@pytest.mark.parametrize(("owner", "failing"), [(os, "replace"), (Path, "open")])
+def test_a_failing_disk_is_no_error_and_leaves_nothing_behind(
+    tmp_path, monkeypatch, owner, failing
+):
     def fail(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, failing, fail)
+    monkeypatch.setattr(owner, failing, fail)
     entry_in(tmp_path).write(CERTIFIED)
     assert files(tmp_path) == []
 

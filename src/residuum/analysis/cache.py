@@ -13,8 +13,6 @@ import hashlib
 import json
 import math
 import os
-import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,6 +22,7 @@ from typing import Any, Final
 
 from residuum.analysis.closed_forms import ClosedForm
 from residuum.analysis.results import Consistency, exact_bounds
+from residuum.files import replacing, user_folder
 from residuum.logic import Formula, render
 from residuum.relaxations import Relaxation, is_built_in
 
@@ -76,7 +75,8 @@ class Entry:
             return
         with contextlib.suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            _write_at_once(self.path, text)
+            with replacing(self.path) as file:
+                file.write(text.encode("ascii"))
 
 
 def find_entry(
@@ -105,15 +105,7 @@ def cache_folder() -> Path | None:
     chosen = os.environ.get("RESIDUUM_CACHE")
     if chosen is not None:
         return Path(chosen) if chosen else None
-    variable = "LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME"
-    named = os.environ.get(variable, "")
-    if os.path.isabs(named):
-        return Path(named) / "residuum"
-    usual = {"darwin": "Library/Caches", "win32": "AppData/Local"}.get(sys.platform, ".cache")
-    try:
-        return Path.home() / usual / "residuum"
-    except RuntimeError:  # a user without a home
-        return None
+    return user_folder("cache")
 
 
 @cache
@@ -184,16 +176,3 @@ def _fraction(numerator: str, denominator: str) -> Fraction:
     if not 0 <= top <= bottom or bottom == 0:
         raise ValueError("a mean degree lies between 0 and 1")
     return Fraction(top, bottom)
-
-
-def _write_at_once(path: Path, text: str) -> None:
-    """Write a file so that others see all of it or nothing, whatever interrupts this."""
-    handle, beside = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(text)
-        os.replace(beside, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(beside)
-        raise
