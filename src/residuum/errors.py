@@ -61,6 +61,14 @@ class DataError(ResiduumError):
     """The data of a study are missing, damaged, or too few for what was asked of them."""
 
 
+class RecordError(ResiduumError):
+    """A value that no record can hold, or a store or archive that cannot be read or written."""
+
+
+class ComparisonError(ResiduumError):
+    """Runs that cannot be compared: too few, of different shapes, or not numbers."""
+
+
 @dataclass(frozen=True, order=True)
 class Problem:
     """One thing wrong in a text: where (both counted from 1) and what."""
