@@ -1,7 +1,7 @@
 """A record as one line of JSON, and back: the form in which stores and archives keep it.
 
 Numbers that JSON has no way to write are the texts "NaN", "Infinity" and "-Infinity". Outcomes
-are packed (eight Booleans to a byte), compressed, and written in base 85.
+are packed (eight Booleans to a byte), compressed, and written in base 64.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _read(value: float | str) -> float:
 
 def _packed(array: Outcomes) -> dict[str, Any]:
     kind, content = ("bits", np.packbits(array)) if array.dtype == np.bool_ else ("bytes", array)
-    data = base64.b85encode(zlib.compress(content.tobytes(), 9)).decode("ascii")
+    data = base64.b64encode(zlib.compress(content.tobytes(), 9)).decode("ascii")
     return {"kind": kind, "count": len(array), "data": data}
 
 
@@ -101,7 +101,7 @@ def _unpacked(packed: dict[str, Any]) -> Outcomes:
     size = {"bits": (count + 7) // 8, "bytes": count}[kind]
     decompressor = zlib.decompressobj()
     try:
-        data = base64.b85decode(packed["data"])
+        data = base64.b64decode(packed["data"], validate=True)
         content = decompressor.decompress(data, size + 1)
     except zlib.error as error:
         raise ValueError(f"outcomes that cannot be decompressed ({error})") from None
