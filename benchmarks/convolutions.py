@@ -1,0 +1,335 @@
+"""How fast and how exact the fused convolutions are, on a GPU: `python benchmarks/convolutions.py`.
+
+Every kernel is first compared with float64, from memory that was filled with NaN. Then a handful
+of launches is tried for each, and the best are timed for the network of the digits: per step and
+run 192 images of 28×28, and for each of two operators 64 images of 28×56, through 1 → 32 and
+32 → 64 channels. Times are medians over replays of a CUDA graph and hold everything that a layer
+does, rearranging weights and adding up parts included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+import torch
+from torch import Tensor
+
+from residuum.training import fused_convolutions as fused
+from residuum.training.convolutions import conv_relu_pool
+from residuum.training.fused_convolutions import Launch, Launches
+
+MATRIX_RATE, MEMORY_RATE = 790e12, 4.3e12
+"""Of an H200, measured: bfloat16 operations and bytes, per second."""
+
+LIMITS = {torch.bfloat16: 1e-2, torch.float32: 2e-3}
+"""The largest relative error, of bfloat16 and of tf32."""
+
+GROUPS = ((192, 28, 28, 1), (64, 28, 56, 2))
+"""Images of a run in a step, their size, and how many networks see so many."""
+
+RUNS = (1, 12, 36)
+
+CANDIDATES = {
+    "forward_of_images": (
+        Launch(64, 4, 4),
+        Launch(128, 1, 4),
+        Launch(128, 4, 8),
+        Launch(256, 2, 8),
+    ),
+    "weight_gradient_of_images": (
+        Launch(64, 64, 4, 2),
+        Launch(64, 16, 4),
+        Launch(128, 32, 8),
+        Launch(128, 32, 8, 3),
+    ),
+    "forward": (
+        Launch(64, 1, 4),
+        Launch(64, 8, 4),
+        Launch(128, 4, 8),
+        Launch(64, 8, 4, outputs=32),
+        Launch(64, 8, 4, 2, outputs=32),
+        Launch(128, 8, 8, 2, outputs=32),
+    ),
+    "data_gradient": (
+        Launch(64, 1, 4, 2),
+        Launch(128, 1, 8),
+        Launch(128, 1, 8, 2),
+        Launch(64, 4, 4),
+        Launch(128, 1, 8, outputs=32),
+    ),
+    "weight_gradient": (
+        Launch(64, 16, 8),
+        Launch(64, 32, 8, 2),
+        Launch(32, 32, 8, 2),
+        Launch(32, 64, 8, 3),
+        Launch(64, 16, 4, outputs=32),
+        Launch(64, 32, 4, 2, outputs=32),
+    ),
+}
+"""Launches tried beside the default ones."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer of the network and the images that it sees."""
+
+    images: int
+    height: int
+    width: int
+    channels: int
+    outputs: int
+
+    def draw(self, runs: int, dtype: torch.dtype = torch.bfloat16) -> list[Tensor]:
+        """Return x, weight, bias and the gradient of the result; weights are exact in bfloat16."""
+        here = {"device": "cuda", "dtype": dtype}
+        pooled = (runs, self.images, self.height // 2, self.width // 2, self.outputs)
+        x = torch.randn(runs, self.images, self.height, self.width, self.channels, **here)
+        weight = torch.randn(runs, 3, 3, self.channels, self.outputs, **here)
+        weight = (weight / (9 * self.channels) ** 0.5).float()
+        bias = (0.3 * torch.randn(runs, self.outputs, **here)).float()
+        return [x, weight, bias, torch.randn(pooled, **here)]
+
+    @property
+    def operations(self) -> int:
+        """Of one convolution of one run."""
+        return 18 * self.images * self.height * self.width * self.channels * self.outputs
+
+    @property
+    def numbers(self) -> tuple[int, int]:
+        """Of x and of the result, for one run."""
+        area = self.images * self.height * self.width
+        return area * self.channels, area // 4 * self.outputs
+
+    def floor(self) -> float:
+        """Return the seconds that any of the kernels needs at least for one run."""
+        x, out = self.numbers
+        read_and_written = 2 * x + 3 * out  # bfloat16, and a byte for each code
+        return max(self.operations / MATRIX_RATE, read_and_written / MEMORY_RATE)
+
+
+def layers(images: int, height: int, width: int) -> dict[str, Layer]:
+    return {
+        "1": Layer(images, height, width, 1, 32),
+        "2": Layer(images, height // 2, width // 2, 32, 64),
+    }
+
+
+def relative_error(found: Tensor, wanted: Tensor) -> float:
+    return float((found.double() - wanted).norm() / wanted.norm())
+
+
+def check(layer: Layer, dtype: torch.dtype) -> dict[str, float]:
+    """Return the errors of result and gradients, through the function that users call."""
+    inputs = layer.draw(2, dtype)
+    x, weight, bias, gradient = inputs
+    exact = [t.double().requires_grad_() for t in (x, weight, bias)]
+    wanted = conv_relu_pool(*exact)
+    wanted_gradients = torch.autograd.grad(wanted, exact, gradient.double())
+    own = [t.clone().requires_grad_(i > 0 or layer.channels > 1) for i, t in enumerate(inputs[:3])]
+    torch.use_deterministic_algorithms(True, warn_only=True)  # new memory is filled with NaN
+    try:
+        found = conv_relu_pool(*own, precision="tf32")
+        needed = [t for t in own if t.requires_grad]
+        gradients = torch.autograd.grad(found, needed, gradient)
+    finally:
+        torch.use_deterministic_algorithms(False)
+    if type(found.grad_fn).__name__ != "FusedConvolutionBackward":
+        sys.exit(f"{layer} did not go through the fused kernels")
+    errors = {"result": relative_error(found, wanted.detach())}
+    for name, one, other in zip(
+        ("x", "weight", "bias")[-len(needed) :],
+        gradients,
+        wanted_gradients[-len(needed) :],
+        strict=True,
+    ):
+        errors[name] = relative_error(one, other)
+    return errors
+
+
+def check_all() -> bool:
+    fine = True
+    for layer in (
+        Layer(13, 28, 28, 1, 32),
+        Layer(13, 14, 14, 32, 64),
+        Layer(5, 28, 56, 1, 32),
+        Layer(5, 14, 28, 32, 64),
+        Layer(3, 6, 10, 16, 16),
+        Layer(3, 6, 10, 64, 128),
+        Layer(1, 2, 2, 1, 16),
+    ):
+        for dtype, limit in LIMITS.items():
+            try:
+                errors = check(layer, dtype)
+            except Exception as problem:
+                print(f"{layer} {dtype}: {type(problem).__name__}: {str(problem)[:300]}")
+                fine = fine and dtype != torch.bfloat16
+                continue
+            good = all(error <= limit for error in errors.values())  # NaN is no such number
+            fine = fine and good
+            shown = ", ".join(f"{name} {error:.1e}" for name, error in errors.items())
+            print(f"{'ok ' if good else 'BAD'} {layer} {str(dtype)[6:]}: {shown}")
+    return fine
+
+
+def check_stack_and_graph() -> bool:
+    """Say whether a run alone, and a replayed graph, agree to the bit with a stack of runs."""
+    inputs = Layer(19, 14, 14, 32, 64).draw(3)
+
+    def step(given: list[Tensor]) -> list[Tensor]:
+        needed = [t.detach().requires_grad_() for t in given[:3]]
+        result = conv_relu_pool(*needed)
+        return [result.detach(), *torch.autograd.grad(result, needed, given[3])]
+
+    stack = step(inputs)
+    alone = step([t[1:2].clone() for t in inputs])
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        replayed = step(inputs)
+    for one in replayed:
+        one.fill_(torch.nan)
+    graph.replay()
+    torch.cuda.synchronize()
+    return all(torch.equal(a[1:2], b) for a, b in zip(stack, alone, strict=True)) and all(
+        torch.equal(a, b) for a, b in zip(stack, replayed, strict=True)
+    )
+
+
+def seconds(action: Callable[[], object]) -> float:
+    """Return the median time of one action, from replays of a graph of several."""
+    action()
+    torch.cuda.synchronize()
+    begin = time.perf_counter()
+    action()
+    torch.cuda.synchronize()
+    several = max(1, min(20, round(2e-3 / (time.perf_counter() - begin))))
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(several):
+            action()
+    graph.replay()
+    times = []
+    for _ in range(9):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        graph.replay()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(start.elapsed_time(end) / 1e3 / several)
+    return median(times)
+
+
+def actions(layer: Layer, runs: int) -> dict[str, Callable[[Launches], object]]:
+    """Return what each kernel of a layer does, with any launches."""
+    x, weight, bias, gradient = layer.draw(runs)
+    _, codes = fused.forward(x, weight, bias)
+    if layer.channels == 1:
+        return {
+            "forward_of_images": lambda way: fused.forward(x, weight, bias, way),
+            "weight_gradient_of_images": lambda way: fused.weight_gradient(x, gradient, codes, way),
+        }
+    return {
+        "forward": lambda way: fused.forward(x, weight, bias, way),
+        "data_gradient": lambda way: fused.data_gradient(gradient, codes, weight, way),
+        "weight_gradient": lambda way: fused.weight_gradient(x, gradient, codes, way),
+    }
+
+
+def tune(deadline: float) -> Launches:
+    """Return the fastest launches tried on the most runs, of those that compile before the end."""
+    best = fused.DEFAULT
+    for layer in layers(*GROUPS[0][:3]).values():
+        for kernel, act in actions(layer, RUNS[-1]).items():
+            ranking = []
+            for launch in (getattr(fused.DEFAULT, kernel), *CANDIDATES[kernel]):
+                if time.perf_counter() > deadline:
+                    print(f"  {kernel}: no time left to try {launch}")
+                    continue
+                try:
+                    taken = seconds(partial(act, replace(best, **{kernel: launch})))
+                except Exception as problem:  # too much shared memory, say
+                    print(f"  {kernel}: {launch}: {str(problem)[:100]}")
+                    continue
+                ranking.append((taken, launch))
+                print(f"  {kernel:26} {taken / RUNS[-1] * 1e3:8.5f} ms per run  {launch}")
+            if ranking:
+                best = replace(best, **{kernel: min(ranking, key=lambda pair: pair[0])[1]})
+    return best
+
+
+def measure(runs: int, best: Launches) -> list[dict[str, object]]:
+    """Return one row for each kernel of each layer and group, in milliseconds per run."""
+    rows: list[dict[str, object]] = []
+    for images, height, width, networks in GROUPS:
+        for name, layer in layers(images, height, width).items():
+            for kernel, act in actions(layer, runs).items():
+                taken, floor = seconds(partial(act, best)) / runs, layer.floor()
+                rows.append(
+                    {
+                        "runs": runs,
+                        "images": f"{networks} × {images} {height}×{width}",
+                        "layer": name,
+                        "kernel": kernel,
+                        "ms": networks * taken * 1e3,
+                        "TFLOP/s": layer.operations / taken / 1e12,
+                        "floor": networks * floor * 1e3,
+                    }
+                )
+    return rows
+
+
+def plain_time(runs: int) -> float:
+    """Return the milliseconds per run of the same work through the plain path, forth and back."""
+    total = 0.0
+    for images, height, width, networks in GROUPS:
+        for layer in layers(images, height, width).values():
+            x, weight, bias, gradient = (t.float() for t in layer.draw(runs))
+            needed = [x, weight, bias] if layer.channels > 1 else [weight, bias]
+            for tensor in needed:
+                tensor.requires_grad_()
+
+            def step(x=x, weight=weight, bias=bias, gradient=gradient, needed=needed):
+                return torch.autograd.grad(conv_relu_pool(x, weight, bias), needed, gradient)
+
+            total += networks * seconds(step)
+    return total / runs * 1e3
+
+
+def main() -> None:
+    begin = time.perf_counter()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", help="keep the rows and the launches in this file")
+    options = parser.parse_args()
+    print(torch.cuda.get_device_name(), "torch", torch.__version__)
+    fine = check_all()
+    print("a run alone and a replayed graph agree to the bit:", check_stack_and_graph())
+    print(f"checks took {time.perf_counter() - begin:.0f} s; now trying launches")
+    best = tune(begin + 85)
+    rows = [row for runs in RUNS for row in measure(runs, best)]
+    if options.json:
+        Path(options.json).write_text(json.dumps({"rows": rows, "launches": asdict(best)}))
+    print(f"\nbest: {best}\n")
+    print(f"{'runs':>4} {'images':16} {'kernel':26} {'ms/run':>8} {'TFLOP/s':>8} {'floor':>8} gap")
+    for row in rows:
+        print(
+            f"{row['runs']:4} {row['images']:16} {row['kernel']:26} {row['ms']:8.5f} "
+            f"{row['TFLOP/s']:8.1f} {row['floor']:8.5f} {row['ms'] / row['floor']:.1f}×"
+        )
+    for runs in RUNS:
+        own = [row for row in rows if row["runs"] == runs]
+        total, floor = sum(row["ms"] for row in own), sum(row["floor"] for row in own)
+        print(f"{runs:4} all, forth and back: {total:.5f} ms per run, {total / floor:.1f}× floor")
+    print(f"  12 by the plain path in float32: {plain_time(12):.5f} ms per run")
+    print(f"checks {'passed' if fine else 'FAILED'}; {time.perf_counter() - begin:.0f} s in all")
+    sys.exit(not fine)
+
+
+if __name__ == "__main__":
+    main()

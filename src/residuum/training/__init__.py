@@ -1,0 +1,1 @@
+"""Training of many runs at once, on PyTorch."""

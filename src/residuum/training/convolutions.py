@@ -1,0 +1,95 @@
+"""Convolution, relu and max-pool of many runs at once, each with its own weights."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+from typing import Final, Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from residuum.errors import ResiduumError
+
+Precision = Literal["full", "tf32"]
+
+MOST_NUMBERS: Final = 2**31
+"""Of a run, in one tensor: the fused kernels count them in 32 bits."""
+
+
+def conv_relu_pool(
+    x: Tensor, weight: Tensor, bias: Tensor, *, precision: Precision = "full"
+) -> Tensor:
+    """Return the 2×2 max-pool of the relu of a 3×3 convolution with padding 1, channels last.
+
+    Shapes, for R runs: x (R, N, H, W, C), weight (R, 3, 3, C, O), bias (R, O), and the result
+    (R, N, H/2, W/2, O), in the precision of x. Of equal positions in a window the first has the
+    gradient, and relu is flat at 0. Weights may be kept in float32 beside an x in bfloat16.
+
+    On a GPU with Triton, x in bfloat16, or in float32 with `precision="tf32"`, goes through fused
+    kernels that sum in float32, where channels are 1 or, like outputs, a power of two from 16 on.
+
+    >>> x = torch.arange(16.0).reshape(1, 1, 4, 4, 1)
+    >>> one, zero = torch.ones(1, 3, 3, 1, 1), torch.zeros(1, 1)
+    >>> conv_relu_pool(x, one, zero).flatten().tolist()
+    [45.0, 54.0, 81.0, 90.0]
+    """
+    _check(x, weight, bias, precision)
+    if _can_fuse(x, weight, precision):
+        from residuum.training.fused_convolutions import FusedConvolution
+
+        shared = x if x[0].is_contiguous() else x.contiguous()
+        fused: Tensor = FusedConvolution.apply(shared, weight, bias)  # type: ignore[no-untyped-call]
+        return fused
+    weight, bias = weight.to(x.dtype), bias.to(x.dtype)
+    return torch.stack([_plain(*run) for run in zip(x, weight, bias, strict=True)])
+
+
+def _plain(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """Return the layer of one run; relu after the pool is the same with a quarter of the work."""
+    channels_first, kernel = x.permute(0, 3, 1, 2), weight.permute(3, 2, 0, 1)
+    convolved = functional.conv2d(channels_first, kernel, bias, padding=1)
+    return functional.max_pool2d(convolved, 2).relu().permute(0, 2, 3, 1)
+
+
+def _can_fuse(x: Tensor, weight: Tensor, precision: Precision) -> bool:
+    channels, outputs = weight.shape[-2:]
+    return (
+        x.is_cuda
+        and (x.dtype == torch.bfloat16 or (x.dtype == torch.float32 and precision == "tf32"))
+        and _is_power_from_16(outputs)
+        and (_is_power_from_16(channels) or (channels == 1 and not x.requires_grad))
+        and x[0].numel() // channels * max(channels, outputs) < MOST_NUMBERS
+        and x.numel() > 0
+        and _has_triton()
+    )
+
+
+def _is_power_from_16(number: int) -> bool:
+    return number >= 16 and number & (number - 1) == 0
+
+
+@cache
+def _has_triton() -> bool:
+    return find_spec("triton") is not None
+
+
+def _check(x: Tensor, weight: Tensor, bias: Tensor, precision: Precision) -> None:
+    if x.dim() != 5 or x.shape[2] % 2 or x.shape[3] % 2:
+        raise ResiduumError(
+            "x: expected the shape (runs, images, height, width, channels) with an even height "
+            f"and width, got {tuple(x.shape)}; pad or crop the images"
+        )
+    runs, channels = x.shape[0], x.shape[-1]
+    if weight.dim() != 5 or weight.shape[:4] != (runs, 3, 3, channels):
+        raise ResiduumError(
+            f"weight: expected the shape {(runs, 3, 3, channels)} and outputs, "
+            f"got {tuple(weight.shape)}"
+        )
+    if bias.shape != (runs, weight.shape[-1]):
+        raise ResiduumError(
+            f"bias: expected the shape {(runs, weight.shape[-1])}, got {tuple(bias.shape)}"
+        )
+    if precision not in ("full", "tf32"):
+        raise ResiduumError(f"precision: expected 'full' or 'tf32', got {precision!r}")

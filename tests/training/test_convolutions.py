@@ -1,0 +1,180 @@
+"""The layer of many runs against PyTorch's own, run by run, and the fused kernels against both."""
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+import torch
+from torch.nn import functional
+
+from residuum.errors import ResiduumError
+from residuum.training.convolutions import conv_relu_pool
+
+SHAPES = [(1, 2, 4, 6, 1, 3), (3, 2, 6, 4, 2, 5)]  # runs, images, height, width, channels, outputs
+
+
+def draw(runs, images, height, width, channels, outputs, dtype=torch.float64):
+    generator = torch.Generator().manual_seed(7)
+    shapes = [
+        (runs, images, height, width, channels),
+        (runs, 3, 3, channels, outputs),
+        (runs, outputs),
+    ]
+    return [
+        torch.randn(shape, generator=generator, dtype=dtype).requires_grad_() for shape in shapes
+    ]
+
+
+def textbook(x, weight, bias):
+    """Pixel by pixel, run by run; relu stands before the pool, as in the definition."""
+    runs = []
+    for own, kernel, shift in zip(x, weight, bias, strict=True):
+        padded = functional.pad(own, (0, 0, 1, 1, 1, 1))
+        height, width = own.shape[1:3]
+        convolved = shift + sum(
+            padded[:, ky : ky + height, kx : kx + width] @ kernel[ky, kx]
+            for ky in range(3)
+            for kx in range(3)
+        )
+        windows = convolved.clamp(min=0).unflatten(2, (-1, 2)).unflatten(1, (-1, 2))
+        runs.append(windows.amax((2, 4)))
+    return torch.stack(runs)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_values_and_gradients_are_those_of_the_definition(shape):
+    inputs = draw(*shape)
+    found, wanted = conv_relu_pool(*inputs), textbook(*inputs)
+    torch.testing.assert_close(found, wanted, rtol=1e-12, atol=1e-12)
+    slope = torch.randn(wanted.shape, dtype=torch.float64)
+    for own, other in zip(
+        torch.autograd.grad(found, inputs, slope),
+        torch.autograd.grad(wanted, inputs, slope),
+        strict=True,
+    ):
+        torch.testing.assert_close(own, other, rtol=1e-12, atol=1e-12)
+
+
+def test_gradients_are_those_of_finite_differences():
+    assert torch.autograd.gradcheck(conv_relu_pool, draw(2, 1, 2, 4, 2, 2))
+
+
+def test_a_run_in_a_stack_is_the_run_alone():
+    inputs = draw(3, 4, 6, 8, 2, 3, torch.float32)
+    stack = conv_relu_pool(*inputs)
+    gradients = torch.autograd.grad(stack.square().sum(), inputs)
+    for run in range(3):
+        own = [tensor.detach()[run : run + 1].requires_grad_() for tensor in inputs]
+        alone = conv_relu_pool(*own)
+        assert torch.equal(alone[0], stack[run])
+        for one, other in zip(
+            torch.autograd.grad(alone.square().sum(), own), gradients, strict=True
+        ):
+            assert torch.equal(one[0], other[run])
+
+
+def test_the_first_of_equal_positions_has_the_gradient():
+    x = torch.ones(1, 1, 2, 4, 1, requires_grad=True)
+    middle = torch.zeros(1, 3, 3, 1, 1)
+    middle[0, 1, 1] = 1
+    conv_relu_pool(x, middle, torch.zeros(1, 1)).sum().backward()
+    assert x.grad.flatten().tolist() == [1, 0, 1, 0, 0, 0, 0, 0]
+
+
+def test_relu_is_flat_at_zero():
+    x = torch.zeros(1, 1, 2, 2, 1, requires_grad=True)
+    bias = torch.zeros(1, 1, requires_grad=True)
+    conv_relu_pool(x, torch.ones(1, 3, 3, 1, 1), bias).sum().backward()
+    assert not x.grad.any()
+    assert not bias.grad.any()
+
+
+def test_weights_may_be_wider_than_images():
+    x, weight, bias = draw(1, 2, 4, 4, 1, 2, torch.float32)
+    result = conv_relu_pool(x.bfloat16(), weight, bias)
+    assert result.dtype == torch.bfloat16
+    result.float().sum().backward()
+    assert weight.grad.dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("shapes", "said"),
+    [
+        ([(1, 1, 3, 4, 1), (1, 3, 3, 1, 2), (1, 2)], "even height"),
+        ([(1, 1, 4, 5, 1), (1, 3, 3, 1, 2), (1, 2)], "even height"),
+        ([(1, 4, 4, 1), (1, 3, 3, 1, 2), (1, 2)], "x: expected"),
+        ([(2, 1, 4, 4, 1), (1, 3, 3, 1, 2), (1, 2)], "weight: expected"),
+        ([(1, 1, 4, 4, 1), (1, 3, 3, 1, 2), (2, 2)], "bias: expected"),
+    ],
+)
+def test_wrong_shapes_are_refused_in_words(shapes, said):
+    with pytest.raises(ResiduumError, match=said):
+        conv_relu_pool(*map(torch.zeros, shapes))
+
+
+def test_an_unknown_precision_is_refused():
+    with pytest.raises(ResiduumError, match="'full' or 'tf32', got 'half'"):
+        conv_relu_pool(*draw(*SHAPES[0]), precision="half")
+
+
+INTERPRETED = """
+import torch
+from residuum.training.convolutions import conv_relu_pool
+from residuum.training.fused_convolutions import FusedConvolution
+
+torch.manual_seed(0)
+for channels, outputs in ((1, 16), (16, 16), (64, 128)):
+    x = torch.randn(2, 3, 4, 6, channels).requires_grad_(channels > 1)
+    weight = (torch.randn(2, 3, 3, channels, outputs) / 3).requires_grad_()
+    bias = torch.randn(2, outputs).requires_grad_()
+    exact = [tensor.detach().double().requires_grad_() for tensor in (x, weight, bias)]
+    found, wanted = FusedConvolution.apply(x, weight, bias), conv_relu_pool(*exact)
+    slope = torch.randn_like(found)
+    wanted_slopes = torch.autograd.grad(wanted, exact, slope.double())
+    own = [(t, w) for t, w in zip((x, weight, bias), wanted_slopes) if t.requires_grad]
+    slopes = torch.autograd.grad(found, [t for t, _ in own], slope)
+    for one, other in ((found, wanted), *zip(slopes, (w for _, w in own))):
+        torch.testing.assert_close(one.double(), other, rtol=1e-4, atol=1e-4)
+"""
+
+
+@pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed")
+def test_fused_kernels_agree_in_the_interpreter():
+    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+    result = subprocess.run(
+        [sys.executable, "-c", INTERPRETED], env=environment, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+class TestOnTheGpu:
+    @pytest.mark.parametrize(("channels", "outputs"), [(1, 32), (32, 64)])
+    def test_the_fused_kernels_are_used_and_agree_with_float64(self, channels, outputs):
+        exact = draw(2, 7, 14, 14, channels, outputs)
+        own = [t.detach().to("cuda", torch.bfloat16) for t in exact]
+        exact = [t.double().cpu().requires_grad_() for t in own]
+        own = [own[0].requires_grad_(channels > 1), *(t.float().requires_grad_() for t in own[1:])]
+        found, wanted = conv_relu_pool(*own), conv_relu_pool(*exact)
+        assert type(found.grad_fn).__name__ == "FusedConvolutionBackward"
+        slopes = torch.autograd.grad(found.float().sum(), [t for t in own if t.requires_grad])
+        wanted_slopes = torch.autograd.grad(wanted.sum(), exact)[-len(slopes) :]
+        for one, other in ((found, wanted), *zip(slopes, wanted_slopes, strict=True)):
+            assert (one.cpu().double() - other).norm() <= 1e-2 * other.norm()
+
+    def test_odd_numbers_of_channels_take_the_plain_path(self):
+        x, weight, bias = (t.detach().cuda() for t in draw(2, 2, 4, 4, 3, 5))
+        found = conv_relu_pool(x, weight, bias).cpu()
+        torch.testing.assert_close(found, textbook(x.cpu(), weight.cpu(), bias.cpu()))
+
+
+def test_neither_triton_nor_its_kernels_are_loaded_without_need():
+    code = (
+        "import sys, torch; from residuum.training.convolutions import conv_relu_pool;"
+        "conv_relu_pool(torch.ones(1, 1, 2, 2, 1), torch.ones(1, 3, 3, 1, 1), torch.ones(1, 1));"
+        "print([m for m in sys.modules if m.startswith('residuum.training.') and 'kern' in m])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (result.stdout, result.returncode) == ("[]\n", 0)
