@@ -1,0 +1,120 @@
+"""Joint learning: labels for Digit, and rules that tie Sum and Product to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, final
+
+import torch
+from torch import Tensor
+
+from residuum.study.digits.batches import cycled, one_pass, steps_per_epoch
+from residuum.study.digits.knowledge import Pairs, stacked_penalties
+from residuum.study.digits.networks import Classifiers
+from residuum.study.digits.sets import Sets
+from residuum.study.digits.settings import Settings
+from residuum.study.digits.stacking import operations, percent, rates_of, stacked
+from residuum.study.digits.tensors import ImageTensors, predict_images, predict_pairs, side_by_side
+
+LEAST_ACCURACY: Final = 80.0
+"""A state whose Digit is less accurate does not count: a useless Digit obeys rules vacuously."""
+
+
+@final
+class JointTask:
+    """What a stack of joint runs learns.
+
+    One epoch is one pass over PAIR; DIGIT is passed over again and again meanwhile. A state is
+    judged by the mean of Digit's accuracy on DEV and the two coherences on PairDEV.
+    """
+
+    def __init__(
+        self, runs: Sequence[Settings], sets: Sequence[Sets], images: ImageTensors
+    ) -> None:
+        first, device = runs[0], images.device
+        self._runs = list(runs)
+        self._images = images
+        self._batch = first.batch
+        self.steps = steps_per_epoch(first.pair_size, first.batch)
+        self._seeds = torch.tensor([run.seed for run in runs], device=device)
+        self._digit = stacked([one.digit for one in sets], device)
+        self._pairs = stacked([one.pairs for one in sets], device)
+        self._dev = torch.tensor(sets[0].dev, device=device)
+        self._pair_dev = torch.tensor(sets[0].pair_dev[: first.judge_pairs], device=device)
+        height, width = images.shape
+        seeds = [run.seed for run in runs]
+        self.networks = {
+            name: Classifiers(
+                name, seeds, height, count * width, precision=first.precision, device=device
+            )
+            for name, count in (("Digit", 1), ("Sum", 2), ("Product", 2))
+        }
+        # What an epoch sees, in places that a captured step reads again and again.
+        examples = (len(runs), self.steps * self._batch)
+        self._digits_now = torch.zeros(examples, dtype=torch.int64, device=device)
+        self._pairs_now = torch.zeros((*examples, 2), dtype=torch.int64, device=device)
+        self._counts_now = torch.zeros(examples, dtype=torch.bool, device=device)
+        self._weights_now = torch.zeros(len(runs), dtype=torch.float64, device=device)
+        self._epoch = torch.zeros((), dtype=torch.int64, device=device)
+        self._relaxations: tuple[str, ...] = ()
+
+    def begin(self, epoch: int) -> tuple[str, ...]:
+        """Order the examples anew; the losses stay the same while the relaxations do."""
+        order = one_pass(self._seeds, "PAIR", epoch, self._pairs.shape[1], self._batch)
+        self._counts_now.copy_(order >= 0)
+        places = order.clamp(min=0).unsqueeze(-1).expand(-1, -1, 2)
+        self._pairs_now.copy_(self._pairs.gather(1, places))
+        count = self.steps * self._batch
+        digits = cycled(self._seeds, "DIGIT", epoch * count, count, self._digit.shape[1])
+        self._digits_now.copy_(self._digit.gather(1, digits))
+        weights = [run.warm_up_weight if epoch < run.warm_up else run.weight for run in self._runs]
+        self._weights_now.copy_(torch.tensor(weights))
+        self._epoch.fill_(epoch)
+        self._relaxations = tuple(run.relaxation_at(epoch) for run in self._runs)
+        return self._relaxations
+
+    def losses(self, step: Tensor) -> Mapping[str, Tensor]:
+        """Return the parts of the loss of a step, one number per run."""
+        places = step * self._batch + torch.arange(self._batch, device=step.device)
+        moment = self._epoch * self.steps + step
+        digits = self._digits_now.index_select(1, places)
+        pairs = self._pairs_now.index_select(1, places)
+        counts = self._counts_now.index_select(1, places)
+        images = self._images.train
+        singles = torch.cat([digits, pairs[..., 0], pairs[..., 1]], 1)
+        labelled, left, right = self.networks["Digit"](images[singles], moment).chunk(3, 1)
+        joined = side_by_side(images, pairs)
+        outputs = {
+            "Digit(left(p))": left,
+            "Digit(right(p))": right,
+            "Sum": self.networks["Sum"](joined, moment),
+            "Product": self.networks["Product"](joined, moment),
+        }
+        everything = torch.ones_like(counts)
+        labels = self._images.train_labels[digits]
+        return stacked_penalties(
+            self._relaxations,
+            {"labels": (labelled, labels, everything)},
+            Pairs(outputs, counts, self._weights_now.to(labelled.dtype)),
+        )
+
+    def rates(self, epoch: int) -> Mapping[str, Tensor]:
+        """Return the learning rates of an epoch; that of a frozen network is 0."""
+        rates = rates_of(self._runs, epoch, self.steps)
+        is_frozen = torch.tensor([run.freeze and epoch >= run.warm_up for run in self._runs])
+        return {"Digit": rates.masked_fill(is_frozen, 0.0), "Sum": rates, "Product": rates}
+
+    def judge(self) -> Mapping[str, Tensor]:
+        """Return Digit's accuracy on DEV and coherences on part of PairDEV, in percent."""
+        images, labels = self._images.train, self._images.train_labels
+        digits = torch.full((len(self._runs), len(images)), -1, device=images.device)
+        digits[:, self._dev] = predict_images(self.networks["Digit"], images, self._dev[None])
+        pairs = self._pair_dev
+        expected = operations(digits[:, pairs[:, 0]], digits[:, pairs[:, 1]])
+        found = {"digit_accuracy": percent(digits[:, self._dev] == labels[self._dev])}
+        for name, result in expected.items():
+            predicted = predict_pairs(self.networks[name], images, pairs[None])
+            found[f"{name.lower()}_coherence"] = percent(predicted == result)
+        score = torch.stack(list(found.values())).mean(0)
+        is_useless = found["digit_accuracy"] <= LEAST_ACCURACY
+        return {**found, "score": score.masked_fill(is_useless, -torch.inf)}

@@ -1,0 +1,166 @@
+"""What a trained stack of runs is measured by on TEST."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import product
+from typing import Final, Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from residuum.study.digits.networks import CLASSES, Classifiers
+from residuum.study.digits.sets import Sets
+from residuum.study.digits.stacking import operations, percent
+from residuum.study.digits.tensors import ImageTensors, predict_images, predict_pairs
+from residuum.training.randomness import purpose, uniform
+
+Votes = Literal["paper", "original"]
+ROUNDS: Final = 6
+"""How often an image is drawn for a predicted digit; the most frequent result counts."""
+
+SEED: Final = 20
+OPERATORS: Final = ("Sum", "Product")
+
+
+class Measured(NamedTuple):
+    """Measures in percent, one number per run, and which examples were right: (runs, examples)."""
+
+    measures: dict[str, Tensor]
+    outcomes: dict[str, Tensor]
+
+
+def measure(
+    networks: Mapping[str, Classifiers], images: ImageTensors, sets: Sets, votes: Votes = "paper"
+) -> Measured:
+    """Return all measures of each run.
+
+    `digit_accuracy` is over the images of TEST; `digit_accuracy_in_pairs` is over both images of
+    the pairs of PairTEST, as the published figures are.
+    """
+    results, outcomes = _accuracy_and_coherence(networks, images, sets)
+    laws = _Laws(networks, images, votes)
+    results |= {
+        "commutativity": laws.commutativity(_on(sets.commutativity, images)),
+        "associativity": laws.associativity(_on(sets.associativity, images)),
+        "distributivity": laws.distributivity(_on(sets.distributivity, images)),
+    }
+    return Measured(results, outcomes)
+
+
+def _on(indices: object, images: ImageTensors) -> Tensor:
+    return torch.tensor(indices, device=images.device)
+
+
+def _accuracy_and_coherence(
+    networks: Mapping[str, Classifiers], images: ImageTensors, sets: Sets
+) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    pairs, labels = _on(sets.pair_test, images), images.test_labels
+    everything = torch.arange(len(images.test), device=images.device)
+    digits = predict_images(networks["Digit"], images.test, everything[None])
+    is_right = digits == labels
+    outcomes = {"digit": is_right}
+    measures = {
+        "digit_accuracy": percent(is_right),
+        "digit_accuracy_in_pairs": percent(is_right[:, pairs.flatten()]),
+    }
+    gold = operations(labels[pairs[:, 0]], labels[pairs[:, 1]])
+    expected = operations(digits[:, pairs[:, 0]], digits[:, pairs[:, 1]])
+    for name in OPERATORS:
+        found = predict_pairs(networks[name], images.test, pairs[None])
+        outcomes[f"{name.lower()}_accuracy"] = found == gold[name]
+        outcomes[f"{name.lower()}_coherence"] = found == expected[name]
+    for what in ("accuracy", "coherence"):
+        each = {
+            f"{name}_{what}": percent(outcomes[f"{name}_{what}"]) for name in ("sum", "product")
+        }
+        measures |= each
+        measures["operator_accuracy" if what == "accuracy" else what] = _mean(each.values())
+    return measures, outcomes
+
+
+class _Shown(NamedTuple):
+    """Digits to be shown by images that are drawn; `draw` names the draw."""
+
+    digits: Tensor
+    draw: str
+
+
+class _Laws:
+    """Laws of arithmetic, which nothing was trained for.
+
+    Where a law applies an operator to a result, an image of TEST that shows this digit is drawn.
+    That is done six times, and the most frequent outcome counts, of equally frequent ones the
+    smallest. With the authors' votes a sum of two drawn images has 26: one, and five by five.
+    """
+
+    def __init__(
+        self, networks: Mapping[str, Classifiers], images: ImageTensors, votes: Votes
+    ) -> None:
+        self._networks = networks
+        self._images = images.test
+        self._votes = votes
+        self._by_digit = images.test_labels.argsort(stable=True)
+        self._counts = torch.bincount(images.test_labels, minlength=CLASSES)
+        self._starts = self._counts.cumsum(0) - self._counts
+
+    def commutativity(self, pairs: Tensor) -> Tensor:
+        """Return how often x ∘ y and y ∘ x agree, the mean of both operators."""
+        x, y = pairs.T[:, None]
+        return _mean(
+            percent(self._apply(name, x, y) == self._apply(name, y, x)) for name in OPERATORS
+        )
+
+    def associativity(self, triples: Tensor) -> Tensor:
+        """Return how often (x ∘ y) ∘ z and x ∘ (y ∘ z) agree, the mean of both operators."""
+        x, y, z = triples.T[:, None]
+        shares = []
+        for name in OPERATORS:
+            first = _Shown(self._apply(name, x, y), f"associativity, {name}, first")
+            last = _Shown(self._apply(name, y, z), f"associativity, {name}, last")
+            shares.append(percent(self._result(name, first, z) == self._result(name, x, last)))
+        return _mean(shares)
+
+    def distributivity(self, triples: Tensor) -> Tensor:
+        """Return how often a(b + c) = ab + ac, and (b + c)a = ba + ca, the mean of both."""
+        a, b, c = triples.T[:, None]
+        total = _Shown(self._apply("Sum", b, c), "distributivity, sum")
+        first = _Shown(self._apply("Product", a, b), "distributivity, a b")
+        second = _Shown(self._apply("Product", a, c), "distributivity, a c")
+        left = self._result("Product", a, total) == self._result("Sum", first, second)
+        first = _Shown(self._apply("Product", b, a), "distributivity, b a")
+        second = _Shown(self._apply("Product", c, a), "distributivity, c a")
+        right = self._result("Product", total, a) == self._result("Sum", first, second)
+        return _mean([percent(left), percent(right)])
+
+    def _result(self, operator: str, left: Tensor | _Shown, right: Tensor | _Shown) -> Tensor:
+        """Return the most frequent outcome over the draws."""
+        turns = [(turn, turn) for turn in range(ROUNDS)]
+        are_both_drawn = isinstance(left, _Shown) and isinstance(right, _Shown)
+        if self._votes == "original" and are_both_drawn:
+            turns = [(0, 0), *product(range(1, ROUNDS), repeat=2)]
+        votes = torch.stack([
+            self._apply(operator, self._image(left, turn), self._image(right, other))
+            for turn, other in turns
+        ])  # fmt: skip
+        counts = torch.stack([(votes == digit).sum(0) for digit in range(CLASSES)], -1)
+        # Of equal counts the smallest digit's is made the largest.
+        favour = torch.arange(CLASSES, 0, -1, device=counts.device)
+        return (counts * (CLASSES + 1) + favour).argmax(-1)
+
+    def _apply(self, operator: str, left: Tensor, right: Tensor) -> Tensor:
+        pairs = torch.stack(torch.broadcast_tensors(left, right), -1)
+        return predict_pairs(self._networks[operator], self._images, pairs)
+
+    def _image(self, shown: Tensor | _Shown, turn: int) -> Tensor:
+        """Return the images themselves, or for each digit one of those that show it."""
+        if isinstance(shown, Tensor):
+            return shown
+        places = torch.arange(shown.digits.shape[-1], device=shown.digits.device)
+        drawn = uniform(SEED, purpose(shown.draw), turn, places)
+        within = (drawn * self._counts[shown.digits]).long()
+        return self._by_digit[self._starts[shown.digits] + within]
+
+
+def _mean(shares: Iterable[Tensor]) -> Tensor:
+    return torch.stack(list(shares)).mean(0)

@@ -1,0 +1,87 @@
+"""The convolutional network of the study, for a stack of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, final
+
+import torch
+from torch import Tensor, nn
+
+from residuum.study.digits.settings import Precision
+from residuum.training.convolutions import conv_relu_pool
+from residuum.training.linears import linear
+from residuum.training.randomness import hashed, kept, purpose, uniform
+
+CHANNELS: Final = (32, 64)
+HIDDEN: Final = 128
+CLASSES: Final = 10
+DROPOUT: Final = 0.5
+
+
+@final
+class Classifiers(nn.Module):
+    """One classifier of images into ten digits for each run, their parameters stacked.
+
+    Two 3 × 3 convolutions with ReLU and 2 × 2 max-pooling, a layer of 128 with ReLU and dropout,
+    and ten logits, sized from the images. Parameters begin as PyTorch's do: uniform within one
+    over the root of the fan-in. They, and what is dropped out, depend on the seed of the run
+    and on the name of the network alone.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        seeds: Sequence[int],
+        height: int,
+        width: int,
+        *,
+        precision: Precision = "float32",
+        device: torch.device | str = "cpu",
+    ) -> None:
+        super().__init__()
+        self._purpose = purpose(f"{name}: dropout")
+        # With bfloat16 the parameters, the sums and the logits stay in single precision.
+        self._compute = getattr(torch, precision)
+        dtype = torch.float64 if precision == "float64" else torch.float32
+        self.register_buffer("seeds", torch.tensor(list(seeds), device=device), persistent=False)
+        first, second = CHANNELS
+        flat = (height // 4) * (width // 4) * second
+        shapes = {
+            "first": (9, (3, 3, 1, first)),
+            "second": (9 * first, (3, 3, first, second)),
+            "hidden": (flat, (flat, HIDDEN)),
+            "output": (HIDDEN, (HIDDEN, CLASSES)),
+        }
+        for layer, (fan_in, shape) in shapes.items():
+            for part, size in (("weight", shape), ("bias", shape[-1:])):
+                key = purpose(f"{name}: {layer} {part}")
+                start = _start(self.seeds, key, size, fan_in**-0.5).to(dtype)
+                self.register_parameter(f"{layer}_{part}", nn.Parameter(start))
+
+    @property
+    def runs(self) -> int:
+        """How many runs are stacked."""
+        return len(self.first_weight)
+
+    def forward(self, images: Tensor, moment: Tensor | None = None) -> Tensor:
+        """Return logits (runs, examples, 10) of images (runs, examples, height, width).
+
+        With a `moment`, the number of a step of training, units are dropped out.
+        """
+        runs, examples = images.shape[:2]
+        x = images.to(self._compute).unsqueeze(-1)
+        x = conv_relu_pool(x, self.first_weight, self.first_bias)
+        x = conv_relu_pool(x, self.second_weight, self.second_bias)
+        x = linear(x.reshape(runs, examples, -1), self.hidden_weight, self.hidden_bias).relu()
+        if moment is not None:
+            places = torch.arange(examples, device=x.device)
+            keys = hashed(self.seeds.unsqueeze(-1), self._purpose, moment, places)
+            x = x * (kept(1 - DROPOUT, keys, HIDDEN).to(x.dtype) / (1 - DROPOUT))
+        return linear(x, self.output_weight, self.output_bias, result=self.output_weight.dtype)
+
+
+def _start(seeds: Tensor, key: int, shape: Sequence[int], bound: float) -> Tensor:
+    places = torch.arange(torch.Size(shape).numel(), device=seeds.device)
+    numbers = uniform(seeds.unsqueeze(-1), key, places)
+    return ((2 * numbers - 1) * bound).reshape(len(seeds), *shape)

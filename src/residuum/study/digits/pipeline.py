@@ -1,0 +1,147 @@
+"""Pipelines: Digit is learnt alone, labels the pairs, and Sum and Product learn those labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import final
+
+import torch
+from torch import Tensor
+
+from residuum.study.digits.batches import one_pass, steps_per_epoch
+from residuum.study.digits.knowledge import stacked_penalties
+from residuum.study.digits.networks import Classifiers
+from residuum.study.digits.sets import Sets
+from residuum.study.digits.settings import Settings
+from residuum.study.digits.stacking import operations, percent, rates_of, stacked
+from residuum.study.digits.tensors import ImageTensors, predict_images, predict_pairs, side_by_side
+
+
+class _LabelledTask:
+    """Networks that each learn labels of their own from the same examples."""
+
+    def __init__(
+        self,
+        runs: Sequence[Settings],
+        images: ImageTensors,
+        examples: Tensor,
+        labels: Mapping[str, Tensor],
+    ) -> None:
+        first, device = runs[0], images.device
+        self._runs = list(runs)
+        self._images = images
+        self._examples = examples
+        self._labels = labels
+        self._batch = first.batch
+        self.steps = steps_per_epoch(examples.shape[1], first.batch)
+        self._seeds = torch.tensor([run.seed for run in runs], device=device)
+        height, width = images.shape
+        self.networks = {
+            name: Classifiers(
+                name,
+                [run.seed for run in runs],
+                height,
+                width * (2 if examples.dim() == 3 else 1),
+                precision=first.precision,
+                device=device,
+            )
+            for name in labels
+        }
+        size = (len(runs), self.steps * self._batch)
+        self._order_now = torch.zeros(size, dtype=torch.int64, device=device)
+        self._epoch = torch.zeros((), dtype=torch.int64, device=device)
+        self._relaxations: tuple[str, ...] = ()
+
+    def begin(self, epoch: int) -> tuple[str, ...]:
+        """Order the examples anew; the losses stay the same while the relaxations do."""
+        size = self._examples.shape[1]
+        self._order_now.copy_(one_pass(self._seeds, "labelled", epoch, size, self._batch))
+        self._epoch.fill_(epoch)
+        self._relaxations = tuple(run.relaxation_at(epoch) for run in self._runs)
+        return self._relaxations
+
+    def losses(self, step: Tensor) -> Mapping[str, Tensor]:
+        """Return the loss of each network and their sum, one number per run."""
+        places = step * self._batch + torch.arange(self._batch, device=step.device)
+        moment = self._epoch * self.steps + step
+        order = self._order_now.index_select(1, places)
+        counts, order = order >= 0, order.clamp(min=0)
+        images = self._read(order)
+        found = {}
+        for name, network in self.networks.items():
+            logits, labels = network(images, moment), self._labels[name].gather(1, order)
+            parts = stacked_penalties(self._relaxations, {name: (logits, labels, counts)})
+            found[name] = parts["total"]
+        return {**found, "total": torch.stack(list(found.values())).sum(0)}
+
+    def _read(self, order: Tensor) -> Tensor:
+        images = self._images.train
+        if self._examples.dim() == 2:
+            return images[self._examples.gather(1, order)]
+        places = order.unsqueeze(-1).expand(-1, -1, 2)
+        return side_by_side(images, self._examples.gather(1, places))
+
+    def rates(self, epoch: int) -> Mapping[str, Tensor]:
+        """Return the learning rates of an epoch."""
+        return dict.fromkeys(self.networks, rates_of(self._runs, epoch, self.steps))
+
+
+@final
+class DigitTask(_LabelledTask):
+    """The first stage: Digit learns the labels of DIGIT, judged by its accuracy on DEV."""
+
+    def __init__(
+        self, runs: Sequence[Settings], sets: Sequence[Sets], images: ImageTensors
+    ) -> None:
+        examples = stacked([one.digit for one in sets], images.device)
+        super().__init__(runs, images, examples, {"Digit": images.train_labels[examples]})
+        self._dev = torch.tensor(sets[0].dev, device=images.device)
+
+    def judge(self) -> Mapping[str, Tensor]:
+        """Return the accuracy on DEV, in percent."""
+        images, labels = self._images.train, self._images.train_labels
+        predicted = predict_images(self.networks["Digit"], images, self._dev[None])
+        accuracy = percent(predicted == labels[self._dev])
+        return {"digit_accuracy": accuracy, "score": accuracy}
+
+
+@final
+class OperatorTask(_LabelledTask):
+    """The second stage: Sum or Product learns what Digit makes of PAIR.
+
+    It is judged by coherence with Digit on PairDEV, or by gold labels if the settings say so.
+    """
+
+    def __init__(
+        self,
+        runs: Sequence[Settings],
+        sets: Sequence[Sets],
+        images: ImageTensors,
+        digit: Classifiers,
+        operator: str,
+    ) -> None:
+        pairs = stacked([one.pairs for one in sets], images.device)
+        results = _results(digit, images.train, pairs)[operator]
+        super().__init__(runs, images, pairs, {operator: results})
+        self._operator = operator
+        self._pair_dev = torch.tensor(
+            sets[0].pair_dev[: runs[0].judge_pairs], device=images.device
+        )[None]
+        if runs[0].selection == "gold":
+            gold = images.train_labels[self._pair_dev]
+            self._expected = operations(gold[..., 0], gold[..., 1])[operator]
+        else:
+            self._expected = _results(digit, images.train, self._pair_dev)[operator]
+
+    def judge(self) -> Mapping[str, Tensor]:
+        """Return the share of pairs whose result is the expected one, in percent."""
+        images = self._images.train
+        predicted = predict_pairs(self.networks[self._operator], images, self._pair_dev)
+        found = percent(predicted == self._expected)
+        return {self._runs[0].selection: found, "score": found}
+
+
+def _results(digit: Classifiers, images: Tensor, pairs: Tensor) -> dict[str, Tensor]:
+    """Return sums and products of the digits that a network sees in pairs."""
+    left, right = (predict_images(digit, images, pairs[..., side]) for side in (0, 1))
+    return operations(left, right)

@@ -1,0 +1,202 @@
+"""Runs of the digits study: trained in stacks, measured, and kept in the store one by one."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from typing import Final, NamedTuple, Protocol
+
+import torch
+
+import residuum
+from residuum.results.records import Curve, Record, run_id
+from residuum.results.store import Store
+from residuum.study.digits.images import ImagesName, load_images
+from residuum.study.digits.joint import JointTask
+from residuum.study.digits.measures import measure
+from residuum.study.digits.networks import Classifiers
+from residuum.study.digits.pipeline import DigitTask, OperatorTask
+from residuum.study.digits.sets import PairPool, Sets, make_sets
+from residuum.study.digits.settings import SCHEME, Precision, Settings
+from residuum.study.digits.tensors import ImageTensors
+from residuum.training.checkpoints import Checkpoints
+from residuum.training.tasks import Curves, Task, Training
+
+STUDY: Final = "digits"
+
+
+STAGES: Final = {"joint": ("joint",), "pipeline": ("Digit", "Sum", "Product")}
+
+MOST_TOGETHER: Final = 36
+"""Runs in one stack: more of them do not make a GPU faster, and need more memory."""
+
+BETWEEN_CHECKPOINTS: Final = 60.0
+"""Seconds of training that a kill may cost."""
+
+
+class Stage(NamedTuple):
+    """A training that is under way: of which runs, of what, and how long it is."""
+
+    runs: Sequence[Settings]
+    name: str
+    epochs: int
+
+
+class Watcher(Protocol):
+    """Told what is going on. It may raise to stop: what is done stays done."""
+
+    def epoch_is_over(self, stage: Stage, epoch: int, curves: Curves) -> None:
+        """Take note of an epoch."""
+
+    def run_is_over(self, record: Record) -> None:
+        """Take note of a run, which is in the store by now."""
+
+
+def id_of(settings: Settings) -> str:
+    """Return the name of a run in the store."""
+    return run_id(STUDY, settings.configuration, SCHEME)
+
+
+def run_all(
+    runs: Sequence[Settings],
+    store: Store,
+    *,
+    device: torch.device,
+    watch: Watcher,
+    most_together: int = MOST_TOGETHER,
+) -> None:
+    """Train and measure the runs that the store does not have, and keep each as it is done.
+
+    Runs that share their shapes are trained together. Stopped at any moment, the same call goes
+    on where it was, give or take a minute.
+    """
+    checkpoints = Checkpoints(store.path.with_name(f"{store.path.name}.checkpoints"))
+    missing = [run for run in dict.fromkeys(runs) if id_of(run) not in store]
+
+    def progress(run: Settings) -> tuple[int, ...]:
+        return tuple(checkpoints.epoch(f"{id_of(run)}.{stage}") for stage in STAGES[run.protocol])
+
+    for stack in stacks(missing, most_together, progress):
+        started = time.monotonic()
+        laboratory = _Laboratory(stack, device, checkpoints, watch)
+        networks, curves = laboratory.train()
+        measured = measure(networks, laboratory.images, laboratory.sets[0])
+        seconds = (time.monotonic() - started) / len(stack)
+        for place, run in enumerate(stack):
+            record = Record(
+                study=STUDY,
+                scheme=SCHEME,
+                configuration=run.configuration,
+                measures={name: float(row[place]) for name, row in measured.measures.items()},
+                curves=curves[place],
+                outcomes={
+                    name: row[place].cpu().numpy() for name, row in measured.outcomes.items()
+                },
+                seconds=seconds,
+                environment=_environment(device, len(stack)),
+            )
+            store.add(record)
+            watch.run_is_over(record)
+        checkpoints.forget(laboratory.names)
+
+
+def stacks(
+    runs: Sequence[Settings], most: int, progress: Callable[[Settings], object]
+) -> list[list[Settings]]:
+    """Return runs that can be trained together, neighbours sharing their relaxation."""
+    groups: dict[object, list[Settings]] = {}
+    for run in sorted(runs, key=lambda run: (run.relaxation, run.warm_up_relaxation, run.warm_up)):
+        groups.setdefault((run.stack, progress(run)), []).append(run)
+    return [
+        group[start : start + most]
+        for group in groups.values()
+        for start in range(0, len(group), most)
+    ]
+
+
+class _Laboratory:
+    """A stack of runs with its data, from the first stage of its protocol to the last."""
+
+    def __init__(
+        self,
+        runs: Sequence[Settings],
+        device: torch.device,
+        checkpoints: Checkpoints,
+        watch: Watcher,
+    ) -> None:
+        first = runs[0]
+        self._runs = runs
+        self._checkpoints = checkpoints
+        self._watch = watch
+        self.images = _images_on(first.images, first.precision, device)
+        self.sets = [
+            _sets_of(run.images, run.digit_size, run.pair_size, run.pair_pool) for run in runs
+        ]
+        self.names: list[str] = []
+
+    def train(self) -> tuple[dict[str, Classifiers], list[dict[str, Curve]]]:
+        """Return the trained networks, each run's in its best state, and the curves of each run."""
+        if self._runs[0].protocol == "joint":
+            task = JointTask(self._runs, self.sets, self.images)
+            return task.networks, self._finish(task, "joint", self._runs)
+        stage = [run.digit_stage for run in self._runs]
+        first = DigitTask(stage, self.sets, self.images)
+        curves = self._finish(first, "Digit", stage)
+        networks = dict(first.networks)
+        for operator in ("Sum", "Product"):
+            task = OperatorTask(self._runs, self.sets, self.images, networks["Digit"], operator)
+            for mine, more in zip(curves, self._finish(task, operator, self._runs), strict=True):
+                mine |= more
+            networks |= task.networks
+        return networks, curves
+
+    def _finish(self, task: Task, name: str, runs: Sequence[Settings]) -> list[dict[str, Curve]]:
+        """Train a task to its end from where it stands; put its best states in place."""
+        first = runs[0]
+        training = Training(
+            task, first.optimiser, epochs=first.epochs, judge_every=first.judge_every
+        )
+        names = [f"{id_of(run)}.{name}" for run in self._runs]
+        self.names += names
+        if self._checkpoints.epoch(names[0]):
+            self._checkpoints.restore(names, training)
+        stage = Stage(runs, name, first.epochs)
+        is_over = training.epoch >= first.epochs
+        while not is_over:
+            try:
+                is_over = training.run(
+                    lambda epoch, curves: self._watch.epoch_is_over(stage, epoch, curves),
+                    until=time.monotonic() + BETWEEN_CHECKPOINTS,
+                )
+            finally:
+                if training.is_between_epochs:
+                    self._checkpoints.save(names, training)
+        training.best.restore()
+        return [
+            {f"{name}: {curve}": values for curve, values in training.curves.of_run(run).items()}
+            | {f"{name}: selected": Curve([first.epochs], [float(training.best.epochs[run])])}
+            for run in range(len(runs))
+        ]
+
+
+@cache
+def _sets_of(name: ImagesName, digit_size: int, pair_size: int, pool: PairPool) -> Sets:
+    return make_sets(load_images(name), digit_size, pair_size, pool)
+
+
+@lru_cache(maxsize=1)
+def _images_on(name: ImagesName, precision: Precision, device: torch.device) -> ImageTensors:
+    return ImageTensors(load_images(name), getattr(torch, precision), device)
+
+
+def _environment(device: torch.device, runs: int) -> dict[str, str | int]:
+    is_cuda = device.type == "cuda"
+    return {
+        "device": torch.cuda.get_device_name(device) if is_cuda else platform.machine(),
+        "python": platform.python_version(),
+        "residuum": residuum.__version__,
+        "runs_together": runs,
+        "torch": str(torch.__version__),
+    }

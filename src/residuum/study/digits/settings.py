@@ -1,0 +1,99 @@
+"""Everything that decides a run of the digits study."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final, Literal
+
+from residuum.errors import ResiduumError
+from residuum.relaxations import relaxation as find_relaxation
+from residuum.study.digits.images import ImagesName
+from residuum.study.digits.sets import PairPool
+from residuum.training.optimisers import OptimiserName
+from residuum.training.rates import Schedule
+
+Protocol = Literal["joint", "pipeline"]
+Selection = Literal["coherence", "gold"]
+Precision = Literal["float32", "bfloat16", "float64"]
+
+SCHEME: Final = 1
+"""Raised when the same settings begin to mean something else: older records do not count then."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The settings of one run; equal settings are the same run.
+
+    `weight` is that of the two rules beside the labels (λ). For the first `warm_up` epochs
+    another relaxation is learnt, with a rate and a weight of its own; `freeze` keeps Digit as it
+    is from then on. A pipeline learns Digit first, for epochs and with a rate of its own.
+    `selection` is how states of the pipeline's operators are chosen on DEV: by
+    coherence, which needs no labels, or by gold labels of the operators, as the authors did.
+    """
+
+    images: ImagesName
+    relaxation: str
+    digit_size: int
+    pair_size: int
+    seed: int
+    protocol: Protocol = "joint"
+    pair_pool: PairPool = "paper"
+    epochs: int
+    batch: int = 64
+    optimiser: OptimiserName = "sgd"
+    learning_rate: float
+    schedule: Schedule = "cosine"
+    period: float | None = None
+    weight: float = 1.0
+    warm_up: int = 0
+    warm_up_relaxation: str = "r-product"
+    warm_up_rate: float = 0.0
+    warm_up_weight: float = 1.0
+    freeze: bool = False
+    digit_epochs: int = 0
+    digit_rate: float = 0.0
+    judge_every: int = 10
+    judge_pairs: int = 10_000
+    selection: Selection = "coherence"
+    precision: Precision = "float32"
+
+    def __post_init__(self) -> None:
+        for name in (self.relaxation, self.warm_up_relaxation):
+            find_relaxation(name)
+        for name in ("epochs", "batch", "judge_every", "judge_pairs"):
+            if getattr(self, name) < 1:
+                raise ResiduumError(f"{name}: expected at least 1, got {getattr(self, name)}")
+        if self.protocol == "pipeline" and self.digit_epochs < 1:
+            raise ResiduumError("a pipeline needs `digit_epochs`, at least 1, to learn Digit in")
+        if not 0 <= self.warm_up <= self.epochs:
+            raise ResiduumError(
+                f"warm_up: expected at most the {self.epochs} epochs, got {self.warm_up}"
+            )
+
+    @property
+    def configuration(self) -> dict[str, Any]:
+        """The settings as plain data."""
+        return asdict(self)
+
+    @property
+    def stack(self) -> tuple[Any, ...]:
+        """What runs must have in common to be trained together."""
+        return (
+            self.images, self.protocol, self.digit_size, self.pair_size, self.epochs,
+            self.digit_epochs, self.batch, self.optimiser, self.judge_every, self.judge_pairs,
+            self.selection, self.precision,
+        )  # fmt: skip
+
+    def relaxation_at(self, epoch: int) -> str:
+        """Return what is learnt in an epoch."""
+        return self.warm_up_relaxation if epoch < self.warm_up else self.relaxation
+
+    @property
+    def digit_stage(self) -> Settings:
+        """The first stage of a pipeline."""
+        return replace(
+            self,
+            epochs=self.digit_epochs,
+            learning_rate=self.digit_rate,
+            warm_up=min(self.warm_up, self.digit_epochs),
+        )

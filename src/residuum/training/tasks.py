@@ -1,0 +1,183 @@
+"""Training a stack of runs on a task, epoch by epoch."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Protocol, final
+
+import torch
+from torch import Tensor, nn
+
+from residuum.results.records import Curve
+from residuum.training.optimisers import OPTIMISERS, OptimiserName
+from residuum.training.selection import Best
+from residuum.training.stepping import Stepper
+
+
+class Task(Protocol):
+    """What a stack of runs learns: its networks, its losses and how states are judged."""
+
+    @property
+    def networks(self) -> Mapping[str, nn.Module]:
+        """The networks by name; every parameter has a first dimension of runs."""
+
+    @property
+    def steps(self) -> int:
+        """How many steps an epoch has."""
+
+    def begin(self, epoch: int) -> Hashable:
+        """Prepare the data of an epoch; return what stands for the losses it has."""
+
+    def losses(self, step: Tensor) -> Mapping[str, Tensor]:
+        """Return the parts of the loss of a step, one number per run; `total` is minimised."""
+
+    def rates(self, epoch: int) -> Mapping[str, Tensor]:
+        """Return the learning rates of an epoch by network: (steps, runs)."""
+
+    def judge(self) -> Mapping[str, Tensor]:
+        """Return measures on development data, one number per run; `score` selects."""
+
+
+Table = list[list[float]]
+"""Rows of numbers, one for each run."""
+
+
+@dataclass
+class Curves:
+    """What was seen of each run: losses by epoch, measures where they were taken."""
+
+    epochs: list[int] = field(default_factory=list)
+    losses: dict[str, Table] = field(default_factory=dict)
+    judged: list[int] = field(default_factory=list)
+    measures: dict[str, Table] = field(default_factory=dict)
+
+    def of_run(self, run: int) -> dict[str, Curve]:
+        """Return the curves of one run by name."""
+        losses = {
+            f"loss/{name}": Curve(self.epochs, [row[run] for row in rows])
+            for name, rows in self.losses.items()
+        }
+        measures = {
+            f"dev/{name}": Curve(self.judged, [row[run] for row in rows])
+            for name, rows in self.measures.items()
+        }
+        return {**losses, **measures}
+
+    def part(self, run: int) -> Curves:
+        """Return the curves of one run, as of a stack of one."""
+        return Curves(
+            self.epochs,
+            {name: [[row[run]] for row in rows] for name, rows in self.losses.items()},
+            self.judged,
+            {name: [[row[run]] for row in rows] for name, rows in self.measures.items()},
+        )
+
+    @staticmethod
+    def joined(parts: Sequence[Curves]) -> Curves:
+        """Return the curves of runs that stand at the same epoch as those of one stack."""
+        first = parts[0]
+
+        def side_by_side(tables: Sequence[Mapping[str, Table]]) -> dict[str, Table]:
+            return {
+                name: [list(chain(*rows)) for rows in zip(*(t[name] for t in tables), strict=True)]
+                for name in tables[0]
+            }
+
+        return Curves(
+            list(first.epochs),
+            side_by_side([part.losses for part in parts]),
+            list(first.judged),
+            side_by_side([part.measures for part in parts]),
+        )
+
+
+Watcher = Callable[[int, Curves], None]
+"""Told after every epoch: how many are done, and the curves so far."""
+
+
+@final
+class Training:
+    """A stack of runs being trained; it can stop between epochs and go on later."""
+
+    def __init__(
+        self, task: Task, optimiser: OptimiserName, *, epochs: int, judge_every: int
+    ) -> None:
+        self.task = task
+        self.epochs = epochs
+        self.epoch = 0
+        self.is_between_epochs = True
+        self.curves = Curves()
+        self._judge_every = judge_every
+        self._owners = [
+            name for name, network in task.networks.items() for _ in network.parameters()
+        ]
+        self._parameters = [p for network in task.networks.values() for p in network.parameters()]
+        self._optimiser = OPTIMISERS[optimiser](self._parameters)
+        self.best = Best(self._parameters)
+        device = self._parameters[0].device
+        runs = len(self._parameters[0])
+        self._rates = {
+            name: torch.zeros((task.steps, runs), dtype=torch.float64, device=device)
+            for name in task.networks
+        }
+        self._sums: dict[str, Tensor] = {}
+        self._stepper = Stepper(self._step, device)
+
+    def run(self, watch: Watcher | None = None, until: float = float("inf")) -> bool:
+        """Train to the end, or to the first epoch that ends after a moment; return if it is over."""
+        while self.epoch < self.epochs:
+            self._run_epoch()
+            if watch is not None:
+                watch(self.epoch, self.curves)
+            if time.monotonic() >= until:
+                break
+        return self.epoch >= self.epochs
+
+    @property
+    def state(self) -> list[Tensor]:
+        """All tensors that change, each with a first dimension of runs."""
+        return [*self._parameters, *self._optimiser.state, *self.best.state]
+
+    def _run_epoch(self) -> None:
+        self.is_between_epochs = False
+        for network in self.task.networks.values():
+            network.train()
+        key = self.task.begin(self.epoch)
+        for name, rates in self.task.rates(self.epoch).items():
+            self._rates[name].copy_(rates)
+        for total in self._sums.values():
+            total.zero_()
+        for step in range(self.task.steps):
+            self._stepper.take(step, key)
+        self.epoch += 1
+        self.curves.epochs.append(self.epoch)
+        for name, total in self._sums.items():
+            self.curves.losses.setdefault(name, []).append(total.tolist())
+        if self.epoch % self._judge_every == 0 or self.epoch == self.epochs:
+            self._judge()
+        self.is_between_epochs = True
+
+    def _step(self, step: Tensor) -> None:
+        losses = self.task.losses(step)
+        gradients = torch.autograd.grad(losses["total"].sum(), self._parameters)
+        rates = {
+            name: table.index_select(0, step.reshape(1))[0] for name, table in self._rates.items()
+        }
+        self._optimiser.step(gradients, [rates[name] for name in self._owners])
+        for name, loss in losses.items():
+            if name not in self._sums:
+                self._sums[name] = torch.zeros_like(loss, dtype=torch.float64)
+            self._sums[name] += loss.detach()
+
+    @torch.no_grad()
+    def _judge(self) -> None:
+        for network in self.task.networks.values():
+            network.eval()
+        measures = {name: value.double().cpu() for name, value in self.task.judge().items()}
+        self.best.consider(measures["score"], self.epoch)
+        self.curves.judged.append(self.epoch)
+        for name, value in measures.items():
+            self.curves.measures.setdefault(name, []).append(value.tolist())

@@ -1,0 +1,108 @@
+"""A run in a stack is that run: the same numbers as alone, after a stop, and in other company."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from residuum.study.digits.images import load_images
+from residuum.study.digits.joint import JointTask
+from residuum.study.digits.pipeline import DigitTask, OperatorTask
+from residuum.study.digits.sets import make_sets
+from residuum.study.digits.settings import Settings
+from residuum.study.digits.tensors import ImageTensors
+from residuum.training.checkpoints import Checkpoints
+from residuum.training.tasks import Training
+
+PLAIN = Settings(
+    images="embedded", relaxation="r-product", digit_size=50, pair_size=150, seed=0, epochs=6,
+    batch=16, learning_rate=0.02, weight=0.1, judge_every=2, judge_pairs=100, precision="float64",
+)  # fmt: skip
+RUNS = [
+    replace(PLAIN, relaxation="lukasiewicz-maxsat", learning_rate=0.05),
+    replace(PLAIN, seed=20, schedule="restarts", period=2.0),
+    replace(
+        PLAIN, relaxation="s-godel", weight=2.0, warm_up=1, warm_up_rate=0.01,
+        warm_up_weight=0.2, freeze=True,
+    ),
+    replace(PLAIN, relaxation="s-product", pair_pool="original", digit_size=50),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def images():
+    return ImageTensors(load_images("embedded"), torch.float64, torch.device("cpu"))
+
+
+def sets_of(runs):
+    embedded = load_images("embedded")
+    return [make_sets(embedded, run.digit_size, run.pair_size, run.pair_pool) for run in runs]
+
+
+def training_of(runs, images, optimiser="sgd"):
+    task = JointTask(runs, sets_of(runs), images)
+    return Training(task, optimiser, epochs=runs[0].epochs, judge_every=runs[0].judge_every)
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+def test_a_run_among_others_is_that_run(images, optimiser):
+    together = training_of(RUNS, images, optimiser)
+    together.run()  # 6 epochs of 10 steps
+    for place, run in enumerate(RUNS):
+        alone = training_of([run], images, optimiser)
+        alone.run()
+        for ours, theirs in zip(together.state, alone.state, strict=True):
+            torch.testing.assert_close(ours[place], theirs[0], rtol=0, atol=1e-9)
+        expected = alone.curves.of_run(0)
+        for name, curve in together.curves.of_run(place).items():
+            assert curve.epochs == expected[name].epochs
+            assert curve.values == pytest.approx(expected[name].values, abs=1e-7)
+
+
+def test_a_training_that_was_stopped_goes_on_as_if_it_were_not(images, tmp_path):
+    whole = training_of(RUNS[:2], images, "adam")
+    whole.run()
+    stopped = training_of(RUNS[:2], images, "adam")
+    assert not stopped.run(until=0.0)
+    checkpoints = Checkpoints(tmp_path)
+    checkpoints.save(["first", "second"], stopped)
+    assert (checkpoints.epoch("first"), checkpoints.epoch("third")) == (1, 0)
+    resumed = training_of(RUNS[1::-1], images, "adam")  # in another order
+    checkpoints.restore(["second", "first"], resumed)
+    assert resumed.run()
+    for ours, theirs in zip(resumed.state, whole.state, strict=True):
+        torch.testing.assert_close(ours.flip(0), theirs, rtol=0, atol=1e-9)
+    assert resumed.curves.of_run(0).keys() == whole.curves.of_run(1).keys()
+    assert resumed.curves.epochs == whole.curves.epochs
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x00" * 100, b'{"epoch": 3}'])
+def test_a_damaged_checkpoint_counts_as_none(tmp_path, damage):
+    (tmp_path / "run.safetensors").write_bytes(damage)
+    assert Checkpoints(tmp_path).epoch("run") == 0
+
+
+def test_a_frozen_network_stays_as_it_is(images):
+    run = replace(PLAIN, relaxation="s-product", warm_up=1, warm_up_rate=0.02, freeze=True)
+    training = training_of([run], images)
+    training.run(until=0.0)  # the warm-up
+    digit = [p.detach().clone() for p in training.task.networks["Digit"].parameters()]
+    others = [p.detach().clone() for p in training.task.networks["Sum"].parameters()]
+    training.run()
+    for before, after in zip(digit, training.task.networks["Digit"].parameters(), strict=True):
+        assert torch.equal(before, after)
+    pairs = zip(others, training.task.networks["Sum"].parameters(), strict=True)
+    assert any(not torch.equal(before, after) for before, after in pairs)
+
+
+def test_operators_learn_what_digit_makes_of_the_pairs(images):
+    runs = [replace(PLAIN, protocol="pipeline", digit_epochs=3, digit_rate=0.05)]
+    first = DigitTask(runs, sets_of(runs), images)
+    Training(first, "sgd", epochs=3, judge_every=1).run()
+    pairs = torch.tensor(sets_of(runs)[0].pairs)
+    digits = first.networks["Digit"](images.train[None, pairs.flatten()]).argmax(-1).reshape(-1, 2)
+    expected = [(int(a) * int(b)) % 10 for a, b in digits]
+    task = OperatorTask(runs, sets_of(runs), images, first.networks["Digit"], "Product")
+    assert task._labels["Product"].tolist() == [expected]
+    measures = task.judge()
+    assert 0 <= float(measures["coherence"]) <= 100
