@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from residuum.study.digits.batches import cycled, one_pass, steps_per_epoch
-from residuum.study.digits.knowledge import Pairs, stacked_penalties
+from residuum.study.digits.knowledge import Labelled, Pairs, stacked_penalties
 from residuum.study.digits.networks import Classifiers
 from residuum.study.digits.sets import Sets
 from residuum.study.digits.settings import Settings
@@ -37,7 +37,7 @@ class JointTask:
         self._batch = first.batch
         self.steps = steps_per_epoch(first.pair_size, first.batch)
         self._seeds = torch.tensor([run.seed for run in runs], device=device)
-        self._digit = stacked([one.digit for one in sets], device)
+        self._digit = [torch.tensor(one.digit, device=device) for one in sets]
         self._pairs = stacked([one.pairs for one in sets], device)
         self._dev = torch.tensor(sets[0].dev, device=device)
         self._pair_dev = torch.tensor(sets[0].pair_dev[: first.judge_pairs], device=device)
@@ -65,8 +65,9 @@ class JointTask:
         places = order.clamp(min=0).unsqueeze(-1).expand(-1, -1, 2)
         self._pairs_now.copy_(self._pairs.gather(1, places))
         count = self.steps * self._batch
-        digits = cycled(self._seeds, "DIGIT", epoch * count, count, self._digit.shape[1])
-        self._digits_now.copy_(self._digit.gather(1, digits))
+        for row, seed, digit in zip(self._digits_now, self._seeds, self._digit, strict=True):
+            (order,) = cycled(seed.reshape(1), "DIGIT", epoch * count, count, len(digit))
+            row.copy_(digit[order])
         weights = [run.warm_up_weight if epoch < run.warm_up else run.weight for run in self._runs]
         self._weights_now.copy_(torch.tensor(weights))
         self._epoch.fill_(epoch)
@@ -94,7 +95,7 @@ class JointTask:
         labels = self._images.train_labels[digits]
         return stacked_penalties(
             self._relaxations,
-            {"labels": (labelled, labels, everything)},
+            Labelled(labelled, labels, everything),
             Pairs(outputs, counts, self._weights_now.to(labelled.dtype)),
         )
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from itertools import groupby
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 
-from residuum.losses import CompiledKnowledge, compile, facts
+import residuum as rs
 from residuum.losses.reductions import capped
-from residuum.relaxations import Relaxation
 from residuum.relaxations import relaxation as find_relaxation
 from residuum.relaxations.tnorms import Archimedean
 from residuum.syntax import Knowledge, loads
@@ -29,11 +28,6 @@ def digit_knowledge() -> Knowledge:
     return loads(text)
 
 
-@cache
-def _rules(name: str) -> CompiledKnowledge:
-    return compile(digit_knowledge(), name, block=_ONE_BLOCK)
-
-
 class Pairs(NamedTuple):
     """What rules are grounded in: logits by atom, which pairs count, the weight in each run."""
 
@@ -42,48 +36,69 @@ class Pairs(NamedTuple):
     weights: Tensor
 
 
+class Labelled(NamedTuple):
+    """Labelled examples: logits (runs, examples, 10), labels, and which of them count."""
+
+    logits: Tensor
+    labels: Tensor
+    counts: Tensor
+
+
 def stacked_penalties(
-    relaxations: Sequence[str],
-    labelled: Mapping[str, tuple[Tensor, Tensor, Tensor]],
-    pairs: Pairs | None = None,
+    relaxations: Sequence[str], labelled: Labelled, pairs: Pairs | None = None
 ) -> dict[str, Tensor]:
     """Return the parts of the loss of each run, and their weighted conjunction as `total`.
 
-    `labelled` has logits (runs, examples, 10), labels and which of them count, by name. The
-    conjunctions over examples and parts are those of each run's own relaxation; runs with the
-    same one are evaluated together if they are neighbours.
+    The conjunctions over examples and parts are those of each run's own relaxation; runs with
+    the same one are evaluated together if they are neighbours.
     """
     found: dict[str, list[Tensor]] = {}
     start = 0
-    for name, run in groupby(relaxations):
-        rows = slice(start, start + len(list(run)))
+    for name, members in groupby(relaxations):
+        rows = slice(start, start + len(list(members)))
         start = rows.stop
-        logic = find_relaxation(name)
-        parts = {
-            part: _over_examples(
-                facts(logits[rows], labels[rows], logic, reduction="none"), counted[rows], logic
-            )
-            for part, (logits, labels, counted) in labelled.items()
-        }
-        total = [*parts.values()]
-        if pairs is not None:
-            rules = _rules(name)({atom: logits[rows] for atom, logits in pairs.outputs.items()})
-            counted = pairs.counts[rows]
-            coherence = {part: _over_examples(each, counted, logic) for part, each in rules.items()}
-            total += [penalty * pairs.weights[rows] for penalty in coherence.values()]
-            parts |= coherence
-        parts["total"] = _conjunction(torch.stack(total, -1), logic)
+        evaluate = _evaluation(name)
+        parts = evaluate(_rows(labelled, rows), None if pairs is None else _rows(pairs, rows))
         for part, penalty in parts.items():
             found.setdefault(part, []).append(penalty)
     return {part: torch.cat(penalties) for part, penalties in found.items()}
 
 
-def _over_examples(penalties: Tensor, counted: Tensor, logic: Relaxation) -> Tensor:
-    return _conjunction(penalties * counted, logic)
+Evaluation = Callable[[Labelled, Pairs | None], dict[str, Tensor]]
 
 
-def _conjunction(penalties: Tensor, logic: Relaxation) -> Tensor:
-    """Return the penalty of a conjunction along the last dimension."""
-    if isinstance(logic.tnorm, Archimedean):
-        return capped(penalties.sum(-1), logic)
-    return penalties.amax(-1)
+@cache
+def _evaluation(name: str) -> Evaluation:
+    """Return the penalties of runs with the same relaxation as a function."""
+    logic = find_relaxation(name)
+    rules = rs.compile(digit_knowledge(), name, block=_ONE_BLOCK)
+
+    def conjunction(penalties: Tensor) -> Tensor:
+        if isinstance(logic.tnorm, Archimedean):
+            return capped(penalties.sum(-1), logic)
+        return penalties.amax(-1)
+
+    def evaluate(labelled: Labelled, pairs: Pairs | None) -> dict[str, Tensor]:
+        stated = rs.facts(labelled.logits, labelled.labels, logic, reduction="none")
+        parts = {"labels": conjunction(stated * labelled.counts)}
+        weighted = [*parts.values()]
+        if pairs is not None:
+            for rule, penalties in rules(pairs.outputs).items():
+                parts[rule] = conjunction(penalties * pairs.counts)
+                weighted.append(parts[rule] * pairs.weights)
+        return {**parts, "total": conjunction(torch.stack(weighted, -1))}
+
+    return evaluate
+
+
+Stacked = TypeVar("Stacked", Labelled, Pairs)
+
+
+def _rows(given: Stacked, rows: slice) -> Stacked:
+    """Return the part of some runs."""
+    return type(given)(*(
+        {name: tensor[rows] for name, tensor in part.items()}
+        if isinstance(part, Mapping)
+        else part[rows]
+        for part in given
+    ))  # fmt: skip

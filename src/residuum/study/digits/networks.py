@@ -75,10 +75,14 @@ class Classifiers(nn.Module):
         x = conv_relu_pool(x, self.second_weight, self.second_bias)
         x = linear(x.reshape(runs, examples, -1), self.hidden_weight, self.hidden_bias).relu()
         if moment is not None:
-            places = torch.arange(examples, device=x.device)
-            keys = hashed(self.seeds.unsqueeze(-1), self._purpose, moment, places)
-            x = x * (kept(1 - DROPOUT, keys, HIDDEN).to(x.dtype) / (1 - DROPOUT))
+            x = _dropped_out(x, self.seeds, self._purpose, moment)
         return linear(x, self.output_weight, self.output_bias, result=self.output_weight.dtype)
+
+
+def _dropped_out(x: Tensor, seeds: Tensor, purpose: int, moment: Tensor) -> Tensor:
+    places = torch.arange(x.shape[1], device=x.device)
+    keys = hashed(seeds.unsqueeze(-1), purpose, moment, places)
+    return x * kept(1 - DROPOUT, keys, x.shape[2]).to(x.dtype) / (1 - DROPOUT)
 
 
 def _start(seeds: Tensor, key: int, shape: Sequence[int], bound: float) -> Tensor:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from residuum.study.digits.batches import one_pass, steps_per_epoch
-from residuum.study.digits.knowledge import stacked_penalties
+from residuum.study.digits.knowledge import Labelled, stacked_penalties
 from residuum.study.digits.networks import Classifiers
 from residuum.study.digits.sets import Sets
 from residuum.study.digits.settings import Settings
@@ -70,7 +70,7 @@ class _LabelledTask:
         found = {}
         for name, network in self.networks.items():
             logits, labels = network(images, moment), self._labels[name].gather(1, order)
-            parts = stacked_penalties(self._relaxations, {name: (logits, labels, counts)})
+            parts = stacked_penalties(self._relaxations, Labelled(logits, labels, counts))
             found[name] = parts["total"]
         return {**found, "total": torch.stack(list(found.values())).sum(0)}
 

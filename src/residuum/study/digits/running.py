@@ -15,7 +15,7 @@ from residuum.results.records import Curve, Record, run_id
 from residuum.results.store import Store
 from residuum.study.digits.images import ImagesName, load_images
 from residuum.study.digits.joint import JointTask
-from residuum.study.digits.measures import measure
+from residuum.study.digits.measures import Measured, measure
 from residuum.study.digits.networks import Classifiers
 from residuum.study.digits.pipeline import DigitTask, OperatorTask
 from residuum.study.digits.sets import PairPool, Sets, make_sets
@@ -25,6 +25,8 @@ from residuum.training.checkpoints import Checkpoints
 from residuum.training.tasks import Curves, Task, Training
 
 STUDY: Final = "digits"
+TUNING: Final = "digits-tuning"
+"""What runs are kept as whose networks never saw TEST."""
 
 
 STAGES: Final = {"joint": ("joint",), "pipeline": ("Digit", "Sum", "Product")}
@@ -54,9 +56,9 @@ class Watcher(Protocol):
         """Take note of a run, which is in the store by now."""
 
 
-def id_of(settings: Settings) -> str:
+def id_of(settings: Settings, study: str = STUDY) -> str:
     """Return the name of a run in the store."""
-    return run_id(STUDY, settings.configuration, SCHEME)
+    return run_id(study, settings.configuration, SCHEME)
 
 
 def run_all(
@@ -65,28 +67,32 @@ def run_all(
     *,
     device: torch.device,
     watch: Watcher,
+    study: str = STUDY,
     most_together: int = MOST_TOGETHER,
 ) -> None:
     """Train and measure the runs that the store does not have, and keep each as it is done.
 
     Runs that share their shapes are trained together. Stopped at any moment, the same call goes
-    on where it was, give or take a minute.
+    on where it was, give or take a minute. For tuning, TEST is not looked at.
     """
     checkpoints = Checkpoints(store.path.with_name(f"{store.path.name}.checkpoints"))
-    missing = [run for run in dict.fromkeys(runs) if id_of(run) not in store]
+    missing = [run for run in dict.fromkeys(runs) if id_of(run, study) not in store]
 
     def progress(run: Settings) -> tuple[int, ...]:
-        return tuple(checkpoints.epoch(f"{id_of(run)}.{stage}") for stage in STAGES[run.protocol])
+        names = [f"{id_of(run, study)}.{stage}" for stage in STAGES[run.protocol]]
+        return tuple(map(checkpoints.epoch, names))
 
     for stack in stacks(missing, most_together, progress):
         started = time.monotonic()
-        laboratory = _Laboratory(stack, device, checkpoints, watch)
+        laboratory = _Laboratory(stack, device, study, checkpoints, watch)
         networks, curves = laboratory.train()
-        measured = measure(networks, laboratory.images, laboratory.sets[0])
+        measured = Measured({}, {})
+        if study != TUNING:
+            measured = measure(networks, laboratory.images, laboratory.sets[0])
         seconds = (time.monotonic() - started) / len(stack)
         for place, run in enumerate(stack):
             record = Record(
-                study=STUDY,
+                study=study,
                 scheme=SCHEME,
                 configuration=run.configuration,
                 measures={name: float(row[place]) for name, row in measured.measures.items()},
@@ -123,11 +129,13 @@ class _Laboratory:
         self,
         runs: Sequence[Settings],
         device: torch.device,
+        study: str,
         checkpoints: Checkpoints,
         watch: Watcher,
     ) -> None:
         first = runs[0]
         self._runs = runs
+        self._study = study
         self._checkpoints = checkpoints
         self._watch = watch
         self.images = _images_on(first.images, first.precision, device)
@@ -158,7 +166,7 @@ class _Laboratory:
         training = Training(
             task, first.optimiser, epochs=first.epochs, judge_every=first.judge_every
         )
-        names = [f"{id_of(run)}.{name}" for run in self._runs]
+        names = [f"{id_of(run, self._study)}.{name}" for run in self._runs]
         self.names += names
         if self._checkpoints.epoch(names[0]):
             self._checkpoints.restore(names, training)

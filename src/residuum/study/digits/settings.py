@@ -78,9 +78,11 @@ class Settings:
     @property
     def stack(self) -> tuple[Any, ...]:
         """What runs must have in common to be trained together."""
+        # A pipeline's first stage passes over DIGIT; joint learning has it beside the pairs.
+        digit_size = self.digit_size if self.protocol == "pipeline" else None
         return (
-            self.images, self.protocol, self.digit_size, self.pair_size, self.epochs,
-            self.digit_epochs, self.batch, self.optimiser, self.judge_every, self.judge_pairs,
+            self.images, self.protocol, digit_size, self.pair_size, self.epochs, self.digit_epochs,
+            self.batch, self.optimiser, self.judge_every, self.judge_pairs,
             self.selection, self.precision,
         )  # fmt: skip
 

@@ -1,0 +1,56 @@
+"""Settings that were chosen on development data, for each relaxation and size of the study."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from residuum.study.digits.images import ImagesName
+from residuum.study.digits.settings import Protocol, Settings
+
+
+def preset(
+    images: ImagesName,
+    protocol: Protocol,
+    relaxation: str,
+    *,
+    digit_size: int,
+    pair_size: int,
+    seed: int,
+    **others: Any,
+) -> Settings:
+    """Return the settings chosen for a run; `others` override them.
+
+    For other sizes they are those of the nearest one, and for other relaxations those of
+    `r-product`.
+    """
+    table = _table()[images][protocol]
+    by_digit_size = table.get(relaxation, table["r-product"])
+    chosen = {**table["all"], **_nearest(by_digit_size, digit_size)}
+    chosen = {
+        name: _nearest(value, pair_size) if isinstance(value, dict) else value
+        for name, value in chosen.items()
+    }
+    return Settings(
+        images=images,
+        protocol=protocol,
+        relaxation=relaxation,
+        digit_size=digit_size,
+        pair_size=pair_size,
+        seed=seed,
+        **{**chosen, **others},
+    )
+
+
+def _nearest(by_size: dict[str, Any], size: int) -> Any:
+    """Return the entry whose size is nearest in proportion."""
+    return by_size[min(by_size, key=lambda known: max(int(known), size) / min(int(known), size))]
+
+
+@cache
+def _table() -> dict[str, Any]:
+    text = resources.files("residuum.data").joinpath("digits_settings.json").read_text("utf-8")
+    table: dict[str, Any] = json.loads(text)
+    return table
