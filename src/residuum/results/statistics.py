@@ -1,0 +1,192 @@
+"""What runs with different seeds say together: means, t-tests, many comparisons at once.
+
+Nothing here answers with NaN. What cannot be known from the runs at hand is None, and a note says
+why.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, final
+
+import numpy as np
+import numpy.typing as npt
+
+from residuum.errors import ComparisonError
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+ROUNDING: Final = 1e-12
+"""Relative; deviations smaller than this come from rounding, not from the runs."""
+
+_ONE_SEED: Final = "two seeds at least are needed to know how much they vary"
+_NO_SCALE: Final = "all the differences are the same, so that nothing shows how much they vary"
+
+
+@final
+@dataclass(frozen=True)
+class Summary:
+    """The mean over runs and their sample standard deviation (divided by count − 1)."""
+
+    mean: float
+    deviation: float | None
+    count: int
+    note: str = ""
+
+
+@final
+@dataclass(frozen=True)
+class Comparison:
+    """How much higher the first of two systems scores: an estimate, its interval, a p-value.
+
+    The p-value is two-sided. It and the interval are None where the runs cannot tell.
+    """
+
+    difference: float
+    low: float | None
+    high: float | None
+    p_value: float | None
+    note: str = ""
+
+
+@final
+@dataclass(frozen=True)
+class Best:
+    """The best of several systems and those that are not significantly worse, itself included.
+
+    `p_values` compare each of the others with it, corrected for all comparisons made.
+    """
+
+    name: str
+    ties: tuple[str, ...]
+    p_values: Mapping[str, float | None] = field(default_factory=dict)
+
+
+def mean_and_deviation(values: Sequence[float]) -> Summary:
+    """Summarise a measure over all seeds.
+
+    >>> mean_and_deviation([96.0, 97.0, 98.0])
+    Summary(mean=97.0, deviation=1.0, count=3, note='')
+    """
+    sample = _sample(values)
+    if len(sample) < 2:
+        return Summary(float(sample[0]), None, 1, _ONE_SEED)
+    return Summary(float(sample.mean()), float(sample.std(ddof=1)), len(sample))
+
+
+def paired_t_test(
+    first: Sequence[float], second: Sequence[float], *, confidence: float = 0.95
+) -> Comparison:
+    """Compare two systems by one measure per seed; entry by entry they had the same seed."""
+    one, other = _sample(first), _sample(second)
+    if len(one) != len(other):
+        raise ComparisonError(
+            f"expected a run of both systems for each seed, got {len(one)} and {len(other)} runs"
+        )
+    differences = one - other
+    count = len(differences)
+    if count < 2:
+        return Comparison(float(differences[0]), None, None, None, _ONE_SEED)
+    error = float(differences.std(ddof=1)) / math.sqrt(count)
+    return judge(float(differences.mean()), error, count - 1, confidence, scale=_scale(one, other))
+
+
+def welch_t_test(
+    first: Sequence[float], second: Sequence[float], *, confidence: float = 0.95
+) -> Comparison:
+    """Compare two systems by measures of runs that have nothing in common (Welch 1947)."""
+    one, other = _sample(first), _sample(second)
+    difference = float(one.mean() - other.mean())
+    if min(len(one), len(other)) < 2:
+        return Comparison(difference, None, None, None, _ONE_SEED)
+    shares = [float(sample.var(ddof=1)) / len(sample) for sample in (one, other)]
+    variance = sum(shares)
+    freedom = math.inf
+    if variance > 0:
+        parts = zip(shares, (one, other), strict=True)
+        freedom = 1 / sum((share / variance) ** 2 / (len(sample) - 1) for share, sample in parts)
+    return judge(difference, math.sqrt(variance), freedom, confidence, scale=_scale(one, other))
+
+
+def judge(
+    difference: float, error: float, freedom: float, confidence: float, *, scale: float
+) -> Comparison:
+    """Judge a difference by its standard error and Student's distribution.
+
+    `scale` is the size of the numbers that were subtracted.
+    """
+    if not 0 < confidence < 1:
+        raise ComparisonError(f"expected a confidence between 0 and 1, got {confidence!r}")
+    if error <= ROUNDING * scale:
+        if abs(difference) <= ROUNDING * scale:
+            return Comparison(0.0, 0.0, 0.0, 1.0, _NO_SCALE)
+        return Comparison(difference, None, None, None, _NO_SCALE)
+    from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+    if math.isinf(freedom):
+        p_value, quantile = 2 * ndtr(-abs(difference) / error), ndtri((1 + confidence) / 2)
+    else:
+        p_value = 2 * stdtr(freedom, -abs(difference) / error)
+        quantile = stdtrit(freedom, (1 + confidence) / 2)
+    reach = float(quantile) * error
+    return Comparison(difference, difference - reach, difference + reach, float(p_value))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Correct p-values for being several (Holm 1979), in the order given.
+
+    Rejecting where a corrected one is at most 0.05 rejects any true hypothesis with a chance of
+    at most 0.05, however the tests depend on each other.
+
+    >>> holm([0.03, 0.01, 0.04])
+    [0.06, 0.03, 0.06]
+    """
+    if not all(0 <= p_value <= 1 for p_value in p_values):
+        raise ComparisonError(f"expected p-values between 0 and 1, got {list(p_values)}")
+    corrected = [0.0] * len(p_values)
+    largest = 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        corrected[index] = largest
+    return corrected
+
+
+def find_best(
+    means: Mapping[str, float],
+    compare: Callable[[str, str], Comparison],
+    *,
+    significance: float = 0.05,
+) -> Best:
+    """Find which systems of one row of a table are not significantly worse than the best.
+
+    All pairs are compared and corrected for together, because which one is the best was read off
+    the same runs. A comparison that has no p-value counts against nobody.
+    """
+    if not means:
+        raise ComparisonError("expected the mean of one system at least, got none")
+    best = max(means, key=lambda name: means[name])
+    pairs = list(itertools.combinations(means, 2))
+    found = {pair: compare(*pair).p_value for pair in pairs}
+    known = {pair: p_value for pair, p_value in found.items() if p_value is not None}
+    corrected = dict(zip(known, holm(list(known.values())), strict=True))
+    against = {
+        next(name for name in pair if name != best): corrected.get(pair)
+        for pair in pairs
+        if best in pair
+    }
+    worse = {name for name, p in against.items() if p is not None and p <= significance}
+    return Best(best, tuple(name for name in means if name not in worse), against)
+
+
+def _sample(values: Sequence[float]) -> Floats:
+    sample = np.asarray(values, dtype=np.float64)
+    if sample.ndim != 1 or not len(sample) or not np.isfinite(sample).all():
+        raise ComparisonError(f"expected one finite number for each run, got {values!r}")
+    return sample
+
+
+def _scale(*samples: Floats) -> float:
+    return max(float(np.abs(sample).max()) for sample in samples)
