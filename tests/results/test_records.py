@@ -1,0 +1,259 @@
+"""Records: checked when made, equal by content, named by what they depend on."""
+
+import base64
+import copy
+import enum
+import hashlib
+import itertools
+import math
+import pickle
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from residuum.errors import RecordError
+from residuum.results import Curve, Record, run_id
+from residuum.results.encoding import from_line, to_line
+
+CONFIGURATION = {"relaxation": "r-product", "seed": 20, "rate": 0.001, "pretrained": None}
+
+texts = st.text(max_size=8)  # without surrogates
+names = st.text(min_size=1, max_size=8)
+scalars = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+)
+flat = st.dictionaries(names, scalars | texts, max_size=5)
+epochs = st.lists(st.integers(0, 10**6), max_size=6, unique=True).map(sorted)
+curves = epochs.flatmap(
+    lambda found: st.builds(
+        Curve, st.just(found), st.lists(st.floats(), min_size=len(found), max_size=len(found))
+    )
+)
+arrays = st.lists(st.booleans(), max_size=40).map(lambda bits: np.array(bits, dtype=np.bool_))
+counts = st.lists(st.integers(0, 255), max_size=40).map(lambda n: np.array(n, dtype=np.uint8))
+records = st.builds(
+    Record,
+    study=names,
+    scheme=st.integers(0, 10**9),
+    configuration=flat,
+    measures=st.dictionaries(names, st.floats(), max_size=4),
+    curves=st.dictionaries(names, curves, max_size=3),
+    outcomes=st.dictionaries(names, arrays | counts, max_size=3),
+    seconds=st.floats(0, 1e9),
+    environment=flat,
+)
+
+
+def record(**changes):
+    return Record(**{"study": "digits", "scheme": 1, "configuration": CONFIGURATION, **changes})
+
+
+# Names of runs
+
+
+def test_the_id_is_a_digest_of_compact_sorted_json():
+    text = '["digits",1,{"pretrained":null,"rate":0.001,"relaxation":"r-product","seed":20}]'
+    assert run_id("digits", CONFIGURATION, 1) == hashlib.sha256(text.encode()).hexdigest()[:16]
+    assert record().id == run_id("digits", CONFIGURATION, 1)
+
+
+def test_the_order_of_keys_does_not_matter():
+    orders = itertools.permutations(CONFIGURATION.items())
+    assert len({run_id("digits", dict(order), 1) for order in orders}) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [(1, 1.0), (0.0, -0.0), (1e300, int(1e300)), (1e-3, 0.001)]
+)
+def test_equal_numbers_name_the_same_run(one, other):
+    assert run_id("digits", {"λ": one}, 1) == run_id("digits", {"λ": other}, 1)
+    assert to_line(record(configuration={"λ": one})) == to_line(record(configuration={"λ": other}))
+
+
+def test_everything_else_that_differs_names_another_run():
+    different = [
+        None,
+        True,
+        False,
+        0,
+        1,
+        2,
+        0.1,
+        0.1 + 2**-56,
+        "",
+        "1",
+        "0.1",
+        "null",
+        "\u00e9",
+        "e\u0301",
+    ]
+    ids = {run_id("digits", {"x": value}, 1) for value in different}
+    ids |= {run_id("digits", {"y": 1}, 1), run_id("digits", {}, 1), run_id("digit", {"x": 1}, 1)}
+    ids |= {run_id("digits", {"x": 1}, 2)}
+    assert len(ids) == len(different) + 4
+
+
+class Colour(str, enum.Enum):  # noqa: UP042  the kind whose str() is not its text
+    RED = "red"
+
+
+def test_members_of_enumerations_and_numpy_floats_are_what_they_equal():
+    assert run_id("digits", {"x": Colour.RED}, 1) == run_id("digits", {"x": "red"}, 1)
+    assert run_id("digits", {"x": np.float64(0.1)}, 1) == run_id("digits", {"x": 0.1}, 1)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        math.nan, math.inf, -math.inf, [1], (1,), {"a": 1}, {1}, 1j, b"x", object(), np.int64(1),
+        np.float32(0.1), np.bool_(True), np.zeros(2), "\ud800", 10**400, print,
+    ],
+)  # fmt: skip
+def test_a_value_that_is_no_json_is_refused_with_its_place(value):
+    with pytest.raises(RecordError, match=r"configuration\['λ'\]"):
+        run_id("digits", {"λ": value}, 1)
+    with pytest.raises(RecordError, match=r"environment\['λ'\]"):
+        record(environment={"λ": value})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"study": ""}, {"study": None}, {"study": "\udfff"},
+        {"scheme": -1}, {"scheme": True}, {"scheme": 1.0},
+        {"configuration": [("a", 1)]}, {"configuration": {1: 1}}, {"configuration": {"": 1}},
+        {"measures": {"Digit": "98"}}, {"measures": {"Digit": True}}, {"measures": {"x": 10**400}},
+        {"seconds": -1}, {"seconds": math.nan}, {"seconds": math.inf}, {"seconds": "1"},
+        {"curves": {"loss": [1.0]}},
+        {"outcomes": {"Sum": [True]}}, {"outcomes": {"Sum": np.zeros(3)}},
+        {"outcomes": {"Sum": np.zeros((2, 2), dtype=bool)}},
+        {"outcomes": {"Sum": np.array(True)}}, {"outcomes": {"Sum": np.zeros(2, dtype=np.int8)}},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_no_record_can_hold_is_refused(changes):
+    with pytest.raises(RecordError, match=r"^expected `"):
+        record(**changes)
+
+
+@pytest.mark.parametrize(
+    ("epochs", "values"),
+    [
+        ([1], []),
+        ([], [1.0]),
+        ([2, 1], [0, 0]),
+        ([1, 1], [0, 0]),
+        ([-1], [0]),
+        ([0.5], [0]),
+        ([1], ["a"]),
+    ],
+)
+def test_curves_need_an_ascending_epoch_for_each_number(epochs, values):
+    with pytest.raises(RecordError, match=r"^expected"):
+        Curve(epochs, values)
+
+
+# Records as values
+
+
+def test_a_record_cannot_be_changed_afterwards():
+    outcomes, measures = np.array([True, False]), {"Digit": 98}
+    kept = record(outcomes={"Sum": outcomes}, measures=measures)
+    outcomes[0] = False
+    measures["Digit"] = 0
+    assert kept.outcomes["Sum"].tolist() == [True, False]
+    assert kept.measures["Digit"] == 98.0
+    with pytest.raises(ValueError, match="read-only"):
+        kept.outcomes["Sum"][0] = False
+    with pytest.raises(TypeError):
+        kept.measures["Digit"] = 0
+    with pytest.raises(AttributeError):
+        kept.seconds = 1.0
+
+
+def test_any_difference_makes_records_unequal():
+    full = {
+        "measures": {"Digit": 1.0}, "curves": {"loss": Curve([1], [0.5])},
+        "outcomes": {"Sum": np.array([True])}, "seconds": 1.0, "environment": {"numpy": "2"},
+    }  # fmt: skip
+    assert record(**full) == record(**full)
+    others = [
+        {"measures": {"Digit": 2.0}}, {"measures": {"digit": 1.0}}, {"seconds": 2.0},
+        {"curves": {"loss": Curve([2], [0.5])}}, {"curves": {"loss": Curve([1], [0.25])}},
+        {"outcomes": {"Sum": np.array([False])}}, {"outcomes": {"Sum": np.array([1], np.uint8)}},
+        {"outcomes": {}}, {"environment": {"numpy": "3"}}, {"scheme": 2}, {"study": "chunking"},
+        {"configuration": {}},
+    ]  # fmt: skip
+    assert not [change for change in others if record(**{**full, **change}) == record(**full)]
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(kept=records)
+def test_lines_pickles_and_copies_give_the_record_back(kept):
+    line = to_line(kept)
+    assert "\n" not in line
+    assert line.isascii()
+    assert from_line(line) == from_line(line.encode()) == kept
+    assert pickle.loads(pickle.dumps(kept)) == copy.deepcopy(kept) == kept
+    assert to_line(from_line(line)) == line
+    assert hash(from_line(line)) == hash(kept)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 1_000_000])
+@pytest.mark.parametrize("kind", [np.bool_, np.uint8])
+def test_outcomes_of_any_length_come_back(count, kind):
+    found = (np.random.default_rng(0).random(count) < 0.9).astype(kind)
+    back = from_line(to_line(record(outcomes={"Sum": found}))).outcomes["Sum"]
+    assert back.dtype == kind
+    assert np.array_equal(back, found)
+
+
+def test_fifty_thousand_outcomes_take_less_than_a_bit_each():
+    found = np.random.default_rng(0).random(50_000) < 0.97
+    assert len(to_line(record(outcomes={"Sum": found}))) < 50_000 / 8 / 2
+
+
+# Lines that hold no record
+
+
+def broken_lines():
+    line = to_line(record(outcomes={"Sum": np.ones(100, dtype=np.bool_)}, measures={"Sum": 1.0}))
+    yield from ("", " ", "null", "[]", "{}", "3", "<<<<<<< HEAD", "[" * 100_000, '"text"')
+    yield from (line[:cut] for cut in range(1, len(line), 17))
+    for old, new in [
+        ('"seed":20', '"seed":21'),  # another run than the id says
+        ('"seed":20', '"seed":[20]'),
+        ('"scheme":1', '"scheme":true'),
+        ('"Sum":1.0', '"Sum":NaN'),
+        ('"Sum":1.0', '"Sum":"nan"'),
+        ('"Sum":1.0', '"Sum":' + "1" * 5000),
+        ('"count":100', '"count":105'),
+        ('"count":100', '"count":-1'),
+        ('"count":100', '"count":1e30'),
+        ('"count":100', '"count":' + str(10**30)),
+        ('"bits"', '"bytes"'),
+        ('"bits"', '"words"'),
+        ('"data":"', '"data":"A'),
+        ('"data":"', '"data":"*'),
+        ('"data":"', '"data":"é'),
+    ]:
+        assert old in line
+        yield line.replace(old, new)
+
+
+@pytest.mark.parametrize("line", list(broken_lines()), ids=lambda line: line[-30:])
+def test_a_line_that_holds_no_record_is_refused(line):
+    with pytest.raises(RecordError):
+        from_line(line)
+
+
+def test_outcomes_that_would_unpack_to_far_more_are_refused():
+    bomb = base64.b64encode(zlib.compress(bytes(10**8), 9)).decode()
+    line = to_line(record(outcomes={"Sum": np.zeros(0, dtype=np.bool_)}))
+    small = base64.b64encode(zlib.compress(b"", 9)).decode()
+    assert small in line
+    with pytest.raises(RecordError, match="0 examples"):
+        from_line(line.replace(small, bomb))
