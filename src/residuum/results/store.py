@@ -59,6 +59,8 @@ class Store:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.exists() and not self.path.is_file():
                 raise RecordError("expected a file to keep runs in, found a folder or device")
+            if self.path.exists() and self.path.stat().st_size == 1:
+                raise RecordError(_FOREIGN)  # to SQLite one byte is an empty file
             self._connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)
             try:
                 _prepare(self._connection)
