@@ -18,7 +18,7 @@ def made(seed, seconds=1.0):
     return Record("digits", 1, {"seed": seed}, outcomes={"Sum": outcomes}, seconds=seconds)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(kept=st.lists(records, max_size=5, unique_by=lambda record: record.id))
 def test_archives_give_the_records_back_in_the_order_of_their_ids(tmp_path_factory, kept):
     path = tmp_path_factory.mktemp("archive") / "runs.jsonl"

@@ -156,6 +156,14 @@ def test_seeds_that_vary_are_called_a_difference_in_one_of_twenty_trials_or_less
     assert 0.01 <= wrong_verdicts(300, seeds, **SEEDS_VARY) <= 0.075
 
 
+def test_two_seeds_are_called_a_difference_somewhat_too_often():
+    assert 0.05 <= wrong_verdicts(300, 2, **SEEDS_VARY) <= 0.12
+
+
+def test_images_that_each_seed_reads_differently_are_called_a_difference_too_seldom():
+    assert wrong_verdicts(300, 3, **{**IMAGES_VARY, "stable": 0.5}) <= 0.02
+
+
 def test_intervals_cover_the_true_difference():
     rng = np.random.default_rng(SEED)
     covered = 0
