@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from residuum.errors import DataError, suggest
+from residuum.errors import DataError
+from residuum.study.choices import check_choice
 from residuum.study.digits.drawing import permutation, stream
 from residuum.study.digits.idx import decode_idx, unpack
 from residuum.study.locating import DataFile, find_files
@@ -47,17 +48,8 @@ def load_images(name: ImagesName) -> Images:
     >>> load_images("embedded").train.shape
     (1440, 8, 8)
     """
-    match name:
-        case "mnist":
-            return _load_mnist()
-        case "embedded":
-            return _load_embedded()
-        case _:
-            known: tuple[str, ...] = get_args(ImagesName)
-            raise DataError(
-                f"expected images named {' or '.join(known)}, got {name!r}."
-                f"{suggest(str(name), known)}"
-            )
+    check_choice("images", name, ImagesName)
+    return _load_mnist() if name == "mnist" else _load_embedded()
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Literal, get_args
+from typing import Literal
 
-from residuum.errors import DataError, suggest
+from residuum.study.choices import check_choice
 
 Protocol = Literal["joint", "pipeline"]
 Metric = Literal[
@@ -44,16 +44,9 @@ def published(
     >>> published("joint", "coherence", "r-product", digit_size=1000, pair_size=5000)
     Published(mean=89.1, std=0.3, bold=True)
     """
-    _check("protocol", protocol, get_args(Protocol))
-    _check("metric", metric, get_args(Metric))
+    check_choice("protocol", protocol, Protocol)
+    check_choice("metric", metric, Metric)
     return _figures().get((protocol, metric, relaxation, digit_size, pair_size))
-
-
-def _check(what: str, name: str, known: tuple[str, ...]) -> None:
-    if name not in known:
-        raise DataError(
-            f"expected the {what} {' or '.join(known)}, got {name!r}.{suggest(str(name), known)}"
-        )
 
 
 @cache

@@ -9,23 +9,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 import numpy as np
 
-from residuum.errors import DataError, suggest
+from residuum.errors import DataError
+from residuum.study.choices import check_choice
 from residuum.study.digits.drawing import Indices, distinct_tuples, permutation, stream
 from residuum.study.digits.images import Images, ImagesName
 
 PairPool = Literal["paper", "original"]
 
 DIGIT_SIZES: Final = MappingProxyType[ImagesName, tuple[int, int, int]](
-    {"mnist": (1_000, 5_000, 25_000), "embedded": (50, 200, 600)}
+    {"mnist": (1_000, 5_000, 25_000), "embedded": (100, 200, 600)}
 )
 """The sizes of DIGIT that are compared, those of the paper for MNIST; the middle one is usual."""
 
 PAIR_SIZES: Final = MappingProxyType[ImagesName, tuple[int, int, int]](
-    {"mnist": (1_000, 5_000, 25_000), "embedded": (200, 1_000, 5_000)}
+    {"mnist": (1_000, 5_000, 25_000), "embedded": (200, 1_000, 4_000)}
 )
 """The sizes of PAIR, likewise."""
 
@@ -82,12 +83,7 @@ def make_sets(
     for each, so that PairDEV and PairTEST were the same list of indices, the pairs for
     commutativity nearly so, and the triples for associativity those for distributivity.
     """
-    known: tuple[str, ...] = get_args(PairPool)
-    if pair_pool not in known:
-        raise DataError(
-            f"expected the pool of pairs to be {' or '.join(known)}, got {pair_pool!r}."
-            f"{suggest(str(pair_pool), known)}"
-        )
+    check_choice("pool of pairs", pair_pool, PairPool)
     order = permutation(stream(seed, "dev"), len(images.train))
     dev_size = len(images.train) // _SHARE_OF_DEV
     dev, train = np.sort(order[:dev_size]), np.sort(order[dev_size:])
