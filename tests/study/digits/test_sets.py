@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from residuum.errors import DataError
-from residuum.study.digits import drawing
 from residuum.study.digits.drawing import distinct_tuples, permutation, stream
 from residuum.study.digits.images import Images
 from residuum.study.digits.sets import DIGIT_SIZES, PAIR_SIZES, Sets, make_sets
@@ -116,7 +115,7 @@ def test_a_smaller_pair_is_the_beginning_of_a_larger(images, name, pool):
     assert _rows(middle) == _rows(large)[: len(middle)]
 
 
-def test_beginnings_are_equal_across_many_blocks_of_random_numbers():
+def test_beginnings_are_equal_when_all_pairs_there_are_are_drawn():
     pool = np.arange(250)
     most = 250 * 249 // 2
     whole = distinct_tuples(stream(1, "x"), pool, 2, most, ordered=False)
@@ -238,8 +237,7 @@ def test_other_mistakes_are_refused():
 
 
 @pytest.mark.parametrize(("width", "ordered"), [(2, True), (2, False), (3, True), (3, False)])
-def test_all_tuples_there_are_can_be_drawn_and_any_may_come_first(monkeypatch, width, ordered):
-    monkeypatch.setattr(drawing, "_ROWS_AT_A_TIME", 8)
+def test_all_tuples_there_are_can_be_drawn_and_any_may_come_first(width, ordered):
     pool = np.array([3, 5, 8, 13])
     kind = itertools.permutations if ordered else itertools.combinations
     every = set(kind(pool.tolist(), width))

@@ -7,7 +7,6 @@ to change; it makes no such promise for the methods of its generators, nor does 
 from __future__ import annotations
 
 import math
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +14,6 @@ import numpy.typing as npt
 from residuum.errors import DataError
 
 Indices = npt.NDArray[np.int64]
-
-_ROWS_AT_A_TIME: Final = 2**16
-"""Fixed, so that a longer list of tuples begins with a shorter one."""
 
 
 def stream(seed: int, purpose: str) -> np.random.PCG64:
@@ -37,8 +33,9 @@ def distinct_tuples(
 ) -> Indices:
     """Return `count` tuples of `width` different members of the pool, no tuple twice.
 
-    Unless tuples are `ordered`, those with the same members count as the same. The first rows
-    do not depend on `count`.
+    Unless tuples are `ordered`, those with the same members count as the same. They are the
+    first that come up when tuples are drawn one after the other, so that a longer list begins
+    with a shorter one.
     """
     choices = math.perm(len(pool), width) if ordered else math.comb(len(pool), width)
     if not 0 < count <= choices:
@@ -50,7 +47,7 @@ def distinct_tuples(
     place_values = len(pool) ** np.arange(width)
     kept = np.empty((0, width), np.int64)
     while len(kept) < count:
-        raw = numbers.random_raw(_ROWS_AT_A_TIME * width)
+        raw = numbers.random_raw(count * width)
         drawn = (raw % np.uint64(len(pool))).astype(np.int64).reshape(-1, width)
         in_order = np.sort(drawn, axis=1)
         has_no_repeat = (np.diff(in_order, axis=1) > 0).all(axis=1)
