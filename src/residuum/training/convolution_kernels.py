@@ -258,11 +258,13 @@ def data_gradient(
 
 
 @triton.jit
-def both_columns(gradient, code, a: tl.constexpr, positions: tl.constexpr, size: tl.constexpr):
-    """Return the gradient at window row `a`, with columns (output, b)."""
-    left = at_position(gradient, code, 2 * a)
-    right = at_position(gradient, code, 2 * a + 1)
-    return tl.reshape(tl.join(left, right), (positions, 2 * size))
+def store_block(
+    values, sums, down, across,
+    rows: tl.constexpr, columns: tl.constexpr, stride: tl.constexpr,
+):  # fmt: skip
+    """Store a block at (down, across) of a matrix whose rows are `stride` long."""
+    at = (down + tl.arange(0, rows))[:, None] * stride + (across + tl.arange(0, columns))[None, :]
+    tl.store(sums + at, values)
 
 
 @triton.jit
@@ -272,16 +274,19 @@ def weight_gradient_of_images(
     positions: tl.constexpr, output_block: tl.constexpr, tiles: tl.constexpr,
     stages: tl.constexpr, precision: tl.constexpr,
 ):  # fmt: skip
-    """Sum over some tiles, for images of one channel: [run, part, a, patch, (output, b)]."""
-    wide: tl.constexpr = 2 * output_block
+    """Sum over some tiles, for images of one channel: [run, part, a, b, patch, output]."""
+    area: tl.constexpr = 16 * outputs
     run = tl.program_id(1).to(tl.int64)
     part = run * tl.num_programs(0) + tl.program_id(0)
     start = tl.program_id(2) * output_block
     x += run * x_stride
     grad += run * count * outputs
     codes += run * count * outputs
-    upper = tl.zeros((16, wide), tl.float32)
-    lower = tl.zeros((16, wide), tl.float32)
+    sums += part * (4 * area)
+    first = tl.zeros((16, output_block), tl.float32)
+    second = tl.zeros((16, output_block), tl.float32)
+    third = tl.zeros((16, output_block), tl.float32)
+    fourth = tl.zeros((16, output_block), tl.float32)
     total = tl.zeros((positions, output_block), tl.float32)
     for tile in tl.range(0, tiles, num_stages=stages):
         index = (tl.program_id(0) * tiles + tile) * positions + tl.arange(0, positions)
@@ -292,15 +297,19 @@ def weight_gradient_of_images(
             height // 2, width // 2, outputs, output_block,
         )  # fmt: skip
         patch = tl.trans(whole_patch(x, image, row, column, alive, height, width))
-        piece = both_columns(gradient, code, 0, positions, output_block)
-        upper = tl.dot(patch, piece, upper, input_precision=precision)
-        piece = both_columns(gradient, code, 1, positions, output_block)
-        lower = tl.dot(patch, piece, lower, input_precision=precision)
+        piece = at_position(gradient, code, 0)
+        first = tl.dot(patch, piece, first, input_precision=precision)
+        piece = at_position(gradient, code, 1)
+        second = tl.dot(patch, piece, second, input_precision=precision)
+        piece = at_position(gradient, code, 2)
+        third = tl.dot(patch, piece, third, input_precision=precision)
+        piece = at_position(gradient, code, 3)
+        fourth = tl.dot(patch, piece, fourth, input_precision=precision)
         total += tl.where(code == DEAD, 0.0, gradient.to(tl.float32))
-    down, across = tl.arange(0, 16), 2 * start + tl.arange(0, wide)
-    at = sums + part * (64 * outputs) + down[:, None] * (2 * outputs) + across[None, :]
-    tl.store(at, upper)
-    tl.store(at + 32 * outputs, lower)
+    store_block(first, sums, 0, start, 16, output_block, outputs)
+    store_block(second, sums + area, 0, start, 16, output_block, outputs)
+    store_block(third, sums + 2 * area, 0, start, 16, output_block, outputs)
+    store_block(fourth, sums + 3 * area, 0, start, 16, output_block, outputs)
     tl.store(bias_sums + part * outputs + start + tl.arange(0, output_block), tl.sum(total, 0))
 
 
@@ -311,10 +320,10 @@ def weight_gradient_of_channels(
     positions: tl.constexpr, channel_block: tl.constexpr, output_block: tl.constexpr,
     tiles: tl.constexpr, stages: tl.constexpr, precision: tl.constexpr,
 ):  # fmt: skip
-    """Sum over some tiles for one row of the kernel: [run, part, ky, (j, channel), (output, b)]."""
+    """Sum over some tiles for one row of the kernel: [run, part, ky, b, (j, channel), output]."""
     depth: tl.constexpr = 4 * channels
     block: tl.constexpr = 4 * channel_block
-    wide: tl.constexpr = 2 * output_block
+    area: tl.constexpr = depth * outputs
     run = tl.program_id(1).to(tl.int64)
     part = run * tl.num_programs(0) + tl.program_id(0)
     ky = tl.program_id(2) % 3
@@ -323,7 +332,9 @@ def weight_gradient_of_channels(
     x += run * x_stride
     grad += run * count * outputs
     codes += run * count * outputs
-    sum_of_products = tl.zeros((block, wide), tl.float32)
+    sums += (part * 3 + ky) * (2 * area)
+    left = tl.zeros((block, output_block), tl.float32)
+    right = tl.zeros((block, output_block), tl.float32)
     total = tl.zeros((positions, output_block), tl.float32)
     for tile in tl.range(0, tiles, num_stages=stages):
         index = (tl.program_id(0) * tiles + tile) * positions + tl.arange(0, positions)
@@ -334,16 +345,15 @@ def weight_gradient_of_channels(
             height // 2, width // 2, outputs, output_block,
         )  # fmt: skip
         for a in tl.static_range(2):
-            pixels = patch_row(
-                x, image, row, column, alive, ky + a, k, height, width, channels, block
+            pixels = tl.trans(
+                patch_row(x, image, row, column, alive, ky + a, k, height, width, channels, block)
             )
-            piece = both_columns(gradient, code, a, positions, output_block)
-            sum_of_products = tl.dot(
-                tl.trans(pixels), piece, sum_of_products, input_precision=precision
-            )
+            piece = at_position(gradient, code, 2 * a)
+            left = tl.dot(pixels, piece, left, input_precision=precision)
+            piece = at_position(gradient, code, 2 * a + 1)
+            right = tl.dot(pixels, piece, right, input_precision=precision)
         total += tl.where(code == DEAD, 0.0, gradient.to(tl.float32))
-    down, across = k + tl.arange(0, block), 2 * start + tl.arange(0, wide)
-    sums += (part * 3 + ky) * (depth * 2 * outputs)
-    tl.store(sums + down[:, None] * (2 * outputs) + across[None, :], sum_of_products)
+    store_block(left, sums, k, start, block, output_block, outputs)
+    store_block(right, sums + area, k, start, block, output_block, outputs)
     if (ky == 0) & (k == 0):
         tl.store(bias_sums + part * outputs + start + tl.arange(0, output_block), tl.sum(total, 0))

@@ -56,14 +56,14 @@ def forward(
     bias = bias.float().contiguous()
     if channels == 1:
         launch = launches.forward_of_images
-        size = min(outputs, launch.outputs)
+        size = _outputs_at_once(launch, x, outputs)
         kernels.forward_of_images[_grid(launch, count, runs, outputs // size)](
             x, _arrange_for_images(weight, x.dtype), bias, out, codes, x.stride(0), count,
             height, width, outputs, launch.positions, size, **_settings(launch, x),
         )  # fmt: skip
     else:
         launch = launches.forward
-        size = min(outputs, launch.outputs)
+        size = _outputs_at_once(launch, x, outputs)
         kernels.forward_of_channels[_grid(launch, count, runs, outputs // size)](
             x, _arrange(weight, x.dtype), bias, out, codes, x.stride(0), count,
             height, width, channels, outputs,
@@ -88,7 +88,8 @@ def data_gradient(
     kernels.data_gradient[_grid(launch, count, runs, channels // size)](
         gradient, codes, _arrange(mirrored, gradient.dtype), out, count,
         2 * rows, 2 * columns, channels, outputs,
-        launch.positions, size, min(outputs, launch.outputs), **_settings(launch, gradient),
+        launch.positions, size, _outputs_at_once(launch, gradient, outputs),
+        **_settings(launch, gradient),
     )  # fmt: skip
     return out
 
@@ -101,8 +102,8 @@ def weight_gradient(
     outputs = gradient.shape[-1]
     count = images * (height // 2) * (width // 2)
     launch = launches.weight_gradient_of_images if channels == 1 else launches.weight_gradient
-    size = min(outputs, launch.outputs)
-    shape = (2, 4, 4, outputs, 2) if channels == 1 else (3, 4, channels, outputs, 2)
+    size = _outputs_at_once(launch, x, outputs)
+    shape = (2, 2, 4, 4, outputs) if channels == 1 else (3, 2, 4, channels, outputs)
     parts = _programs(launch, count)
     sums = torch.empty((runs, parts, *shape), device=x.device)
     bias_sums = torch.empty((runs, parts, outputs), device=x.device)
@@ -150,6 +151,11 @@ def _grid(launch: Launch, count: int, runs: int, blocks: int) -> tuple[int, int,
     return _programs(launch, count), runs, blocks
 
 
+def _outputs_at_once(launch: Launch, x: Tensor, outputs: int) -> int:
+    """Return a block of outputs: fewer of them where numbers take four bytes and not two."""
+    return min(outputs, launch.outputs * 2 // x.element_size())
+
+
 def _settings(launch: Launch, x: Tensor) -> dict[str, Any]:
     return {
         "tiles": launch.tiles,
@@ -169,8 +175,8 @@ def _arrange(weight: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def _gather(sums: Tensor) -> Tensor:
-    """Return the gradient of the weight from that of what `_arrange` made of it."""
-    return sums[:, :, :3, ..., 0] + sums[:, :, 1:, ..., 1]
+    """Return the gradient of the weight from those of (R, ky, b, j, C, O)."""
+    return sums[:, :, 0, :3] + sums[:, :, 1, 1:]
 
 
 def _arrange_for_images(weight: Tensor, dtype: torch.dtype) -> Tensor:
@@ -184,7 +190,7 @@ def _arrange_for_images(weight: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def _gather_of_images(sums: Tensor) -> Tensor:
-    """Return the gradient of the weight from that of what `_arrange_for_images` made of it."""
-    upper = sums[:, 0, :3, :3, :, 0] + sums[:, 0, :3, 1:, :, 1]
-    lower = sums[:, 1, 1:, :3, :, 0] + sums[:, 1, 1:, 1:, :, 1]
+    """Return the gradient of the weight from those of (R, a, b, r, j, O)."""
+    upper = sums[:, 0, 0, :3, :3] + sums[:, 0, 1, :3, 1:]
+    lower = sums[:, 1, 0, 1:, :3] + sums[:, 1, 1, 1:, 1:]
     return (upper + lower).unsqueeze(3)
