@@ -121,21 +121,23 @@ def test_an_unknown_precision_is_refused():
 
 INTERPRETED = """
 import torch
+from residuum.training import fused_convolutions as fused
 from residuum.training.convolutions import conv_relu_pool
-from residuum.training.fused_convolutions import FusedConvolution
 
 torch.manual_seed(0)
-for channels, outputs in ((1, 16), (16, 16), (64, 128)):
-    x = torch.randn(2, 2, 2, 4, channels).requires_grad_(channels > 1)
-    weight = (torch.randn(2, 3, 3, channels, outputs) / 3).requires_grad_()
-    bias = torch.randn(2, outputs).requires_grad_()
-    exact = [tensor.detach().double().requires_grad_() for tensor in (x, weight, bias)]
-    found, wanted = FusedConvolution.apply(x, weight, bias), conv_relu_pool(*exact)
-    slope = torch.randn_like(found)
+small = fused.Launch(positions=16, tiles=2, warps=1, channels=16, outputs=16)
+launches = fused.Launches(small, small, small, small, small)
+for channels in (1, 32):
+    x, weight = torch.randn(2, 5, 4, 8, channels), torch.randn(2, 3, 3, channels, 32) / 3
+    bias, slope = torch.randn(2, 32), torch.randn(2, 5, 2, 4, 32)
+    exact = [tensor.double().requires_grad_() for tensor in (x, weight, bias)]
+    wanted = conv_relu_pool(*exact)
     wanted_slopes = torch.autograd.grad(wanted, exact, slope.double())
-    own = [(t, w) for t, w in zip((x, weight, bias), wanted_slopes) if t.requires_grad]
-    slopes = torch.autograd.grad(found, [t for t, _ in own], slope)
-    for one, other in ((found, wanted), *zip(slopes, (w for _, w in own))):
+    found, codes = fused.forward(x, weight, bias, launches)
+    slopes = fused.weight_gradient(x, slope, codes, launches)
+    if channels > 1:
+        slopes = fused.data_gradient(slope, codes, weight, launches), *slopes
+    for one, other in ((found, wanted), *zip(slopes, wanted_slopes[-len(slopes) :])):
         torch.testing.assert_close(one.double(), other, rtol=1e-4, atol=1e-4)
 """
 
