@@ -41,7 +41,7 @@ def integral_of_positive_part(offset, slopes, power):
     return total / (rising * math.prod(slopes))
 
 
-@pytest.mark.parametrize("axes", [1, 2, 3])
+@pytest.mark.parametrize("axes", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("power", [0, 1, 3, 4])
 def test_means_above_a_plane_are_those_of_the_closed_form(axes, power):
     rng = random.Random(10 * axes + power)

@@ -9,8 +9,10 @@ a box cut by a plane, and those with more are bounded, for they are small where 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -31,11 +33,14 @@ from residuum.analysis.models import Model, divide, mean
 from residuum.analysis.pieces import Branch, Leaf, Node, Tree
 from residuum.relaxations.arrays import Array
 
-ORDERS = {1: 12, 2: 8, 3: 6}
+ORDERS = {1: 12, 2: 8, 3: 6, 4: 4, 5: 3, 6: 2, 7: 2, 8: 2}
 """The total degree of a case's polynomial, by the number of atoms."""
 
-CUT_ORDERS = {1: (6, 5), 2: (6, 5), 3: (5, 4)}
-"""The same where guards are undecided, and up to which degree differences are cut."""
+CUT_ORDERS = {1: (6, 5), 2: (6, 5), 3: (5, 4), 4: (4, 2), 5: (3, 1)}
+"""The same where guards are undecided, and up to which degree differences are cut.
+
+With more atoms than these a plane cuts a box in too many ways, and differences are only bounded.
+"""
 
 MOST_UNDECIDED = 3
 """A box on which more guards are undecided is only halved."""
@@ -203,7 +208,9 @@ class Evaluator:
         boxes: Boxes,
     ) -> Bounds:
         axes = self.axes
-        order, cut_order = CUT_ORDERS[axes] if guards else (ORDERS[axes], 0)
+        order, cut_order = (ORDERS[axes], None)
+        if guards:
+            order, cut_order = CUT_ORDERS.get(axes, (order, None))
         models: dict[Leaf, Model] = {}
         poles = np.zeros((axes, boxes.number))
         for leaf in dict.fromkeys(table.values()):
@@ -222,7 +229,7 @@ class Evaluator:
         for chosen, delta in deltas.items():
             if sum(chosen) == 0:
                 centre = centre + mean(delta, axes, order)
-            elif sum(chosen) == 1:
+            elif sum(chosen) == 1 and cut_order is not None:
                 guard = group.undecided[guards[chosen.index(True)]]
                 part = mean_where_positive(delta, order, cut_order, guard)
                 centre, width, blame = centre + part.mean, width + part.error, blame + part.blame
@@ -293,16 +300,39 @@ _EQUIVALENT: Mapping[tuple[int, int], Sequence[tuple[tuple[bool, bool], int]]] =
 
 
 def never_both(left: Expansion, right: Expansion, signs: tuple[int, int]) -> Any:
-    """Return on which boxes two guards cannot have these signs, as their sum is negative."""
+    """Return on which boxes two guards cannot have these signs.
+
+    That is so where one plus a positive multiple of the other, each times its sign, is negative.
+    The multiple is the one that cancels the slopes, as far as they are opposed.
+    """
     shape = tuple(max(pair) for pair in zip(left.degrees, right.degrees, strict=True))
-    total = np.zeros((*(degree + 1 for degree in shape), len(left.error)))
-    for guard, sign in zip((left, right), signs, strict=True):
-        corner = tuple(slice(degree + 1) for degree in guard.degrees)
-        size = (*(degree + 1 for degree in guard.degrees), -1)
-        total[corner] += sign * guard.coefficients.reshape(size)
-    # Adding two coefficients rounds once, and so does each operation below: far less than 1e-12.
-    added = Expansion(shape, total.reshape(-1, len(left.error)), left.error + right.error)
-    return added.coefficients[0] + added.bulk() * (1 + 1e-12) < 0
+    first, second = signs[0] * _padded(left, shape), signs[1] * _padded(right, shape)
+    slopes = _places_of_slopes(shape)
+    opposed = -(first[slopes] * second[slopes]).sum(axis=0)
+    multiple = opposed / (second[slopes] ** 2).sum(axis=0)
+    multiple = np.where((multiple > 0) & np.isfinite(multiple), multiple, 1.0)
+    # Each coefficient is rounded twice.
+    sizes = np.abs(first).sum(axis=0) + multiple * np.abs(second).sum(axis=0)
+    error = left.error + multiple * right.error + 4 * expansions.ROUNDING * sizes
+    added = Expansion(shape, first + multiple * second, error * UPWARDS)
+    return added.coefficients[0] + added.bulk() * UPWARDS < 0
+
+
+def _padded(guard: Expansion, shape: tuple[int, ...]) -> Array:
+    """Return the coefficients of a guard as those of a polynomial of higher degrees."""
+    padded = np.zeros((*(degree + 1 for degree in shape), len(guard.error)))
+    corner = tuple(slice(degree + 1) for degree in guard.degrees)
+    size = (*(degree + 1 for degree in guard.degrees), -1)
+    padded[corner] = guard.coefficients.reshape(size)
+    return padded.reshape(-1, len(guard.error))
+
+
+@cache
+def _places_of_slopes(degrees: tuple[int, ...]) -> Any:
+    places = np.arange(math.prod(degree + 1 for degree in degrees))
+    grid = places.reshape([degree + 1 for degree in degrees])
+    units = np.eye(len(degrees), dtype=int)
+    return np.array([grid[tuple(units[axis])] for axis, degree in enumerate(degrees) if degree])
 
 
 def _sides(sign: int) -> tuple[bool, ...]:

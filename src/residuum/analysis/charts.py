@@ -3,7 +3,8 @@
 A quotient such as p / q or r / (p − q) has no limit where both of its sides vanish, and boxes
 around an oblique line of such places must be as short as they are thin. Where x > y > z let x = s,
 y = st and z = stu instead: s, t and u run over the whole cube, edges and diagonals of the ordering
-become planes and lines parallel to the axes, and the weight s²t often cancels the poles.
+become planes and lines parallel to the axes, and the weight s²t often cancels the poles. Lines such
+as x = 1 − y become diagonals once y is replaced by its complement.
 """
 
 from __future__ import annotations
@@ -12,25 +13,39 @@ import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+MOST_ORDERED = 4
+"""There are too many orderings of more atoms than this."""
+
+MOST_REFLECTED = 3
+"""With more atoms than this, either all or none are seen from 1."""
+
 
 class Chart(NamedTuple):
-    """The part of the cube where these atoms descend, or, seen from 1, their complements do."""
+    """The part of the cube where these atoms descend, some of them replaced by complements."""
 
     order: tuple[int, ...] = ()
-    from_one: bool = False
+    complemented: tuple[int, ...] = ()
 
     def place(self, coordinates: Sequence[Any], one: Any) -> tuple[list[Any], Any]:
         """Return the atoms in terms of coordinates, and the weight: the volume they stand for."""
         atoms, weight, product = list(coordinates), one, one
         for axis in self.order:
             weight, product = weight * product, product * coordinates[axis]
-            atoms[axis] = 1 - product if self.from_one else product
+            atoms[axis] = 1 - product if axis in self.complemented else product
         return atoms, weight
 
 
 def atlases(axes: int) -> list[list[Chart]]:
     """Return ways to cover the cube by charts, without overlap: as it is, and by orderings."""
-    if axes == 1:
+    if not 1 < axes <= MOST_ORDERED:
         return [[Chart()]]
-    orders = list(itertools.permutations(range(axes)))
-    return [[Chart()], *([Chart(order, side) for order in orders] for side in (False, True))]
+    every = tuple(range(axes))
+    sizes = [0, axes, *(range(1, axes) if axes <= MOST_REFLECTED else ())]
+    return [
+        [Chart()],
+        *(
+            [Chart(order, complemented) for order in itertools.permutations(every)]
+            for size in sizes
+            for complemented in itertools.combinations(every, size)
+        ),
+    ]

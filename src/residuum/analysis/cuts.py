@@ -48,8 +48,9 @@ def mean_where_positive(delta: Array, order: int, cut_order: int, guard: Expansi
     spread = (
         (np.abs(multiple[0]) + tilt) * beyond
         + tilt * sums[order : order + 1].sum(axis=0)
-        # What rounding did to `rest`: 2 operations for each of up to 4 multiples.
-        + 8
+        # What rounding did to `rest`: 2 operations for each multiple.
+        + 2
+        * (axes + 1)
         * ROUNDING
         * (np.abs(delta).sum(axis=0) + (np.abs(multiple[0]) + tilt) * sums.sum(axis=0))
     )
@@ -107,8 +108,8 @@ def _plane(low: Array, guard: Expansion, axes: int, order: int) -> _Plane:
         square = low[place[tuple(2 * (axis == other) for other in range(axes))]]
         offset += square / 2
         everywhere = everywhere + np.abs(square) / 2
-    # Up to 3 squares were added; relative to those, `UPWARDS` covers it.
-    everywhere = everywhere + 4 * ROUNDING * np.abs(offset)
+    # A square was added for each axis; relative to those, `UPWARDS` covers it.
+    everywhere = everywhere + (axes + 1) * ROUNDING * np.abs(offset)
 
     gaps: dict[tuple[int, ...], Array] = {(): everywhere}
     for i, j in itertools.combinations(range(axes), 2):
@@ -146,24 +147,22 @@ def _multiple(delta: Array, low: Array, axes: int, order: int, steep: Array) -> 
 
 
 def _turned(coefficients: Array, ranks: Any, order: int) -> Array:
-    """Return polynomials with their axes in this order."""
+    """Return polynomials with their axes in this order, which may differ from box to box."""
     axes = len(ranks)
-    turned = np.empty_like(coefficients)
-    number = np.ravel_multi_index(tuple(ranks), (axes,) * axes)
-    for ordering in itertools.permutations(range(axes)):
-        which = number == np.ravel_multi_index(ordering, (axes,) * axes)
-        turned[:, which] = coefficients[_turned_places(axes, order, ordering)][:, which]
+    listed = np.array(exponents(axes, order))
+    # Exponents as the digits of one number.
+    originals = _places_by_digits(axes, order)[listed @ (order + 1) ** ranks]
+    turned: Array = np.take_along_axis(coefficients, originals, axis=0)
     return turned
 
 
 @cache
-def _turned_places(axes: int, order: int, ordering: tuple[int, ...]) -> Any:
-    place = {k: i for i, k in enumerate(exponents(axes, order))}
-    originals = []
-    for k in exponents(axes, order):
-        original = dict(zip(ordering, k, strict=True))
-        originals.append(place[tuple(original[axis] for axis in range(axes))])
-    return np.array(originals)
+def _places_by_digits(axes: int, order: int) -> Any:
+    places = np.zeros((order + 1) ** axes, dtype=int)
+    digits = (order + 1) ** np.arange(axes)
+    for place, k in enumerate(exponents(axes, order)):
+        places[np.array(k) @ digits] = place
+    return places
 
 
 @cache

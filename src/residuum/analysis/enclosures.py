@@ -29,8 +29,11 @@ MOST_BOXES = 3_000_000
 AT_ONCE = 1_000_000
 """Coefficients of the largest polynomial on all boxes that are evaluated together."""
 
-TRIAL = 1 / 60
-"""The share of the time in which each way to cover the cube is first tried: a second at most."""
+TRIAL = 1 / 120
+"""The share of the time in which each way to cover the cube is tried: half a second at most."""
+
+EARLY, HOPELESS = 1 / 10, 10
+"""Bounds are given up after this share of the time if they would take so many times all of it."""
 
 
 def enclose(
@@ -40,16 +43,19 @@ def enclose(
     *,
     width: float,
     seconds: float,
+    useful: float = 1.0,
 ) -> Fraction | tuple[float, float]:
     """Return bounds of the mean degree, narrowed until they are `width` apart or time is up.
 
-    Where the degree turns out to be one polynomial almost everywhere, return its integral.
+    Where the degree turns out to be one polynomial almost everywhere, return its integral. Where
+    it soon looks as if the bounds would never be `useful`, give up.
     """
     axes = len(atoms)
     if axes > max(ORDERS):
         raise NotThisWay(f"bounding the cube of more than {max(ORDERS)} atoms takes too long")
-    deadline = time.perf_counter() + seconds
-    trial = min(1.0, seconds * TRIAL)
+    began = time.perf_counter()
+    deadline = began + seconds
+    trial = min(0.5, seconds * TRIAL)
     covers: list[_Cover] = []
     for atlas in atlases(axes):
         try:
@@ -70,8 +76,12 @@ def enclose(
             break
     left = covers
     while left and not any(cover.is_done() for cover in covers) and time.perf_counter() < deadline:
-        left = sorted(left, key=_Cover.forecast)[: max(1, len(left) - 1)]
-        trial = 4 * trial if len(left) > 1 else math.inf
+        left = sorted(left, key=lambda cover: cover.forecast(width))[: math.ceil(len(left) / 2)]
+        if time.perf_counter() > began + EARLY * seconds:
+            soonest = min(cover.forecast(useful) for cover in left)
+            if soonest > math.log(HOPELESS * seconds):
+                raise NotThisWay(f"its certified bounds would stay wider than {useful:g}")
+        trial = 2 * trial
         for cover in tuple(left):
             try:
                 cover.narrow(trial, deadline)
@@ -121,12 +131,15 @@ class _Cover:
         ]
         return None if None in values else sum(filter(None, values), Fraction(0))
 
-    def forecast(self) -> float:
-        """Return how long it would take in all if the bounds kept narrowing as they did."""
+    def forecast(self, target: float) -> float:
+        """Return the logarithm of the time it would take in all to come down to a width.
+
+        The bounds are taken to keep narrowing as they did.
+        """
         spent, width = self._course[-1]
         earlier, wider = next(one for one in self._course if one[0] >= spent / 2)
         speed = math.log(wider / width) / max(math.log(spent / earlier), 1e-3)
-        return math.log(spent) + math.log(max(width / self._width, 1.0)) / max(speed, 1e-3)
+        return math.log(spent) + math.log(max(width / target, 1.0)) / max(speed, 1e-3)
 
     def narrow(self, spend: float, deadline: float) -> None:
         """Halve the worst boxes until this much processor time is spent in all, or time is up."""

@@ -26,6 +26,9 @@ ROUNDING = 2.0**-53
 UPWARDS = 1 + 1e-10
 """Sums of up to 100,000 positive terms, times this, are no less than the true sums."""
 
+MOST_COEFFICIENTS = 100_000
+"""Of one polynomial, zeros included: as many as `UPWARDS` allows."""
+
 UNDERFLOW = 1e-280
 """More than what underflow can lose altogether."""
 
@@ -52,6 +55,8 @@ class Polynomial:
 
     def __init__(self, exact: Any, scale: Fraction) -> None:
         degrees = [max(0, int(degree)) for degree in exact.degrees()]  # −1 of what is 0 everywhere
+        if math.prod(degree + 1 for degree in degrees) > MOST_COEFFICIENTS:
+            raise NotThisWay("polynomials in it are too long to expand on boxes")
         self.coefficients = np.zeros([degree + 1 for degree in degrees])
         try:
             for exponents, value in exact.terms():

@@ -20,24 +20,25 @@ FLATTEST = 2.0**-12
 ROUNDING = 1e-12
 """How far rounding can move the mean, as a share of the sum S of absolute coefficients.
 
-In units of ε = 2⁻⁵³, with n ≤ 3 axes and an order k ≤ 5, for each axis but the last:
+In units of ε = 2⁻⁵³, with n ≤ 5 axes and an order k ≤ 5, for each axis but the last:
 
 - Horner's scheme in `_collapse`: 2k.
-- The rule's 4 weights, off by 4 each, and their sum, up to 5 intervals: 2 (4 + 4) + 5 + 3 < 30.
+- The rule's 4 weights, off by 4 each, and their sum, up to 17 intervals: 2 (4 + 4) + 17 + 3 < 40.
 - Its places, off by 5 after two more operations. Slopes rise, so that the plane moves no faster
   along a later axis than along this one, and what is integrated changes by (k + 1) S at most, per
   unit and as a mean over the later axes: 5 · 6 = 30.
 - The offset of the rest, off by 2 (|offset| + |slope|). Where the plane cuts the box the offset is
-  at most n times the steepest slope, and so the plane is off by 2 (n + 1) = 8.
+  at most n times the steepest slope, and so the plane is off by 2 (n + 1) = 12.
 
 On the last axis there are 3 operations for each power at both ends: 6 (k + 1) < 40. All of it stays
-below 3 · 80 + 40 = 280, which is 4e-14.
+below 4 · 92 + 40 < 450, which is 5e-14.
 
-The ends of intervals are off by δ: up to 20 roundings of the steepest slope over a slope that is
-`FLATTEST` times as large, δ < 1e-11. The integrands on both sides of an end agree there, and leave
+The ends of intervals are off by δ: up to 50 roundings of the steepest slope over a slope that is
+`FLATTEST` times as large, δ < 3e-11. The integrands on both sides of an end agree there, and leave
 each other at a rate of at most 2 (k + 1) S = 12 S. Places of the rule keep away from the ends by
 1/16 of the interval. So one that is longer than 16 δ is off by 12 δ² S, as both integrands are
-polynomials, and a shorter one by 16 δ · 12 · 32 δ S: less than 1e-18 S.
+polynomials, and a shorter one by 16 δ · 12 · 32 δ S: less than 1e-17 S, for each of up to 17 on
+every axis.
 """
 
 

@@ -8,6 +8,8 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Final
 
+import numpy as np
+
 from residuum.analysis.antiderivatives import integrate_in_closed_form
 from residuum.analysis.cache import find_entry
 from residuum.analysis.closed_forms import ClosedForm
@@ -17,7 +19,7 @@ from residuum.analysis.laws import rewrite
 from residuum.analysis.moments import integrate_by_moments
 from residuum.analysis.orderings import integrate_by_orderings
 from residuum.analysis.polynomials import integrate_polynomial
-from residuum.analysis.results import Consistency, exact_bounds
+from residuum.analysis.results import Consistency, Kind, exact_bounds
 from residuum.analysis.sampling import estimate, refuse_seed
 from residuum.analysis.simplices import integrate_piecewise_linear
 from residuum.analysis.three_valued import integrate_three_valued
@@ -44,6 +46,9 @@ METHODS: Final = (*EXACT_METHODS, "boxes", "sobol")
 NARROWEST: Final = 1e-8
 """Certified bounds are not narrowed beyond this."""
 
+USEFUL: Final = 1e-2
+"""Wider certified bounds say less than a sample, and are given only to those who ask for them."""
+
 
 def consistency(
     formula: str | Formula,
@@ -59,11 +64,12 @@ def consistency(
 
     For a tautology this is its consistency: 1 where the relaxation preserves its truth. It is
     exact for polynomial and piecewise linear logics, and for rational ones, such as `r-product`,
-    where a closed form can be derived. Otherwise, up to three atoms of a rational logic, it is
-    certified: its bounds provably hold and are as narrow as `seconds` allow. For others, or where
-    exact arithmetic would take too much, it is an estimate whose 99.9% interval is narrowed to
-    ± `tolerance` if a million points can do that. `method` forces one of METHODS. What took long
-    is kept on disk for the next time, unless `cache` is False.
+    where a closed form can be derived. Otherwise, up to eight atoms of a rational logic, it is
+    certified: its bounds provably hold and are as narrow as `seconds` allow. For others, where
+    exact arithmetic would take too much, or where the bounds would stay wider than 0.01, it is an
+    estimate whose 99.9% interval is narrowed to ± `tolerance` if a million points can do that.
+    `method` forces one of METHODS. What took long is kept on disk for the next time, unless
+    `cache` is False.
 
     >>> consistency("P -> (Q -> P)", "s-godel").exact
     Fraction(19, 24)
@@ -112,23 +118,28 @@ def _integrate(
                 tried = forms if name in BY_MODULES else [subject]
                 return _exact(_exactly(name, tried, chosen), name, started)
             if name == "boxes":
-                found = enclose(subject, atoms, chosen, width=NARROWEST, seconds=seconds)
+                useful = USEFUL if method is None else 1.0
+                found = enclose(
+                    subject, atoms, chosen, width=NARROWEST, seconds=seconds, useful=useful
+                )
                 if isinstance(found, Fraction):
                     return _exact(found, name, started)
                 bounds = found
-                break
         except NotThisWay as reason:
             reasons.append(f"{name}: {reason}")
     if method not in (None, "sobol") and bounds is None:
         raise EvaluationError(f"`{chosen}` cannot be integrated that way; {reasons[0]}")
-    if bounds is not None and bounds[1] - bounds[0] <= tolerance:
-        return _bounded((bounds[0] + bounds[1]) / 2, bounds, started, reasons)
+    low, high = bounds or (0.0, 1.0)
+    if bounds is not None and high - low <= tolerance:
+        return _inexact("boxes", (low + high) / 2, low, high, started, reasons)
     mean, half_width = estimate(subject, atoms, chosen, tolerance=tolerance, seed=seed)
-    if bounds is not None:  # the bounds are certain, and the sample says where within them
-        return _bounded(min(max(mean, bounds[0]), bounds[1]), bounds, started, reasons)
-    low, high = max(0.0, mean - half_width), min(1.0, mean + half_width)
-    spent = time.perf_counter() - started
-    return Consistency(mean, "estimate", None, low, high, "sobol", spent, note="; ".join(reasons))
+    # Bounds are certain, whatever the sample says.
+    value, lower, upper = np.clip((mean, mean - half_width, mean + half_width), low, high).tolist()
+    if bounds is not None and (method == "boxes" or high - low <= USEFUL):
+        return _inexact("boxes", value, low, high, started, reasons)
+    if bounds is not None:
+        reasons.append(f"boxes: its certified bounds are wider than {USEFUL:g}")
+    return _inexact("sobol", value, lower, upper, started, reasons)
 
 
 def self_consistency(
@@ -175,12 +186,12 @@ def _exact(value: Fraction | ClosedForm, method: str, started: float) -> Consist
     return Consistency(float(value), "exact", value, *bounds, method, seconds)
 
 
-def _bounded(
-    value: float, bounds: tuple[float, float], started: float, reasons: Sequence[str]
+def _inexact(
+    method: str, value: float, low: float, high: float, started: float, reasons: Sequence[str]
 ) -> Consistency:
+    kind: Kind = "certified" if method == "boxes" else "estimate"
     spent = time.perf_counter() - started
-    note = "; ".join(reasons)
-    return Consistency(value, "certified", None, *bounds, "boxes", spent, note=note)
+    return Consistency(value, kind, None, low, high, method, spent, note="; ".join(reasons))
 
 
 def refuse_what_has_no_cube(formula: Formula) -> None:

@@ -28,6 +28,9 @@ MOST_TERMS = 5_000
 MOST_WORK = 500_000
 """Terms of one factor times those of the other."""
 
+MOST_BERNSTEIN = 20_000
+"""Bernstein coefficients of a polynomial whose sign is looked into."""
+
 MOST_BRANCHES = 3_000
 
 UNCHANGED = Chart()
@@ -291,6 +294,8 @@ def definite_sign(polynomial: Any) -> bool | None:
     It is a mean of its Bernstein coefficients, weighted by what is positive there.
     """
     degrees = [int(degree) for degree in polynomial.degrees()]
+    if math.prod(degree + 1 for degree in degrees) > MOST_BERNSTEIN:
+        return None
     coefficients = {
         tuple(map(int, exponents)): Fraction(int(value.p), int(value.q))
         for exponents, value in polynomial.terms()
