@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -12,7 +13,7 @@ import numpy as np
 
 from residuum.analysis.antiderivatives import integrate_in_closed_form
 from residuum.analysis.cache import find_entry
-from residuum.analysis.closed_forms import ClosedForm
+from residuum.analysis.closed_forms import ClosedForm, constant
 from residuum.analysis.enclosures import enclose
 from residuum.analysis.giving_up import NotThisWay
 from residuum.analysis.laws import rewrite
@@ -23,10 +24,11 @@ from residuum.analysis.results import Consistency, Kind, exact_bounds
 from residuum.analysis.sampling import estimate, refuse_seed
 from residuum.analysis.simplices import integrate_piecewise_linear
 from residuum.analysis.three_valued import integrate_three_valued
+from residuum.analysis.uniform_parts import mixture
 from residuum.errors import EvaluationError
 from residuum.logic import Atom, Formula, Iff, Truth, atoms_of, distinct_nodes, quantifiers_of
 from residuum.logic.boolean import refuse_guard
-from residuum.relaxations import Relaxation
+from residuum.relaxations import Relaxation, is_built_in
 from residuum.relaxations import relaxation as find_relaxation
 from residuum.syntax import as_formula
 
@@ -117,6 +119,11 @@ def _integrate(
             if name in EXACT_METHODS:
                 tried = forms if name in BY_MODULES else [subject]
                 return _exact(_exactly(name, tried, chosen), name, started)
+            if name == "boxes" and method is None:
+                whole = _by_parts(forms[-1], chosen, tolerance, seconds, seed)
+                if whole is not None:
+                    return whole
+                seconds = max(0.0, seconds - (time.perf_counter() - started))
             if name == "boxes":
                 useful = USEFUL if method is None else 1.0
                 found = enclose(
@@ -184,6 +191,48 @@ def _exact(value: Fraction | ClosedForm, method: str, started: float) -> Consist
     bounds = exact_bounds(value)
     seconds = time.perf_counter() - started
     return Consistency(float(value), "exact", value, *bounds, method, seconds)
+
+
+def _by_parts(
+    formula: Formula, relaxation: Relaxation, tolerance: float, seconds: float, seed: int
+) -> Consistency | None:
+    """Return the mean of a formula that is a mixture of simpler ones, if that of each is certain.
+
+    The method is that of the one which is known least well.
+    """
+    started = time.perf_counter()
+    if relaxation.name != "r-product" or not is_built_in(relaxation):
+        return None
+    weights = mixture(formula)
+    if formula in weights:
+        return None
+    total, low, high = ClosedForm(), Fraction(0), Fraction(0)
+    hardest = None
+    for place, (part, weight) in enumerate(weights.items()):
+        left = max(0.0, seconds - (time.perf_counter() - started))
+        found = _integrate(part, relaxation, None, tolerance, left / (len(weights) - place), seed)
+        if found.kind == "estimate":
+            return None
+        total = total + constant(weight) * (found.exact or 0)
+        lower, upper = map(Fraction, (found.low, found.high))
+        if isinstance(found.exact, Fraction):  # of which `low` and `high` are rounded
+            lower = upper = found.exact
+        low, high = low + weight * lower, high + weight * upper
+        if hardest is None or _doubt(found) > _doubt(hardest):
+            hardest = found
+    assert hardest is not None
+    if hardest.kind == "exact":
+        rational = total.rational
+        return _exact(total if rational is None else rational, hardest.method, started)
+    bounds = (
+        max(0.0, math.nextafter(float(low), -math.inf)),
+        min(1.0, math.nextafter(float(high), math.inf)),
+    )
+    return _inexact("boxes", sum(bounds) / 2, *bounds, started, [hardest.note])
+
+
+def _doubt(result: Consistency) -> tuple[bool, float, float]:
+    return result.kind != "exact", result.high - result.low, result.seconds
 
 
 def _inexact(
