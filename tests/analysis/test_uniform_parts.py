@@ -9,7 +9,7 @@ import pytest
 from integration_oracles import random_formula, textbook
 
 from residuum.analysis import consistency
-from residuum.analysis.uniform_parts import MOST_FORMULAS, mixture
+from residuum.analysis.uniform_parts import MOST_ATOMS, mixture
 from residuum.logic import And, Atom, Iff, Implies, Not, atoms_of
 from residuum.syntax import parse
 
@@ -65,9 +65,10 @@ def test_what_is_not_uniform_or_not_independent_stays(text):
 
 
 def test_what_would_fall_into_too_many_formulas_stays():
-    pairs = [Implies(Atom(f"P{i}"), Atom(f"Q{i}")) for i in range(MOST_FORMULAS)]
-    linked = And(*(Implies(pair, LEAVES[0]) for pair in pairs))
-    assert mixture(linked) == {linked: 1}
+    pairs = [Implies(Atom(f"P{i}"), Atom(f"Q{i}")) for i in range(MOST_ATOMS)]
+    for count in (7, MOST_ATOMS):  # 2⁷ formulas, and 65 atoms
+        linked = And(*(Implies(pair, LEAVES[0]) for pair in pairs[:count]))
+        assert mixture(linked) == {linked: 1}
 
 
 @pytest.mark.parametrize(

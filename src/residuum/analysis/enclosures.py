@@ -29,8 +29,8 @@ MOST_BOXES = 3_000_000
 AT_ONCE = 1_000_000
 """Coefficients of the largest polynomial on all boxes that are evaluated together."""
 
-TRIAL = 1 / 120
-"""The share of the time in which each way to cover the cube is tried: half a second at most."""
+TRIAL = 1 / 240
+"""The share of the time in which each way to cover the cube is tried: 1/4 second at most."""
 
 EARLY, HOPELESS = 1 / 10, 10
 """Bounds are given up after this share of the time if they would take so many times all of it."""
@@ -55,7 +55,7 @@ def enclose(
         raise NotThisWay(f"bounding the cube of more than {max(ORDERS)} atoms takes too long")
     began = time.perf_counter()
     deadline = began + seconds
-    trial = min(0.5, seconds * TRIAL)
+    trial = min(0.25, seconds * TRIAL)
     covers: list[_Cover] = []
     for atlas in atlases(axes):
         try:

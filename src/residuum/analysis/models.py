@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -11,17 +12,44 @@ from residuum.analysis.expansions import ROUNDING, UPWARDS, Expansion, exponents
 from residuum.relaxations.arrays import Array
 
 
+class _Step(NamedTuple):
+    """The monomials of one total degree, and pairs of lower ones that multiply to each."""
+
+    places: slice
+    left: Any
+    right: Any
+    starts: Any
+
+
 @cache
-def _products(axes: int, order: int) -> tuple[tuple[Any, Any], ...]:
-    """Return, for each monomial, the pairs of a lower one and another that multiply to it."""
-    listed = exponents(axes, order)
+def _steps(order: int, degrees: tuple[int, ...]) -> tuple[_Step, ...]:
+    """Return, for each degree above 0, the products in a quotient times a divisor.
+
+    Of the divisor only what its degrees allow can be other than 0. A last pair, whether needed or
+    not, leaves no monomial without any.
+    """
+    listed = exponents(len(degrees), order)
     place = {k: i for i, k in enumerate(listed)}
-    pairs = []
-    for k in listed:
-        below = [j for j in listed if j != k and all(a <= b for a, b in zip(j, k, strict=True))]
-        rest = [place[tuple(b - a for a, b in zip(j, k, strict=True))] for j in below]
-        pairs.append((np.array([place[j] for j in below], dtype=int), np.array(rest, dtype=int)))
-    return tuple(pairs)
+    steps = []
+    for total in range(1, order + 1):
+        here = [k for k in listed if sum(k) == total]
+        left: list[int] = []
+        right: list[int] = []
+        starts: list[int] = []
+        for k in here:
+            starts.append(len(left))
+            for rest in itertools.product(
+                *(range(min(e, most) + 1) for e, most in zip(k, degrees, strict=True))
+            ):
+                if any(rest) and rest != k:
+                    left.append(place[tuple(e - r for e, r in zip(k, rest, strict=True))])
+                    right.append(place[rest])
+            left.append(0)
+            right.append(place[k])
+        first = place[here[0]]
+        indices = (np.array(one, dtype=int) for one in (left, right, starts))
+        steps.append(_Step(slice(first, first + len(here)), *indices))
+    return tuple(steps)
 
 
 @cache
@@ -78,9 +106,11 @@ def divide(above: Expansion, below: Expansion, order: int) -> Model:
     first = np.where(fits, below.coefficients[0], 1.0)
     dividend, divisor = above.low(order), below.low(order)
     quotient = np.empty_like(dividend)
-    for place, (left, right) in enumerate(_products(axes, order)):
-        known = np.einsum("ib,ib->b", quotient[left], divisor[right])
-        quotient[place] = (dividend[place] - known) / first
+    quotient[0] = dividend[0] / first
+    for step in _steps(order, below.degrees):
+        products = quotient[step.left] * divisor[step.right]
+        known = np.add.reduceat(products, step.starts, axis=0)
+        quotient[step.places] = (dividend[step.places] - known) / first
     quotient[:, ~fits] = 0.0
 
     totals = np.array([sum(k) for k in exponents(axes, order)])

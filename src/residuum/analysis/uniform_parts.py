@@ -12,11 +12,23 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from residuum.logic import TRUE, And, Atom, Formula, Iff, Implies, Not, Or, distinct_nodes, fold
+from residuum.logic import (
+    TRUE,
+    And,
+    Atom,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    atoms_of,
+    distinct_nodes,
+    fold,
+)
 from residuum.logic.interning import Node, replace_children
 
-MOST_FORMULAS = 64
-"""What would be a mixture of more is left as it is."""
+MOST_ATOMS, MOST_FORMULAS = 32, 64
+"""What has more atoms, or would be a mixture of more formulas, is left as it is."""
 
 
 def mixture(formula: Formula) -> dict[Formula, Fraction]:
@@ -26,6 +38,8 @@ def mixture(formula: Formula) -> dict[Formula, Fraction]:
     >>> {str(one): str(weight) for one, weight in mixture(parse("R & (P -> Q)")).items()}
     {'R & P': '1/2', 'R': '1/2'}
     """
+    if len(atoms_of(formula)) > MOST_ATOMS:
+        return {formula: Fraction(1)}
     pending, finished = {formula: Fraction(1)}, dict[Formula, Fraction]()
     while pending:
         current, weight = pending.popitem()
