@@ -70,7 +70,7 @@ def test_flat_axes_do_not_matter():
     assert found == pytest.approx([0.75, 0.75, 0.0], abs=1e-12)
 
 
-@pytest.mark.parametrize("axes", [1, 2, 3])
+@pytest.mark.parametrize("axes", [1, 2, 3, 4])
 def test_means_where_a_curved_guard_is_positive_hold_the_true_mean(axes):
     rng = np.random.default_rng(axes)
     order, cut_order = 5, 4

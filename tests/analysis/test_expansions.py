@@ -76,7 +76,7 @@ def test_expansions_are_off_by_no_more_than_they_say(axes):
             assert expansion.error[box] < 1e-12
 
 
-@pytest.mark.parametrize("axes", [1, 2, 3])
+@pytest.mark.parametrize("axes", [1, 2, 3, 4])
 @pytest.mark.parametrize("order", [2, 5])
 def test_quotients_are_off_by_no_more_than_they_say(axes, order):
     rng = random.Random(10 * axes + order)
