@@ -55,9 +55,10 @@ class Curves:
     measures: dict[str, Table] = field(default_factory=dict)
 
     def of_run(self, run: int) -> dict[str, Curve]:
-        """Return the curves of one run by name."""
+        """Return the curves of one run by name, losses too only where it was judged."""
+        places = [self.epochs.index(epoch) for epoch in self.judged]
         losses = {
-            f"loss/{name}": Curve(self.epochs, [row[run] for row in rows])
+            f"loss/{name}": Curve(self.judged, [_short(rows[place][run]) for place in places])
             for name, rows in self.losses.items()
         }
         measures = {
@@ -92,6 +93,11 @@ class Curves:
             list(first.judged),
             side_by_side([part.measures for part in parts]),
         )
+
+
+def _short(loss: float) -> float:
+    """Return a loss to six digits, which is more than single precision makes of a sum."""
+    return float(f"{loss:.6g}")
 
 
 Watcher = Callable[[int, Curves], None]
