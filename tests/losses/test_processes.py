@@ -62,6 +62,6 @@ def test_uneven_shards_give_the_value_and_gradient_of_the_whole_batch(
         )
         for rank in (0, 1)
     ]
-    for process in processes:
-        _, errors = process.communicate(timeout=300)
-        assert process.returncode == 0, errors
+    # Both are waited for before anything is asserted: one left behind would fail a later test.
+    errors = [process.communicate(timeout=300)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], errors
