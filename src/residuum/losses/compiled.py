@@ -12,10 +12,12 @@ from torch import Tensor, nn
 from residuum.grounding import Plan
 from residuum.logic import Formula, Quantifier
 from residuum.losses.blocks import CPU_BLOCK, GPU_BLOCK, evaluate_in_blocks, split
+from residuum.losses.clauses import can_multiply, literals_of, penalties
 from residuum.losses.crisp import Crisp, with_predictions
 from residuum.losses.evaluation import Detached, Evaluation
 from residuum.losses.exact import EXACT, ExactTwin
 from residuum.losses.inspection import Violation, describe, groundings_of, worst
+from residuum.losses.lifting import FEWEST
 from residuum.losses.reading import Window
 from residuum.losses.receiving import (
     Bound,
@@ -40,6 +42,7 @@ from residuum.relaxations.product import Product
 from residuum.relaxations.tnorms import Archimedean
 
 Tensors = Mapping[str, Tensor]
+Names = tuple[str, ...]
 
 MOST_LAYOUTS: Final = 256
 """Layouts kept for lengths of sequences; the oldest goes first."""
@@ -62,6 +65,7 @@ class CompiledRule(nn.Module):
         check: bool,
         block: int | None,
         process_group: Any,
+        is_bundle: bool = False,
     ) -> None:
         super().__init__()
         self.plan = plan
@@ -74,6 +78,7 @@ class CompiledRule(nn.Module):
         self.check = check
         self.block = block
         self.process_group = process_group
+        self._is_bundle = is_bundle
         self._bound: dict[Any, Bound] = {}
         # Worked out here, for a trace to find plain lists.
         self._forms = [forms[slot.name] for slot in plan.slots]
@@ -81,6 +86,16 @@ class CompiledRule(nn.Module):
         self._exact = ExactTwin(plan, self.sources, self._bind)
         if not plan.sequence_domains:
             self._bind({}, torch.device("cpu"))  # mistakes in the rule show when it is compiled
+
+    @property
+    def is_made_of_clauses(self) -> bool:
+        """Whether its groundings may be evaluated by a matrix product, with those of others."""
+        if self.detach is not None or self.relaxation == EXACT:
+            return False
+        if not self.plan.sequence_domains:
+            return self._bind({}, torch.device("cpu")).clauses is not None
+        body = groundings_of(self.plan).body
+        return literals_of(self.plan, body, self.relaxation) is not None
 
     @property
     def formula(self) -> Formula:
@@ -117,9 +132,17 @@ class CompiledRule(nn.Module):
             penalty, self.reduction, self.relaxation, process_group=self.process_group
         )
 
-    def parts(self, call: Call) -> list[Tensor]:
-        """Return the penalty of each operand of an outermost conjunction, one per example."""
+    def parts(self, call: Call) -> Sequence[Tensor] | None:
+        """Return the penalties of the rules in a bundle, one per example.
+
+        None if they had better be evaluated one after the other.
+        """
         with torch.autocast(call.device.type, enabled=False):
+            found = self._as_clauses(call.inputs, call, call.batch, call.lengths)
+            if found is not None:
+                return found.reshape(-1, *call.batch).unbind(0)
+            if self.plan.rank:
+                return None
             parts = self._evaluation(call.inputs, call).parts()
             return [self._per_example(part, call) for part in parts]
 
@@ -187,10 +210,18 @@ class CompiledRule(nn.Module):
         block = self.block or (GPU_BLOCK if call.device.type == "cuda" else CPU_BLOCK)
         size = groundings_of(self.plan).largest(call.bound.layout) * examples
         if size <= block or (self.block is None and _is_transformed(call.inputs)):
+            found = self._as_clauses(call.inputs, call, call.batch, call.lengths)
+            if found is not None:
+                return found.reshape(call.batch)
             return self._per_example(self._evaluation(call.inputs, call).total(), call)
 
         def evaluate(inputs: Sequence[Tensor], rows: slice, window: Window | None) -> Tensor:
             count = rows.stop - rows.start
+            if window is None:
+                lengths = None if call.lengths is None else call.lengths.reshape(-1)[rows]
+                found = self._as_clauses(inputs, call, (count,), lengths)
+                if found is not None:
+                    return found.reshape(count)
             total = self._evaluation(inputs, call, window, rows).total()
             return total.expand((count, *(1,) * self.plan.rank)).reshape(count)
 
@@ -202,6 +233,22 @@ class CompiledRule(nn.Module):
             takes_largest=not isinstance(self.relaxation.tnorm, Archimedean),
         )
         return total.reshape(call.batch)
+
+    def _as_clauses(
+        self,
+        inputs: Sequence[Tensor],
+        call: Call,
+        batch: tuple[int, ...],
+        lengths: Tensor | None,
+    ) -> Tensor | None:
+        """Return rules × examples by one matrix product; None where that cannot be."""
+        clauses = call.bound.clauses
+        if clauses is None or 0 in batch or any(form != "logits" for form in self._forms):
+            return None
+        for given, slot in zip(inputs, self.plan.slots, strict=True):
+            if given.shape[: given.dim() - len(slot.domains)] != batch:
+                return None
+        return penalties(clauses, inputs, batch, lengths) if can_multiply(inputs) else None
 
     def _flat_inputs(self, call: Call) -> list[Tensor]:
         """Return the tensors with their batch dimensions as one."""
@@ -281,11 +328,15 @@ class CompiledRule(nn.Module):
     def _bind(self, sizes: Mapping[str, int], device: torch.device) -> Bound:
         key = tuple(sizes.items())
         if (key, "cpu") not in self._bound:
-            # A clause has no antecedent left to detach.
-            as_clauses = self.relaxation.kind == "S" and self.detach is None
             while len(self._bound) >= MOST_LAYOUTS:
                 self._bound.pop(next(iter(self._bound)))
-            self._bound[key, "cpu"] = bind(self.plan, sizes, as_clauses=as_clauses)
+            self._bound[key, "cpu"] = bind(
+                self.plan,
+                sizes,
+                self.relaxation,
+                detaches=self.detach is not None,
+                is_bundle=self._is_bundle,
+            )
         if (key, str(device)) in self._bound:
             return self._bound[key, str(device)]
         moved = move(self._bound[key, "cpu"], device)
@@ -311,11 +362,11 @@ def _is_transformed(inputs: Iterable[Tensor]) -> bool:
 class CompiledKnowledge(nn.Module):
     """All rules of a knowledge base: penalties by the rules' names."""
 
-    def __init__(self, rules: Mapping[str, CompiledRule], ground: CompiledRule | None) -> None:
+    def __init__(self, rules: Mapping[str, CompiledRule], bundles: Mapping[Names, CompiledRule]
+                 ) -> None:  # fmt: skip
         super().__init__()
         self._rules = dict(rules)
-        self._ground = ground
-        self._together = () if ground is None else ground_rules(rules)
+        self._bundles = dict(bundles)
 
     @property
     def rules(self) -> Mapping[str, CompiledRule]:
@@ -331,9 +382,11 @@ class CompiledKnowledge(nn.Module):
         refuse_unknown(given, list(known))
         sources: dict[str, Source] = {}
         together: dict[str, Tensor] = {}
-        if self._ground is not None and _have_one_batch(self._ground.plan, given):
-            penalties = self._ground.parts(_call(self._ground, given, lengths, sources))
-            together = dict(zip(self._together, penalties, strict=True))
+        for names, bundle in self._bundles.items():
+            if _have_one_batch(bundle.plan, given):
+                penalties = bundle.parts(_call(bundle, given, lengths, sources))
+                if penalties is not None:
+                    together |= zip(names, penalties, strict=True)
         return {
             name: rule.finish(together[name])
             if name in together
@@ -342,13 +395,21 @@ class CompiledKnowledge(nn.Module):
         }
 
 
-def ground_rules(rules: Mapping[str, CompiledRule]) -> tuple[str, ...]:
-    """Return the names of the rules without variables, which are evaluated together."""
-    return tuple(
-        name
-        for name, rule in rules.items()
-        if not rule.plan.rank and not isinstance(rule.formula, Quantifier)
-    )
+def bundled_rules(rules: Mapping[str, CompiledRule]) -> list[Names]:
+    """Return the names of rules that are evaluated together.
+
+    Those are the rules without variables, if they are many enough, and all clauses over the same
+    sequences.
+    """
+    ground: list[str] = []
+    clauses: dict[tuple[str, ...], list[str]] = {}
+    for name, rule in rules.items():
+        if not rule.plan.rank and not isinstance(rule.formula, Quantifier):
+            ground.append(name)
+        elif rule.is_made_of_clauses and not any(slot.open_domains for slot in rule.plan.slots):
+            clauses.setdefault(rule.plan.sequence_domains, []).append(name)
+    found = [tuple(names) for names in clauses.values() if len(names) > 1]
+    return [tuple(ground), *found] if len(ground) >= FEWEST else found
 
 
 def _have_one_batch(plan: Plan, given: Tensors) -> bool:
@@ -365,6 +426,8 @@ def _call(rule: CompiledRule, given: Tensors, lengths: Any, shared: dict[str, So
     """Return the call of one rule, whose softmaxes are computed once for all rules."""
     read = {slot: given[slot] for slot in rule.forms if slot in given}
     call = rule.receive(read, lengths if rule.plan.sequence_domains else None)
+    if call.bound.clauses is not None:
+        return call
     names = [slot.name for slot in rule.plan.slots]
     new = [place for place, name in enumerate(names) if name not in shared]
     shared.update(zip((names[place] for place in new), rule.sources(call.inputs, new), strict=True))

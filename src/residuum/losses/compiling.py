@@ -19,10 +19,9 @@ from residuum.grounding import (
 from residuum.grounding.plans import Connect, Quantify
 from residuum.logic import And, Forall, Formula, Implies
 from residuum.losses.blocks import bytes_for
-from residuum.losses.compiled import CompiledKnowledge, CompiledRule, ground_rules
+from residuum.losses.compiled import CompiledKnowledge, CompiledRule, bundled_rules
 from residuum.losses.evaluation import Detached
 from residuum.losses.exact import EXACT, find_meaning
-from residuum.losses.lifting import FEWEST
 from residuum.losses.reductions import Reduction, check_reduction, check_weight
 from residuum.losses.sources import FORMS, Form
 from residuum.relaxations import Relaxation
@@ -109,12 +108,13 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
             name: _compiled(one.formula, signature, options, name, one.weight)
             for name, one in rule.rules.items()
         }
-        names = ground_rules(compiled)
-        ground = None
-        if len(names) >= FEWEST and options.relaxation != EXACT:
+        if options.relaxation == EXACT:
+            return CompiledKnowledge(compiled, {})
+        bundles = {}
+        for names in bundled_rules(compiled):
             together = And(*(rule.rules[name].formula for name in names))
-            ground = _compiled(together, signature, options, "ground rules", 1.0)
-        return CompiledKnowledge(compiled, ground)
+            bundles[names] = _compiled(together, signature, options, "rules", 1.0, is_bundle=True)
+        return CompiledKnowledge(compiled, bundles)
     name, default_weight = "rule", 1.0
     if knowledge is None:
         formula = as_formula(rule)
@@ -174,7 +174,13 @@ def _check_options(options: _Options) -> None:
 
 
 def _compiled(
-    formula: Formula, signature: Signature, options: _Options, name: str, weight: float
+    formula: Formula,
+    signature: Signature,
+    options: _Options,
+    name: str,
+    weight: float,
+    *,
+    is_bundle: bool = False,
 ) -> CompiledRule:
     check_weight(weight, name)
     plan = plan_rule(formula, signature)
@@ -194,6 +200,7 @@ def _compiled(
         check=options.check,
         block=_block(plan, options),
         process_group=options.process_group,
+        is_bundle=is_bundle,
     )
 
 

@@ -12,17 +12,20 @@ from torch import Tensor
 from residuum.errors import GroundingError, suggest
 from residuum.grounding import Layout, Plan, lay_out
 from residuum.grounding.plans import Slot
+from residuum.losses.clauses import Clauses, find_clauses
 from residuum.losses.lifting import Lifted, lift
 from residuum.losses.sources import Form, Source
+from residuum.relaxations import Relaxation
 
 
 class Bound(NamedTuple):
-    """A layout with its index tensors and masks on one device, and what was lifted."""
+    """A layout with its index tensors and masks on one device, what was lifted, and clauses."""
 
     layout: Layout
     indices: Mapping[int, Tensor]
     masks: Mapping[int, Tensor]
     lifted: Lifted | None = None
+    clauses: Clauses | None = None
 
 
 class Call(NamedTuple):
@@ -41,8 +44,10 @@ class Call(NamedTuple):
     sources: Sequence[Source] | None = None
 
 
-def bind(plan: Plan, sizes: Mapping[str, int], *, as_clauses: bool) -> Bound:
-    """Lay a plan out for sequences of these lengths."""
+def bind(
+    plan: Plan, sizes: Mapping[str, int], relaxation: Relaxation, *, detaches: bool, is_bundle: bool
+) -> Bound:
+    """Lay a plan out for sequences of these lengths; a bundle is several rules as one."""
     layout = lay_out(plan, sizes)
     indices = {
         number: torch.as_tensor(access.index)
@@ -54,7 +59,12 @@ def bind(plan: Plan, sizes: Mapping[str, int], *, as_clauses: bool) -> Bound:
         for number, selection in layout.selections.items()
         if selection.mask is not None
     }
-    return Bound(layout, indices, masks, lift(plan, layout, as_clauses=as_clauses))
+    # A clause has no antecedent left to detach.
+    lifted = lift(plan, layout, as_clauses=relaxation.kind == "S" and not detaches)
+    clauses = None
+    if not detaches:
+        clauses = find_clauses(plan, layout, relaxation, masks, is_bundle=is_bundle)
+    return Bound(layout, indices, masks, lifted, clauses)
 
 
 def move(bound: Bound, device: torch.device) -> Bound:
@@ -63,7 +73,9 @@ def move(bound: Bound, device: torch.device) -> Bound:
     if lifted is not None:
         groups = (replace(group, indices=_on(group.indices, device)) for group in lifted.groups)
         lifted = replace(lifted, groups=tuple(groups))
-    return Bound(bound.layout, _on(bound.indices, device), _on(bound.masks, device), lifted)
+    clauses = None if bound.clauses is None else bound.clauses.to(device)
+    indices, masks = _on(bound.indices, device), _on(bound.masks, device)
+    return Bound(bound.layout, indices, masks, lifted, clauses)
 
 
 def _on(tensors: Mapping[int, Tensor], device: torch.device) -> dict[int, Tensor]:

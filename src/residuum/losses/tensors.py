@@ -24,6 +24,9 @@ FLOORS: Final = {torch.float32: 1e-30, torch.float64: 1e-300}
 LARGEST: Final = 1e30
 """What stands for infinity: large, yet the sum of millions of them is finite."""
 
+NEARLY_TRUE: Final = 0.9
+"""Beyond it 1 − x loses more than a digit of x, and is computed from its parts."""
+
 _STEEP: Final = math.log(LARGEST)
 
 
@@ -153,17 +156,17 @@ class Tensors(LazyCarrier):
         true = x.number
         if not isinstance(true, Tensor) or not true.dim() or is_traced(true):
             return self.log_complement(x, Later(lambda: rest(_whole)), lambda: log_rest(_whole))
-        is_large = true.detach() > 0.5
-        if not bool(is_large.any()):
+        known = true.detach()
+        if not known.numel() or float(known.amax()) <= NEARLY_TRUE:
             return torch.log1p(-true)
         # Few are large as a rule, and only for them the parts of 1 − x are looked at.
-        where = is_large.nonzero(as_tuple=True)
+        where = (known > NEARLY_TRUE).nonzero(as_tuple=True)
 
         def pick(side: Number) -> Number:
             return _at(side, where)
 
         large = self.log_or(rest(pick), lambda: log_rest(pick))
-        return torch.log1p(-true.clamp(max=0.5)).index_put(where, large)
+        return torch.log1p(-true.clamp(max=NEARLY_TRUE)).index_put(where, large)
 
     def add_product(self, x: Number, y: Number, z: Number) -> Number:
         if all(isinstance(number, Tensor) for number in (x, y, z)):

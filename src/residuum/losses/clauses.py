@@ -1,0 +1,505 @@
+"""Rules whose groundings are clauses, all of them by one matrix product each way.
+
+What a grounding costs depends on a sum of sides of the literals in it: under the product on the
+sum of the logarithms of what would break it, under a residuum on how much the antecedent exceeds
+the consequent. With one row for each grounding and one column for each side, that is a matrix of
+0, 1 and −1 times the sides, and its transpose takes the slopes back. For many entries the matrix
+would be larger than what it saves, and rules are evaluated step by step instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from residuum.grounding import Layout, Plan
+from residuum.grounding.plans import Connect, Quantify, Read
+from residuum.logic import And, Forall, Implies, Not, Or
+from residuum.losses.columns import TRUTHS, Columns, Kind, Piece, columns_of
+from residuum.losses.softmaxes import MIRRORED, Side
+from residuum.losses.tensors import NEARLY_TRUE, TENSORS, floor, is_traced
+from residuum.relaxations import Relaxation
+from residuum.relaxations.degrees import log1mexp
+from residuum.relaxations.lukasiewicz import Lukasiewicz
+from residuum.relaxations.product import Product
+
+MOST_ENTRIES: Final = 160
+"""A grounding costs a multiplication for each column, which more of them are not worth."""
+
+LARGEST_MATRIX: Final = 1 << 17
+"""Numbers that a matrix has at most: it should stay in the cache beside what it multiplies."""
+
+CHUNK: Final = 1 << 16
+"""Groundings evaluated at a time: fresh memory costs more than arithmetic, so little is taken."""
+
+
+class Literal(NamedTuple):
+    """An atom that counts for or against a clause, on one of its sides."""
+
+    read: int
+    side: Side
+    sign: int
+
+
+@dataclass(frozen=True)
+class Clauses:
+    """The matrix of a rule, or of several, and the rows of sides that it multiplies.
+
+    For the product `places` lists the columns of each row, literals × rows, and beyond the last
+    column stands a 1. `segments` are the numbers of rows of each rule, and `inside` are positions
+    that must lie inside each sequence.
+    """
+
+    matrix: Tensor
+    places: Tensor | None
+    segments: tuple[int, ...]
+    groups: tuple[Columns, ...]
+    inside: tuple[Tensor, ...]
+    is_ragged: bool
+
+    def to(self, device: torch.device) -> Clauses:
+        """Return the same on a device."""
+        inside = tuple(positions.to(device) for positions in self.inside)
+        places = None if self.places is None else self.places.to(device)
+        return replace(self, matrix=self.matrix.to(device), places=places, inside=inside)
+
+
+# Evaluation
+
+
+def penalties(
+    clauses: Clauses, inputs: Sequence[Tensor], batch: tuple[int, ...], lengths: Tensor | None
+) -> Tensor | None:
+    """Return the penalty of each rule, rules × examples; None where more care is needed."""
+    examples = torch.Size(batch).numel()
+    given = columns_of(clauses.groups, inputs, examples)
+    if given is None:
+        return None
+    columns, truths = given
+    if clauses.is_ragged:
+        truths = functional.pad(truths, (0, 0, 0, 1), value=1.0)
+    matrix = clauses.matrix.to(columns.dtype)
+    with torch.no_grad():
+        known = _evaluate(clauses, matrix, columns, truths, wants_slopes=columns.requires_grad)
+    if known is None:
+        return None
+    found: Tensor = known[0]
+    if known[1] is not None:
+        found = _WithSlopes.apply(columns, matrix, clauses, known)  # type: ignore[no-untyped-call]
+    if not clauses.inside:
+        return found
+    found = found.reshape(len(found), examples, -1)
+    if lengths is not None:
+        limits = lengths.reshape(-1, 1)
+        for positions in clauses.inside:
+            found = found.masked_fill(positions >= limits, 0.0)
+    return found.sum(-1)
+
+
+def can_multiply(inputs: Sequence[Tensor]) -> bool:
+    """Return whether matrices are multiplied exactly here, and nothing is being traced."""
+    if any(is_traced(given) for given in inputs):
+        return False
+    if inputs[0].is_cuda and torch.are_deterministic_algorithms_enabled():
+        return False
+    try:
+        return torch.get_float32_matmul_precision() == "highest"
+    except RuntimeError:  # a precision was set for one backend alone
+        return False
+
+
+def _evaluate(
+    clauses: Clauses, matrix: Tensor, columns: Tensor, truths: Tensor, *, wants_slopes: bool
+) -> tuple[Tensor, Tensor | None] | None:
+    """Return the penalties of rules and their slopes, a few rows at a time: they stay in the cache.
+
+    Slopes are those of the columns, rules × columns × examples, or where every row is a rule those
+    of the rows. None if a clause is so broken that 1 − x has no digits left.
+    """
+    are_rows_rules = len(clauses.segments) == len(matrix)
+    count, examples = len(matrix), columns.shape[1]
+    step = min(count, max(1, CHUNK // examples))
+    shape = (count if are_rows_rules else step, examples)
+    costs, weights = columns.new_empty(shape), columns.new_empty(shape)
+    values: list[Tensor] = []
+    slopes: list[Tensor] = []
+    stop = 0
+    for size in (count,) if are_rows_rules else clauses.segments:
+        start, stop = stop, stop + size
+        for first in range(start, stop, step):
+            last = min(first + step, stop)
+            to = slice(first, last) if are_rows_rules else slice(last - first)
+            cost, weight, rows = costs[to], weights[to], matrix[first:last]
+            if clauses.places is None:
+                torch.mm(rows, columns, out=cost)
+                torch.gt(cost, 0, out=weight)
+                cost.clamp_(min=0)
+            else:
+                places = clauses.places[:, first:last]
+                if not _complement(rows, places, columns, truths, cost, weight):
+                    return None
+            if are_rows_rules:
+                continue
+            if first == start:
+                values.append(cost.sum(0))
+                slopes += [rows.t() @ weight] if wants_slopes else []
+            else:
+                values[-1] += cost.sum(0)
+                if wants_slopes:
+                    slopes[-1].addmm_(rows.t(), weight)
+    if are_rows_rules:
+        return costs, weights if wants_slopes else None
+    if len(values) == 1:
+        return values[0][None], slopes[0][None] if wants_slopes else None
+    return torch.stack(values), torch.stack(slopes) if wants_slopes else None
+
+
+def _complement(
+    rows: Tensor, places: Tensor, columns: Tensor, truths: Tensor, cost: Tensor, weight: Tensor
+) -> bool:
+    """Write −log(1 − x) and its slope for log x, x / (1 − x), where x is a product of truths.
+
+    False where x is so close to 1 that only its parts could tell.
+    """
+    torch.index_select(truths, 0, places[0], out=weight)
+    for others in places[1:]:
+        weight.mul_(torch.index_select(truths, 0, others, out=cost))
+    peaks = weight.amax(0)
+    near = (peaks > NEARLY_TRUE).nonzero()[:, 0] if float(peaks.amax()) > NEARLY_TRUE else None
+    if near is not None:  # in their logarithms such truths still have the digits of 1 − x
+        logs = rows @ columns.index_select(1, near)
+        if float(logs.amax()) > -floor(logs):
+            return False
+    torch.sub(weight.new_ones(()), weight, out=cost)
+    weight.div_(cost)
+    if near is not None:
+        ratios = weight.index_select(1, near)
+        is_near = ratios > NEARLY_TRUE / (1 - NEARLY_TRUE)
+        weight.index_copy_(1, near, torch.where(is_near, 1 / torch.expm1(-logs), ratios))
+    torch.log1p(weight, out=cost)  # for 1 + x / (1 − x) is 1 / (1 − x)
+    return True
+
+
+class _WithSlopes(torch.autograd.Function):
+    """Penalties whose slopes are known."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, columns: Tensor, matrix: Tensor, clauses: Clauses, known: tuple[Tensor, Tensor]
+    ) -> Tensor:
+        value, slopes = known
+        ctx.clauses = clauses
+        ctx.save_for_backward(columns, matrix, slopes)
+        return value
+
+    @staticmethod
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
+        columns, matrix, slopes = ctx.saved_tensors
+        nothing = (None,) * 3
+        with torch.autocast(columns.device.type, enabled=False):
+            if torch.is_grad_enabled():  # a second derivative is wanted
+                slack = matrix @ columns
+                is_residuum = ctx.clauses.places is None
+                costs = torch.relu(slack) if is_residuum else -log1mexp(TENSORS, slack)
+                total = torch.stack([one.sum(0) for one in costs.split(ctx.clauses.segments)])
+                return *torch.autograd.grad(total, columns, upstream, create_graph=True), *nothing
+            if slopes.dim() == 2:
+                return matrix.t() @ (slopes * upstream), *nothing
+            if len(slopes) == 1:
+                return slopes[0] * upstream, *nothing
+            return (slopes * upstream.unsqueeze(1)).sum(0), *nothing
+
+
+# Finding them
+
+
+def find_clauses(
+    plan: Plan,
+    layout: Layout,
+    relaxation: Relaxation,
+    masks: Mapping[int, Tensor],
+    *,
+    is_bundle: bool,
+) -> Clauses | None:
+    """Return the rule as clauses, if all its groundings are.
+
+    Each operand of the outermost conjunction of a bundle is a rule of its own.
+    """
+    root = len(plan.steps) - 1
+    last = plan.steps[root]
+    is_product = isinstance(relaxation.tnorm, Product) and relaxation.kind == "S"
+    is_residuum = isinstance(relaxation.tnorm, Product | Lukasiewicz) and not is_product
+    if not (is_product or is_residuum) or not plan.slots:
+        return None
+    rules = last.operands if is_bundle and isinstance(last, Connect) else (root,)
+    search = _Search(plan, layout, relaxation, masks)
+    counts = []
+    for number in rules:
+        before = search.count
+        if not search.visit(number, (1,) * plan.rank, None):
+            return None
+        counts.append(search.count - before)
+    return search.finish(tuple(counts), is_product=is_product)
+
+
+def literals_of(plan: Plan, number: int, relaxation: Relaxation) -> list[Literal] | None:
+    """Return the literals whose sides add up to the slack of a step, if it is a clause."""
+    if relaxation.kind == "S":
+        found = _breaking(plan, number, is_denied=True)
+        return found if found is not None and len(found) > 1 else None
+    step = plan.steps[number]
+    if not isinstance(step, Connect) or step.kind is not Implies:
+        return None
+    antecedent, consequent = (_conjuncts(plan, operand) for operand in step.operands)
+    if antecedent is None or consequent is None:
+        return None
+    if isinstance(relaxation.tnorm, Lukasiewicz):
+        # Falsities: the consequent's less the antecedent's. Several could exceed the cap.
+        if len(consequent) > 1:
+            return None
+        turned = [one._replace(side=_falsity(one.side)) for one in consequent]
+        return turned + [one._replace(side=_falsity(one.side), sign=-1) for one in antecedent]
+    return antecedent + [one._replace(sign=-1) for one in consequent]
+
+
+def _falsity(side: Side) -> Side:
+    return "false" if side == "log_true" else "true"
+
+
+def _literal(plan: Plan, number: int) -> Literal | None:
+    step = plan.steps[number]
+    if isinstance(step, Read):
+        return Literal(number, "log_true", 1)
+    if isinstance(step, Connect) and step.kind is Not:
+        inner = _literal(plan, step.operands[0])
+        return None if inner is None else inner._replace(side=MIRRORED[inner.side])
+    return None
+
+
+def _conjuncts(plan: Plan, number: int) -> list[Literal] | None:
+    step = plan.steps[number]
+    if isinstance(step, Connect) and step.kind is And:
+        return _join([_conjuncts(plan, part) for part in step.operands])
+    literal = _literal(plan, number)
+    return None if literal is None else [literal]
+
+
+def _breaking(plan: Plan, number: int, *, is_denied: bool) -> list[Literal] | None:
+    """Return the literals of a conjunction, or of a denied disjunction."""
+    literal = _literal(plan, number)
+    if literal is not None:
+        return [literal._replace(side=MIRRORED[literal.side]) if is_denied else literal]
+    step = plan.steps[number]
+    if not isinstance(step, Connect):
+        return None
+    if step.kind is Not:
+        return _breaking(plan, step.operands[0], is_denied=not is_denied)
+    if step.kind is Implies and is_denied:
+        left, right = step.operands
+        return _join([_breaking(plan, left, is_denied=False),
+                      _breaking(plan, right, is_denied=True)])  # fmt: skip
+    if step.kind is (Or if is_denied else And):
+        return _join([_breaking(plan, part, is_denied=is_denied) for part in step.operands])
+    return None
+
+
+def _join(parts: Sequence[list[Literal] | None]) -> list[Literal] | None:
+    if any(part is None for part in parts):
+        return None
+    return [one for part in parts if part is not None for one in part]
+
+
+class _Search:
+    """Collects the rows of the clauses of a plan."""
+
+    def __init__(
+        self, plan: Plan, layout: Layout, relaxation: Relaxation, masks: Mapping[int, Tensor]
+    ) -> None:
+        self.count = 0
+        self._plan = plan
+        self._layout = layout
+        self._relaxation = relaxation
+        self._masks = masks
+        self._entries: list[tuple[Piece, int, Any, Any, int]] = []
+        self._most = 0
+        self._outer = self._find_outer()
+        self._positions: tuple[Any, ...] | None = None
+
+    def _find_outer(self) -> int | None:
+        """Return the dimension of the sequence along which clauses are evaluated."""
+        found = {
+            axis.dimension
+            for step in self._plan.steps
+            if isinstance(step, Quantify)
+            for axis in step.axes
+            if axis.domain.is_sequence
+        }
+        return next(iter(found)) if len(found) == 1 else None
+
+    def visit(self, number: int, shape: tuple[int, ...], mask: Any) -> bool:
+        """Add the rows of a step; return whether it is made of clauses."""
+        step = self._plan.steps[number]
+        if isinstance(step, Connect) and step.kind is And:
+            return all(self.visit(part, shape, mask) for part in step.operands)
+        if isinstance(step, Quantify) and step.kind is Forall:
+            selection = self._layout.selections[number]
+            grown = list(shape)
+            for axis, length in zip(step.axes, selection.lengths, strict=True):
+                assert axis.dimension is not None
+                if grown[axis.dimension] != 1:  # another variable of that name is shadowed
+                    return False
+                grown[axis.dimension] = length
+            own = self._masks.get(number)
+            if own is not None:
+                mask = own.numpy() if mask is None else mask & own.numpy()
+            return self._agree(selection.positions) and self.visit(step.operand, tuple(grown), mask)
+        literals = literals_of(self._plan, number, self._relaxation)
+        return literals is not None and self._add(literals, shape, mask)
+
+    def _agree(self, positions: tuple[Any, ...]) -> bool:
+        """Return whether sequences end clauses alike: then padding is a matter of the position."""
+        if not positions:
+            return True
+        flat = []
+        for values in positions:
+            if any(n != 1 for d, n in enumerate(values.shape) if d != self._outer):
+                return False
+            flat.append(values.reshape(-1))
+        if self._positions is None:
+            self._positions = tuple(flat)
+        same = len(flat) == len(self._positions)
+        return same and all(map(np.array_equal, flat, self._positions))
+
+    def _add(self, literals: Sequence[Literal], shape: tuple[int, ...], mask: Any) -> bool:
+        outer = self._outer
+        if outer is not None:
+            if mask is not None and mask.shape[outer] != 1:
+                return False
+            shape = tuple(1 if d == outer else n for d, n in enumerate(shape))
+        kept = np.broadcast_to(True if mask is None else mask, shape)
+        rows = self.count + np.arange(int(kept.sum()))
+        self._most = max(self._most, len(literals))
+        for order, (read, side, sign) in enumerate(literals):
+            placed = self._places(read)
+            if placed is None:
+                return False
+            start, places = placed
+            step = self._plan.steps[read]
+            assert isinstance(step, Read)
+            columns = np.broadcast_to(places, shape)[kept]
+            self._entries.append((Piece(step.slot, side, start), order, rows, columns, sign))
+        self.count += len(rows)
+        return True
+
+    def _places(self, number: int) -> tuple[int, Any] | None:
+        """Return the position at which an atom starts to read, and the entries it reads."""
+        step = self._plan.steps[number]
+        assert isinstance(step, Read)
+        access, rank = self._layout.accesses[number], self._plan.rank
+        kind = self._kind(step.slot)
+        if kind is None:
+            return None
+        along: list[Any] = [None] * len(access.entries)
+        start = 0
+        for place, entry in enumerate(access.entries):
+            if entry is None:
+                continue
+            if place == kind.outer:
+                if entry.axis != self._outer or entry.index is not None:
+                    return None
+                start = entry.start
+                continue
+            shape = [1] * rank
+            if entry.axis is None:
+                along[place] = np.full(shape, entry.start)
+                continue
+            if entry.axis == self._outer:
+                return None
+            shape[entry.axis] = -1
+            listed = entry.start + np.arange(entry.length) if entry.index is None else entry.index
+            along[place] = listed.reshape(shape)
+        if access.joint:
+            if kind.outer in access.joint or access.index is None:
+                return None
+            sizes = [len(self._plan.slots[step.slot].domains[d].labels or ()) for d in access.joint]
+            for place, found in zip(
+                access.joint, np.unravel_index(access.index, sizes), strict=True
+            ):
+                along[place] = found
+        own = [one for place, one in enumerate(along) if place != kind.outer]
+        result: Any = np.zeros([1] * rank, dtype=np.int64)
+        for places, size in zip(_turned(own, kind.is_exclusive), kind.sizes, strict=True):
+            result = result * size + places
+        return start, result
+
+    def _kind(self, number: int) -> Kind | None:
+        slot = self._plan.slots[number]
+        open_ended = [d for d, domain in enumerate(slot.domains) if domain.labels is None]
+        if len(open_ended) != (self._outer is not None):
+            return None
+        outer = open_ended[0] if open_ended else None
+        if slot.is_exclusive and outer == len(slot.domains) - 1:
+            return None
+        sizes = [len(domain.labels) for domain in slot.domains if domain.labels is not None]
+        return Kind(slot.is_exclusive, outer, tuple(_turned(sizes, slot.is_exclusive)))
+
+    def finish(self, segments: tuple[int, ...], *, is_product: bool) -> Clauses | None:
+        """Return the matrix, unless it would be too large."""
+        kinds = [self._kind(number) for number in range(len(self._plan.slots))]
+        known = [kind for kind in kinds if kind is not None]
+        if not self.count or 0 in segments or len(known) < len(kinds):
+            return None
+        inside = () if self._outer is None else tuple(self._positions or ())
+        length = len(inside[0]) if inside else 1
+        used: dict[Kind, dict[Piece, list[Any]]] = {}
+        for piece, _, _, columns, _ in self._entries:
+            used.setdefault(known[piece.slot], {}).setdefault(piece, []).append(columns)
+        groups = tuple(_columns(kind, places, length) for kind, places in used.items())
+        starts: dict[Piece, int] = {}
+        total = 0
+        for group in groups:
+            for one in group.pieces:
+                starts[Piece(group.slots[one.slot], one.side, one.start)] = total - one.first
+                total += one.size
+        if not length or total > MOST_ENTRIES or self.count * total > LARGEST_MATRIX:
+            return None
+        matrix = np.zeros((self.count, total), dtype=np.float32)
+        listed = np.full((self._most, self.count), total)
+        for piece, order, rows, columns, sign in self._entries:
+            np.add.at(matrix, (rows, starts[piece] + columns), sign)
+            listed[order, rows] = starts[piece] + columns
+        if is_product:
+            groups = tuple(replace(group, truths=_truths(group.pieces)) for group in groups)
+        return Clauses(
+            torch.from_numpy(matrix),
+            torch.from_numpy(listed) if is_product else None,
+            segments,
+            groups,
+            tuple(torch.as_tensor(positions) for positions in inside),
+            is_ragged=is_product and bool((listed == total).any()),
+        )
+
+
+def _columns(kind: Kind, used: Mapping[Piece, Sequence[Any]], length: int) -> Columns:
+    slots = sorted({piece.slot for piece in used})
+    pieces = []
+    for piece, places in used.items():
+        first, last = (int(bound(np.concatenate(places))) for bound in (np.min, np.max))
+        slot = slots.index(piece.slot)
+        pieces.append(piece._replace(slot=slot, first=first, size=last + 1 - first))
+    return Columns(kind, tuple(slots), tuple(sorted(pieces)), (), length)
+
+
+def _truths(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    return tuple(piece._replace(side=TRUTHS[piece.side]) for piece in pieces)
+
+
+def _turned(dimensions: Sequence[Any], is_exclusive: bool) -> Sequence[Any]:
+    """Return what belongs to the dimensions of a slot with that of its classes first."""
+    return [dimensions[-1], *dimensions[:-1]] if is_exclusive else dimensions

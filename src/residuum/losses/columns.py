@@ -1,0 +1,319 @@
+"""Sides of network outputs with the examples side by side: one row for each entry of a slot.
+
+On a CPU numbers that lie side by side are computed several at a time, and softmaxes are over few
+classes as a rule. Slots alike in shape are computed as one. Every derivative is written so that
+nothing cancels where a softmax saturates: one less the likeliest class is the sum of the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from residuum.losses.softmaxes import Side, Softmax
+from residuum.losses.tensors import LARGEST, floor, impossible
+
+TRUTHS: Final[Mapping[Side, Side]] = {"log_true": "true", "log_false": "false"}
+"""The side whose logarithm a side is."""
+
+_NOTHING: Final = -1e38
+"""Stands for the logarithm of 0 in a sum."""
+
+
+class Piece(NamedTuple):
+    """Entries of a slot on one side, from a position of its sequence on: what clauses read."""
+
+    slot: int
+    side: Side
+    start: int
+    first: int = 0
+    size: int = 0
+
+
+class Kind(NamedTuple):
+    """What a slot is: slots of one kind are computed as one.
+
+    `outer` is the dimension of the sequence along which clauses are evaluated, as if its positions
+    were examples; None if there is none. `sizes` are those of the other dimensions, the classes of
+    a softmax first.
+    """
+
+    is_exclusive: bool
+    outer: int | None
+    sizes: tuple[int, ...]
+
+    @property
+    def order(self) -> list[int]:
+        """The dimensions of a tensor, the batch being one, from classes to examples to positions.
+
+        Without a sequence the tensor has a last dimension of 1 in its place.
+        """
+        own = list(range(1, len(self.sizes) + 2))
+        positions = own.pop(-1 if self.outer is None else self.outer)
+        turned = [own[-1], *own[:-1]] if self.is_exclusive else own
+        return [*turned, 0, positions]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Pieces of slots of one kind; those of `truths` have no slopes.
+
+    The slots of pieces are places in `slots`, and `length` is how many positions they are over.
+    """
+
+    kind: Kind
+    slots: tuple[int, ...]
+    pieces: tuple[Piece, ...]
+    truths: tuple[Piece, ...]
+    length: int
+
+    def stack(self, given: Sequence[Tensor], batch: int) -> Tensor:
+        """Return slots × classes × other entries × examples × positions."""
+        kind, turned = self.kind, []
+        depth = len(kind.sizes) + (kind.outer is not None)
+        for tensor in given:
+            own = tensor.shape[tensor.dim() - depth :]
+            shape = (batch, *own) if kind.outer is not None else (batch, *own, 1)
+            turned.append(tensor.reshape(shape).permute(kind.order))
+        stacked = torch.stack(turned)
+        classes = kind.sizes[0] if kind.is_exclusive else 1
+        return stacked.reshape(len(given), classes, -1, *stacked.shape[-2:])
+
+    def unstack(self, stacked: Tensor, given: Sequence[Tensor]) -> list[Tensor]:
+        """Return what belongs to each tensor, as it is laid out."""
+        order = self.kind.order
+        back = [0, *(1 + order.index(place) for place in range(len(order)))]
+        apart = stacked.reshape(len(given), *self.kind.sizes, *stacked.shape[-2:]).permute(back)
+        return [
+            one.reshape(tensor.shape).to(tensor.dtype)
+            for one, tensor in zip(apart.unbind(0), given, strict=True)
+        ]
+
+
+def columns_of(groups: Sequence[Columns], inputs: Sequence[Tensor], batch: int
+               ) -> tuple[Tensor, Tensor] | None:  # fmt: skip
+    """Return the rows of all pieces, over examples and positions, and those of truths.
+
+    None says that some logits are masked, no numbers, or too large: that takes more care.
+    """
+    found = []
+    for group in groups:
+        given = [inputs[slot] for slot in group.slots]
+        with torch.no_grad():
+            stacked = group.stack(given, batch)
+            if stacked.dtype not in (torch.float32, torch.float64):
+                stacked = stacked.float()
+            low, high = (float(bound) for bound in torch.aminmax(stacked))
+        if not (low >= -LARGEST and high <= LARGEST):
+            return None
+        # Odds within the floor of logarithms need no second look.
+        is_far = high - low > -1 - math.log(floor(stacked)) or stacked.shape[1] == 1
+        found.append(_Sides.apply(group, (stacked, is_far), *given))  # type: ignore[no-untyped-call]
+    if len(found) == 1:
+        return found[0]  # type: ignore[no-any-return]
+    rows, truths = zip(*found, strict=True)
+    return torch.cat(rows), torch.cat(truths)
+
+
+class _Sides(torch.autograd.Function):
+    """Pieces of sides of softmaxes or sigmoids, below one another."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, columns: Columns, stacked: tuple[Tensor, bool], *given: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        logits, is_far = stacked
+        wanted = {piece.side for piece in columns.pieces + columns.truths}
+        compute = _sides_of_softmax if columns.kind.is_exclusive else _sides_of_sigmoid
+        sides, saved = compute(logits.flatten(2), wanted, is_far)
+        ctx.columns, ctx.shape = columns, logits.shape
+        ctx.save_for_backward(*given, *saved)
+        rows = _rows(sides, columns.pieces, columns.length, logits.shape)
+        truths = _rows(sides, columns.truths, columns.length, logits.shape)
+        ctx.mark_non_differentiable(truths)
+        ctx.set_materialize_grads(False)
+        return rows, truths
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor | None, _: None) -> tuple[Tensor | None, ...]:
+        columns, shape = ctx.columns, ctx.shape
+        if slope is None:  # nothing flows
+            return (None,) * (2 + len(columns.slots))
+        given = ctx.saved_tensors[: len(columns.slots)]
+        saved = ctx.saved_tensors[len(columns.slots) :]
+        if torch.is_grad_enabled():
+            return None, None, *_to_differentiate_again(columns, given, shape, slope)
+        found = _slopes(slope, columns.pieces, columns.length, shape)
+        differentiate = _slope_of_softmax if columns.kind.is_exclusive else _slope_of_sigmoid
+        return None, None, *columns.unstack(differentiate(found, *saved).view(shape), given)
+
+
+def _rows(
+    sides: Mapping[Side, Tensor], pieces: Sequence[Piece], length: int, shape: torch.Size
+) -> Tensor:
+    """Return the pieces below one another, each entries × (examples × positions)."""
+    if not pieces:
+        return next(iter(sides.values())).new_empty(0)
+    if _are_whole(pieces, length, shape):
+        return sides[pieces[0].side].reshape(-1, shape[-2] * length)
+    known = {side: one.reshape(shape[0], -1, *shape[-2:]) for side, one in sides.items()}
+    found = [
+        known[side][slot, first : first + size, :, start : start + length]
+        for slot, side, start, first, size in pieces
+    ]
+    return torch.cat(found).flatten(1)
+
+
+def _are_whole(pieces: Sequence[Piece], length: int, shape: torch.Size) -> bool:
+    """Return whether the pieces, in order, are one side of all there is."""
+    return (
+        len(pieces) == shape[0]
+        and length == shape[-1]
+        and all(piece.size == shape[1] * shape[2] for piece in pieces)
+        and len({piece.side for piece in pieces}) == 1
+    )
+
+
+def _slopes(
+    slope: Tensor, pieces: Sequence[Piece], length: int, shape: torch.Size
+) -> dict[Side, Tensor]:
+    """Return the slopes of the sides that pieces are of: the opposite of `_rows`."""
+    if _are_whole(pieces, length, shape):
+        return {pieces[0].side: slope.reshape(shape[0], shape[1], -1)}
+    found: dict[Side, Tensor] = {}
+    sizes = [piece.size for piece in pieces]
+    parts = torch.split(slope.reshape(-1, shape[-2], length), sizes)
+    for part, (slot, side, start, first, size) in zip(parts, pieces, strict=True):
+        if side not in found:
+            found[side] = slope.new_zeros(shape[0], shape[1] * shape[2], *shape[3:])
+        found[side][slot, first : first + size, :, start : start + length] += part
+    return {side: one.view(shape[0], shape[1], -1) for side, one in found.items()}
+
+
+def _to_differentiate_again(
+    columns: Columns, given: Sequence[Tensor], shape: torch.Size, slope: Tensor
+) -> list[Tensor | None]:
+    """Return the gradients by a route whose own gradient is right, if not as fast."""
+    logits = columns.stack(given, shape[-2])
+    if logits.dtype not in (torch.float32, torch.float64):
+        logits = logits.float()
+    side: Callable[[Side], Tensor]
+    if columns.kind.is_exclusive:
+        softmax = Softmax(logits.movedim(1, -1))
+
+        def side(one: Side) -> Tensor:
+            return softmax.side(one).movedim(-1, 1).reshape(shape)
+    else:
+
+        def side(one: Side) -> Tensor:
+            return _side_of_sigmoid(logits, one)
+
+    sides = {one: side(one) for one in {piece.side for piece in columns.pieces}}
+    rows = _rows(sides, columns.pieces, columns.length, shape)
+    wanted = [tensor for tensor in given if tensor.requires_grad]
+    found = iter(torch.autograd.grad(rows, wanted, slope, create_graph=True))
+    return [next(found) if tensor.requires_grad else None for tensor in given]
+
+
+# Softmaxes over dimension 1
+
+
+def _sides_of_softmax(
+    z: Tensor, wanted: set[Side], is_far: bool
+) -> tuple[dict[Side, Tensor], tuple[Tensor | None, ...]]:
+    top, place = z.max(1, keepdim=True)
+    gap = z - top
+    odds = torch.exp(gap).scatter_(1, place, 0.0)  # of the others against the likeliest
+    rest = odds.sum(1, keepdim=True)
+    likeliest = (1 + rest).reciprocal_()
+    log_rest = shares = None
+    others = odds if wanted == {"log_true"} else odds * likeliest
+    sides: dict[Side, Tensor] = {}
+    if "log_true" in wanted:
+        sides["log_true"] = gap - torch.log1p(rest)
+    if "log_false" in wanted:
+        log_rest = torch.log(rest)
+        if is_far:
+            log_rest, shares = _logarithm_of_rest(gap, place)
+        at_top = log_rest - torch.log1p(rest)
+        sides["log_false"] = torch.log1p(-others).scatter_(1, place, at_top)
+    if "false" in wanted:
+        sides["false"] = (1 - others).scatter_(1, place, rest * likeliest)
+    if "true" in wanted:
+        sides["true"] = others.scatter(1, place, likeliest)
+    return sides, (place, odds, rest, likeliest, shares)
+
+
+def _logarithm_of_rest(gap: Tensor, place: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the logarithm of the others' odds, out of the range of floats, and their shares."""
+    others = gap.scatter(1, place, _NOTHING)
+    logarithm = torch.logsumexp(others, 1, keepdim=True)
+    logarithm = torch.where(logarithm < _NOTHING / 2, impossible(gap.dtype), logarithm)
+    return logarithm, torch.exp((others - logarithm).clamp_(max=0.0))
+
+
+def _slope_of_softmax(
+    slopes: Mapping[Side, Tensor],
+    place: Tensor,
+    odds: Tensor,
+    rest: Tensor,
+    likeliest: Tensor,
+    shares: Tensor | None,
+) -> Tensor:
+    others, false_top = odds * likeliest, rest * likeliest
+    if "true" in slopes or "false" in slopes:  # clauses never mix them with logarithms
+        own = _difference(slopes.get("true"), slopes.get("false"))
+        at_top = own.gather(1, place)
+        rising = (others * own).sum(1, keepdim=True)
+        top = likeliest * (at_top * false_top - rising)
+        return (own - (at_top * likeliest + rising)).mul_(others).scatter_(1, place, top)
+    denied = slopes.get("log_false")
+    scaled = None if denied is None else denied * others / (1 - others)
+    own = _difference(slopes.get("log_true"), scaled)
+    at_top = own.gather(1, place)  # of log_true alone, for `others` is 0 there
+    own = own.scatter(1, place, 0.0)
+    total = own.sum(1, keepdim=True)
+    top = at_top * false_top - likeliest * total
+    result = own.addcmul_(others, total + at_top, value=-1)
+    if denied is not None:
+        denied_top = denied.gather(1, place) * likeliest
+        result.addcmul_(odds / rest if shares is None else shares, denied_top)
+        top -= denied_top
+    return result.scatter_(1, place, top)
+
+
+# Sigmoids
+
+
+def _sides_of_sigmoid(
+    z: Tensor, wanted: set[Side], _: bool
+) -> tuple[dict[Side, Tensor], tuple[Tensor, ...]]:
+    return {side: _side_of_sigmoid(z, side) for side in wanted}, (z,)
+
+
+def _side_of_sigmoid(z: Tensor, side: Side) -> Tensor:
+    z = z if side in ("true", "log_true") else -z
+    return torch.sigmoid(z) if side in ("true", "false") else functional.logsigmoid(z)
+
+
+def _slope_of_sigmoid(slopes: Mapping[Side, Tensor], z: Tensor) -> Tensor:
+    true, false = torch.sigmoid(z), torch.sigmoid(-z)
+    if "true" in slopes or "false" in slopes:
+        return _difference(slopes.get("true"), slopes.get("false")) * true * false
+    rises, falls = slopes.get("log_true"), slopes.get("log_false")
+    return _difference(
+        None if rises is None else rises * false, None if falls is None else falls * true
+    )
+
+
+def _difference(x: Tensor | None, y: Tensor | None) -> Tensor:
+    if x is None:
+        assert y is not None
+        return -y
+    return x if y is None else x - y
