@@ -52,3 +52,31 @@ def test_a_guard_over_another_variable_of_the_same_dimension_excuses_nothing():
         rs.compile(
             "forall x, y in digit where x + y < 10: Q(y) & (exists z in digit: P(x + z))", **TEN
         )
+
+
+def test_a_term_need_have_a_value_only_where_the_guard_holds():
+    rule = rs.compile("forall i in digit where i != 0: P(5 mod i)", "lukasiewicz-maxsat", **TEN)
+    likely = torch.zeros(10)
+    likely[5] = 1  # 5 mod i is 5 for i = 6 to 9
+    assert rule(P=likely) == 5
+    halves = {n: n // 2 for n in range(0, 10, 2)}
+    rule = rs.compile(
+        "forall i in digit, j in digit where i mod 2 = 0 & j < 2: P(half(i) + j)",
+        "lukasiewicz-maxsat",
+        functions={"half": halves},
+        predicates={"P": ("digit",)},
+        **TEN,
+    )
+    assert rule(P=likely) == 9  # of 5 × 2 groundings only i = 8, j = 1 speaks of 5
+
+
+def test_a_term_without_a_value_where_the_guard_holds_is_refused():
+    with pytest.raises(GroundingError, match="the right-hand side of `mod` is zero"):
+        rs.compile("forall i in digit where i < 3: P(5 mod i)", **TEN)
+    with pytest.raises(GroundingError, match="function `half` has no value for 1"):
+        rs.compile(
+            "forall i in digit where i < 3: P(half(i))",
+            functions={"half": {0: 0}},
+            predicates={"P": ("digit",)},
+            **TEN,
+        )

@@ -170,16 +170,19 @@ class _Layout:
             members = members[first : max(first, last)]
         return members.reshape(shape)
 
-    def values(self, node: Node, axes: Sequence[Axis]) -> Array:
-        """Return the values of a term, or the truth of a guard, over its axes."""
+    def values(self, node: Node, axes: Sequence[Axis], counted: Array | None = None) -> Array:
+        """Return the values of a term, or the truth of a guard, over its axes.
+
+        Where nothing is `counted` a term need not have a value, and gets any.
+        """
         known = {axis.variable: axis for axis in axes}
         return fold(
             node,
             {
                 Variable: lambda term, _: self._along(known[term.name]),
                 Constant: lambda term, _: self._constant(term.value),
-                Arithmetic: lambda term, parts: _arithmetic(term, *parts),
-                Application: lambda term, parts: self._apply(term, parts),
+                Arithmetic: lambda term, parts: _arithmetic(term, parts, counted),
+                Application: lambda term, parts: self._apply(term, parts, counted),
                 Comparison: lambda guard, parts: _compare(guard, *parts),
                 Truth: lambda guard, _: np.full([1] * self._plan.rank, guard.value),
                 Not: lambda _, parts: ~parts[0],
@@ -195,7 +198,7 @@ class _Layout:
         single[...] = value
         return _integers(single) if isinstance(value, int) else single
 
-    def _apply(self, term: Application, parts: Sequence[Array]) -> Array:
+    def _apply(self, term: Application, parts: Sequence[Array], counted: Array | None) -> Array:
         if term.function not in self._functions:
             raise GroundingError(
                 f"function `{term.function}` has no table; pass functions={{"
@@ -203,10 +206,14 @@ class _Layout:
             )
         given = self._functions[term.function]
         grids = np.broadcast_arrays(*parts)
+        wanted = _counted_over(counted, grids[0].shape).ravel().tolist()
+        columns = zip(wanted, *(grid.ravel().tolist() for grid in grids), strict=True)
         flat = [
-            _value(given, term.function, arguments)
-            for arguments in zip(*(grid.ravel().tolist() for grid in grids), strict=True)
+            _value(given, term.function, tuple(arguments)) if is_wanted else None
+            for is_wanted, *arguments in columns
         ]
+        anything = next((value for value in flat if value is not None), 0)
+        flat = [anything if value is None else value for value in flat]
         result = np.empty(len(flat), dtype=object)
         result[:] = flat
         shaped = result.reshape(grids[0].shape)
@@ -239,12 +246,15 @@ class _Layout:
 
     def _places(self, term: Term, domain: Domain, step: Read) -> Array:
         """Return where in the domain the values of a term stand, over the axes."""
-        values = self.values(term, step.axes)
+        counted = _all(
+            [np.full([1] * self._plan.rank, True)]
+            + [self._can_hold(guarded, step.axes) for guarded in step.guards]
+        )
+        values = self.values(term, step.axes, counted)
         places, outside = self._find(values, domain)
         if domain.is_sequence or not outside.any():
             return places  # a position outside the sequence drops its grounding elsewhere
-        for guarded in step.guards:
-            outside = outside & self._can_hold(guarded, step.axes)
+        outside = outside & counted
         if outside.any():
             where = np.unravel_index(np.argmax(outside), outside.shape)
             spelt = ", ".join(
@@ -288,7 +298,7 @@ class _Layout:
         mask = None if step.guard is None else self._holds(step.guard)
         positions = []
         for term, axes, sequence in step.positions:
-            values = self.values(term, axes)
+            values = self.values(term, axes, mask)
             positions.append(values)
             inside = (values >= 0) & (values < self._lengths[sequence])
             if not inside.all():
@@ -328,12 +338,24 @@ def _integers(values: Any) -> Array:
     return listed.astype(np.int64) if small else listed
 
 
-def _arithmetic(term: Arithmetic, left: Array, right: Array) -> Array:
+def _counted_over(counted: Array | None, shape: tuple[int, ...]) -> Array:
+    """Return for values of this shape whether any of them counts."""
+    if counted is None:
+        return np.ones(shape, dtype=bool)
+    others = tuple(d for d, n in enumerate(shape) if n == 1)
+    return np.broadcast_to(counted.any(axis=others, keepdims=True), shape)
+
+
+def _arithmetic(term: Arithmetic, parts: Sequence[Array], counted: Array | None) -> Array:
+    left, right = parts
     for operand in (left, right):
         if operand.dtype == object and not all(isinstance(v, int) for v in operand.flat):
             raise GroundingError(f"`{term}`: labels cannot be computed with")
-    if term.operator == "mod" and (right == 0).any():
-        raise GroundingError(f"`{term}`: the right-hand side of `mod` is zero")
+    if term.operator == "mod":
+        is_zero = np.asarray(right == 0)
+        if (is_zero & _counted_over(counted, is_zero.shape)).any():
+            raise GroundingError(f"`{term}`: the right-hand side of `mod` is zero")
+        right = np.where(is_zero, 1, right)
     result = np.asarray(COMPUTE[term.operator](left, right))  # without axes, a plain number
     largest = max(map(abs, (result.min(initial=0), result.max(initial=0))))
     return result.astype(object) if largest >= LARGEST_FACTOR else result

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from residuum.grounding import Plan
 from residuum.logic import Formula, Quantifier
 from residuum.losses.blocks import CPU_BLOCK, GPU_BLOCK, evaluate_in_blocks, split
-from residuum.losses.clauses import can_multiply, literals_of, penalties
+from residuum.losses.clause_penalties import can_multiply, penalties
+from residuum.losses.clauses import literals_of
 from residuum.losses.crisp import Crisp, with_predictions
 from residuum.losses.evaluation import Detached, Evaluation
 from residuum.losses.exact import EXACT, ExactTwin
@@ -137,6 +138,8 @@ class CompiledRule(nn.Module):
 
         None if they had better be evaluated one after the other.
         """
+        if self.plan.rank and self._size(call) > self._block(call):
+            return None
         with torch.autocast(call.device.type, enabled=False):
             found = self._as_clauses(call.inputs, call, call.batch, call.lengths)
             if found is not None:
@@ -206,10 +209,8 @@ class CompiledRule(nn.Module):
         if self.relaxation == EXACT:
             flat = self._exact.log_probability(self._flat_inputs(call), call)
             return -flat.reshape(call.batch)
-        examples = math.prod(call.batch)
-        block = self.block or (GPU_BLOCK if call.device.type == "cuda" else CPU_BLOCK)
-        size = groundings_of(self.plan).largest(call.bound.layout) * examples
-        if size <= block or (self.block is None and _is_transformed(call.inputs)):
+        examples, block = math.prod(call.batch), self._block(call)
+        if self._size(call) <= block or (self.block is None and _is_transformed(call.inputs)):
             found = self._as_clauses(call.inputs, call, call.batch, call.lengths)
             if found is not None:
                 return found.reshape(call.batch)
@@ -233,6 +234,13 @@ class CompiledRule(nn.Module):
             takes_largest=not isinstance(self.relaxation.tnorm, Archimedean),
         )
         return total.reshape(call.batch)
+
+    def _size(self, call: Call) -> int:
+        """Return the most groundings in the batch that one step ranges over."""
+        return groundings_of(self.plan).largest(call.bound.layout) * math.prod(call.batch)
+
+    def _block(self, call: Call) -> int:
+        return self.block or (GPU_BLOCK if call.device.type == "cuda" else CPU_BLOCK)
 
     def _as_clauses(
         self,
