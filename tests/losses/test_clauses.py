@@ -10,6 +10,7 @@ from typing import Any
 import mpmath
 import pytest
 import torch
+from torch.autograd import forward_ad
 
 import residuum as rs
 from residuum.losses.clause_penalties import can_multiply
@@ -176,6 +177,21 @@ def test_a_backward_pass_under_autocast_is_as_exact(name):
             loss.backward()
         found.append([leaf.grad for leaf in given])
     torch.testing.assert_close(found[1], found[0], rtol=0, atol=0)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")  # PyTorch's own use of it
+@named
+def test_forward_derivatives_are_those_of_backward(name):
+    rule = rs.compile(SUM, name, domains={"d": 3})
+    given = leaves()
+    rule(dict(zip("PQS", given, strict=True))).sum().backward()
+    direction = torch.arange(12.0).reshape(4, 3)
+    slopes = [torch.zeros(4, 3) if leaf.grad is None else leaf.grad for leaf in given]
+    expected = sum((slope * direction).sum() for slope in slopes)
+    with forward_ad.dual_level():
+        moved = [forward_ad.make_dual(leaf.detach(), direction) for leaf in given]
+        penalty = rule(dict(zip("PQS", moved, strict=True))).sum()
+        torch.testing.assert_close(forward_ad.unpack_dual(penalty).tangent, expected)
 
 
 @pytest.mark.parametrize("precision", ["high", "medium"])

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 from torch.nn import functional
 
 from residuum.losses.clauses import Clauses
@@ -56,9 +57,12 @@ def penalties(
 
 
 def can_multiply(inputs: Sequence[Tensor]) -> bool:
-    """Return whether matrices are multiplied exactly here, and nothing is being traced."""
-    if any(is_traced(given) for given in inputs):
-        return False
+    """Return whether matrices are multiplied exactly here, and slopes are taken backwards."""
+    for given in inputs:
+        if is_traced(given):
+            return False
+        if forward_ad.unpack_dual(given).tangent is not None:  # type: ignore[no-untyped-call]
+            return False
     if inputs[0].is_cuda and torch.are_deterministic_algorithms_enabled():
         return False
     try:
