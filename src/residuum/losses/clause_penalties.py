@@ -44,7 +44,7 @@ def penalties(
     if known is None:
         return None
     found: Tensor = known[0]
-    if known[1] is not None:
+    if known[1]:
         found = _WithSlopes.apply(columns, matrix, clauses, known)  # type: ignore[no-untyped-call]
     if not clauses.inside:
         return found
@@ -73,11 +73,12 @@ def can_multiply(inputs: Sequence[Tensor]) -> bool:
 
 def _evaluate(
     clauses: Clauses, matrix: Tensor, columns: Tensor, truths: Tensor, *, wants_slopes: bool
-) -> tuple[Tensor, Tensor | None] | None:
+) -> tuple[Tensor, list[Tensor]] | None:
     """Return the penalties of rules and their slopes, a few rows at a time: they stay in the cache.
 
-    Slopes are those of the columns, rules × columns × examples, or where every row is a rule those
-    of the rows. None if a clause is so broken that 1 − x has no digits left.
+    Slopes are those of the columns, for each rule, or where every row is a rule those of the rows,
+    for all; the list is empty if they are not wanted. None if a clause is so broken that 1 − x has
+    no digits left.
     """
     are_rows_rules = len(clauses.segments) == len(matrix)
     count, examples = len(matrix), columns.shape[1]
@@ -111,10 +112,8 @@ def _evaluate(
                 if wants_slopes:
                     slopes[-1].addmm_(rows.t(), weight)
     if are_rows_rules:
-        return costs, weights if wants_slopes else None
-    if len(values) == 1:
-        return values[0][None], slopes[0][None] if wants_slopes else None
-    return torch.stack(values), torch.stack(slopes) if wants_slopes else None
+        return costs, [weights] if wants_slopes else []
+    return torch.stack(values), slopes
 
 
 def _complement(
@@ -148,16 +147,20 @@ class _WithSlopes(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, columns: Tensor, matrix: Tensor, clauses: Clauses, known: tuple[Tensor, Tensor]
+        ctx: Any,
+        columns: Tensor,
+        matrix: Tensor,
+        clauses: Clauses,
+        known: tuple[Tensor, list[Tensor]],
     ) -> Tensor:
         value, slopes = known
         ctx.clauses = clauses
-        ctx.save_for_backward(columns, matrix, slopes)
+        ctx.save_for_backward(columns, matrix, *slopes)
         return value
 
     @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
-        columns, matrix, slopes = ctx.saved_tensors
+        columns, matrix, *slopes = ctx.saved_tensors
         nothing = (None,) * 3
         with torch.autocast(columns.device.type, enabled=False):
             if torch.is_grad_enabled():  # a second derivative is wanted
@@ -166,8 +169,9 @@ class _WithSlopes(torch.autograd.Function):
                 costs = torch.relu(slack) if is_residuum else -log1mexp(TENSORS, slack)
                 total = torch.stack([one.sum(0) for one in costs.split(ctx.clauses.segments)])
                 return *torch.autograd.grad(total, columns, upstream, create_graph=True), *nothing
-            if slopes.dim() == 2:
-                return matrix.t() @ (slopes * upstream), *nothing
-            if len(slopes) == 1:
-                return slopes[0] * upstream, *nothing
-            return (slopes * upstream.unsqueeze(1)).sum(0), *nothing
+            if len(matrix) == len(ctx.clauses.segments):
+                return matrix.t() @ (slopes[0] * upstream), *nothing
+        total = slopes[0] * upstream[0]
+        for slope, one in zip(slopes[1:], upstream[1:], strict=True):
+            total.addcmul_(slope, one)
+        return total, *nothing
