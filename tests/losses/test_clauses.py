@@ -106,8 +106,9 @@ def transitions(name: str, logits: Sequence[Sequence[float]], first: int) -> flo
 
 
 @named
-def test_rules_over_sequences_are_evaluated_together_up_to_their_lengths(name):
-    knowledge = rs.compile(rs.loads(BIO), name)
+@pytest.mark.parametrize("block", [None, 50])  # together, or one rule and one example at a time
+def test_rules_over_sequences_are_evaluated_together_up_to_their_lengths(name, block):
+    knowledge = rs.compile(rs.loads(BIO), name, block=block)
     logits = 3 * torch.randn(2, 5, 7, generator=torch.Generator().manual_seed(1))
     for lengths in (None, torch.tensor([5, 3])):
         found = knowledge(Tag=logits, lengths=lengths)
