@@ -21,7 +21,7 @@ from residuum.losses.largest_clauses import largest
 from residuum.losses.tensors import NEARLY_TRUE, TENSORS, floor, is_traced
 from residuum.relaxations.degrees import log1mexp
 
-CHUNK: Final = 1 << 16
+CHUNK: Final = 1 << 17
 """Groundings evaluated at a time on a CPU, where fresh memory costs more than arithmetic."""
 
 
