@@ -62,12 +62,13 @@ class Adam:
     @torch.no_grad()
     def step(self, gradients: Sequence[Tensor], rates: Sequence[Tensor]) -> None:
         """Change the parameters in place."""
+        slopes = list(gradients)
         self._steps += 1
         first = 1 - self.FIRST**self._steps
         second = (1 - self.SECOND**self._steps).sqrt()
-        torch._foreach_lerp_(self._means, list(gradients), 1 - self.FIRST)
+        torch._foreach_lerp_(self._means, slopes, 1 - self.FIRST)
         torch._foreach_mul_(self._squares, self.SECOND)
-        torch._foreach_addcmul_(self._squares, gradients, gradients, 1 - self.SECOND)
+        torch._foreach_addcmul_(self._squares, slopes, slopes, 1 - self.SECOND)
         for parameter, mean, square, rate in zip(
             self._parameters, self._means, self._squares, rates, strict=True
         ):

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import final
 
 import torch
 from torch import Tensor
 
 
+def are_finite(parameters: Iterable[Tensor]) -> Tensor:
+    """Return which runs of a stack have no parameter that is infinite or NaN."""
+    return torch.stack([one.detach().isfinite().flatten(1).all(1) for one in parameters]).all(0)
+
+
 @final
 class Best:
     """Copies of stacked parameters, each run's from the moment of its highest score.
 
-    Of equal scores the first counts. A score of −inf is never chosen; a run that had no other
-    ends with its last parameters, and `epochs` says −1.
+    Of equal scores the first counts. A score of −inf or NaN is never chosen; a run that had no
+    other ends with its last parameters, and `epochs` says −1.
     """
 
     def __init__(self, parameters: Sequence[Tensor]) -> None:

@@ -48,7 +48,7 @@ class Stepper:
 
     def _take_aside(self) -> None:
         """Take a step on a stream of its own, as a capture wants it before."""
-        stream = torch.cuda.Stream()
+        stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             self._step(self._number)

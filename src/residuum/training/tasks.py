@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from residuum.results.records import Curve
 from residuum.training.optimisers import OPTIMISERS, OptimiserName
-from residuum.training.selection import Best
+from residuum.training.selection import Best, are_finite
 from residuum.training.stepping import Stepper
 
 
@@ -38,7 +38,10 @@ class Task(Protocol):
         """Return the learning rates of an epoch by network: (steps, runs)."""
 
     def judge(self) -> Mapping[str, Tensor]:
-        """Return measures on development data, one number per run; `score` selects."""
+        """Return measures on development data, one number per run; `score` selects.
+
+        The score of a run that has diverged need not make sense: it does not count.
+        """
 
 
 Table = list[list[float]]
@@ -133,7 +136,7 @@ class Training:
         self._stepper = Stepper(self._step, device)
 
     def run(self, watch: Watcher | None = None, until: float = float("inf")) -> bool:
-        """Train to the end, or to the first epoch that ends after a moment; return if it is over."""
+        """Train to the end, or until an epoch ends after a moment; return whether it is over."""
         while self.epoch < self.epochs:
             self._run_epoch()
             if watch is not None:
@@ -183,6 +186,8 @@ class Training:
         for network in self.task.networks.values():
             network.eval()
         measures = {name: value.double().cpu() for name, value in self.task.judge().items()}
+        has_diverged = ~are_finite(self._parameters).cpu()
+        measures["score"] = measures["score"].masked_fill(has_diverged, -torch.inf)
         self.best.consider(measures["score"], self.epoch)
         self.curves.judged.append(self.epoch)
         for name, value in measures.items():

@@ -69,7 +69,7 @@ class JointTask:
             (order,) = cycled(seed.reshape(1), "DIGIT", epoch * count, count, len(digit))
             row.copy_(digit[order])
         weights = [run.warm_up_weight if epoch < run.warm_up else run.weight for run in self._runs]
-        self._weights_now.copy_(torch.tensor(weights))
+        self._weights_now.copy_(torch.tensor(weights, dtype=torch.float64))
         self._epoch.fill_(epoch)
         self._relaxations = tuple(run.relaxation_at(epoch) for run in self._runs)
         return self._relaxations

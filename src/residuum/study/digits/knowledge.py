@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from itertools import groupby
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 import torch
 from torch import Tensor
@@ -35,6 +35,11 @@ class Pairs(NamedTuple):
     counts: Tensor
     weights: Tensor
 
+    def of(self, rows: slice) -> Pairs:
+        """Return the part of some runs."""
+        outputs = {name: logits[rows] for name, logits in self.outputs.items()}
+        return Pairs(outputs, self.counts[rows], self.weights[rows])
+
 
 class Labelled(NamedTuple):
     """Labelled examples: logits (runs, examples, 10), labels, and which of them count."""
@@ -42,6 +47,10 @@ class Labelled(NamedTuple):
     logits: Tensor
     labels: Tensor
     counts: Tensor
+
+    def of(self, rows: slice) -> Labelled:
+        """Return the part of some runs."""
+        return Labelled(self.logits[rows], self.labels[rows], self.counts[rows])
 
 
 def stacked_penalties(
@@ -57,8 +66,7 @@ def stacked_penalties(
     for name, members in groupby(relaxations):
         rows = slice(start, start + len(list(members)))
         start = rows.stop
-        evaluate = _evaluation(name)
-        parts = evaluate(_rows(labelled, rows), None if pairs is None else _rows(pairs, rows))
+        parts = _evaluation(name)(labelled.of(rows), pairs and pairs.of(rows))
         for part, penalty in parts.items():
             found.setdefault(part, []).append(penalty)
     return {part: torch.cat(penalties) for part, penalties in found.items()}
@@ -89,16 +97,3 @@ def _evaluation(name: str) -> Evaluation:
         return {**parts, "total": conjunction(torch.stack(weighted, -1))}
 
     return evaluate
-
-
-Stacked = TypeVar("Stacked", Labelled, Pairs)
-
-
-def _rows(given: Stacked, rows: slice) -> Stacked:
-    """Return the part of some runs."""
-    return type(given)(*(
-        {name: tensor[rows] for name, tensor in part.items()}
-        if isinstance(part, Mapping)
-        else part[rows]
-        for part in given
-    ))  # fmt: skip

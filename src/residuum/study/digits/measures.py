@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import product
 from typing import Final, Literal, NamedTuple
 
 import torch
@@ -14,6 +13,7 @@ from residuum.study.digits.sets import Sets
 from residuum.study.digits.stacking import operations, percent
 from residuum.study.digits.tensors import ImageTensors, predict_images, predict_pairs
 from residuum.training.randomness import purpose, uniform
+from residuum.training.selection import are_finite
 
 Votes = Literal["paper", "original"]
 ROUNDS: Final = 6
@@ -36,7 +36,9 @@ def measure(
     """Return all measures of each run.
 
     `digit_accuracy` is over the images of TEST; `digit_accuracy_in_pairs` is over both images of
-    the pairs of PairTEST, as the published figures are.
+    the pairs of PairTEST, as the published figures are. A run that has diverged gives no answers,
+    so that none is right: all its measures are 0. (Of logits that are no numbers the first would
+    be taken for the largest, and networks that always say 0 obey every law.)
     """
     results, outcomes = _accuracy_and_coherence(networks, images, sets)
     laws = _Laws(networks, images, votes)
@@ -45,7 +47,11 @@ def measure(
         "associativity": laws.associativity(_on(sets.associativity, images)),
         "distributivity": laws.distributivity(_on(sets.distributivity, images)),
     }
-    return Measured(results, outcomes)
+    is_sound = are_finite(p for network in networks.values() for p in network.parameters())
+    return Measured(
+        {name: shares * is_sound for name, shares in results.items()},
+        {name: are_right & is_sound.unsqueeze(-1) for name, are_right in outcomes.items()},
+    )
 
 
 def _on(indices: object, images: ImageTensors) -> Tensor:
@@ -138,7 +144,7 @@ class _Laws:
         turns = [(turn, turn) for turn in range(ROUNDS)]
         are_both_drawn = isinstance(left, _Shown) and isinstance(right, _Shown)
         if self._votes == "original" and are_both_drawn:
-            turns = [(0, 0), *product(range(1, ROUNDS), repeat=2)]
+            turns = [(0, 0), *((a, b) for a in range(1, ROUNDS) for b in range(1, ROUNDS))]
         votes = torch.stack([
             self._apply(operator, self._image(left, turn), self._image(right, other))
             for turn, other in turns
@@ -149,7 +155,8 @@ class _Laws:
         return (counts * (CLASSES + 1) + favour).argmax(-1)
 
     def _apply(self, operator: str, left: Tensor, right: Tensor) -> Tensor:
-        pairs = torch.stack(torch.broadcast_tensors(left, right), -1)
+        runs = max(len(left), len(right))
+        pairs = torch.stack([left.expand(runs, -1), right.expand(runs, -1)], -1)
         return predict_pairs(self._networks[operator], self._images, pairs)
 
     def _image(self, shown: Tensor | _Shown, turn: int) -> Tensor:

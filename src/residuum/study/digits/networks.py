@@ -29,6 +29,16 @@ class Classifiers(nn.Module):
     and on the name of the network alone.
     """
 
+    seeds: Tensor
+    first_weight: Tensor
+    first_bias: Tensor
+    second_weight: Tensor
+    second_bias: Tensor
+    hidden_weight: Tensor
+    hidden_bias: Tensor
+    output_weight: Tensor
+    output_bias: Tensor
+
     def __init__(
         self,
         name: str,

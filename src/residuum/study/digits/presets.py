@@ -7,6 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from residuum.errors import ResiduumError
 from residuum.study.digits.images import ImagesName
 from residuum.study.digits.settings import Protocol, Settings
 
@@ -26,7 +27,12 @@ def preset(
     For other sizes they are those of the nearest one, and for other relaxations those of
     `r-product`.
     """
-    table = _table()[images][protocol]
+    table = _table().get(images, {}).get(protocol)
+    if table is None:
+        raise ResiduumError(
+            f"no settings have been chosen for the protocol {protocol!r} on the images {images!r}; "
+            "give all of them to `Settings`"
+        )
     by_digit_size = table.get(relaxation, table["r-product"])
     chosen = {**table["all"], **_nearest(by_digit_size, digit_size)}
     chosen = {

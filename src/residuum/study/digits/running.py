@@ -21,7 +21,7 @@ from residuum.study.digits.pipeline import DigitTask, OperatorTask
 from residuum.study.digits.sets import PairPool, Sets, make_sets
 from residuum.study.digits.settings import SCHEME, Precision, Settings
 from residuum.study.digits.tensors import ImageTensors
-from residuum.training.checkpoints import Checkpoints
+from residuum.training.checkpoints import CheckpointError, Checkpoints
 from residuum.training.tasks import Curves, Task, Training
 
 STUDY: Final = "digits"
@@ -76,16 +76,31 @@ def run_all(
     on where it was, give or take a minute. For tuning, TEST is not looked at.
     """
     checkpoints = Checkpoints(store.path.with_name(f"{store.path.name}.checkpoints"))
-    missing = [run for run in dict.fromkeys(runs) if id_of(run, study) not in store]
+    wanted = dict.fromkeys(runs)
+
+    def names(run: Settings) -> list[str]:
+        return [_checkpoint(run, study, stage) for stage in STAGES[run.protocol]]
 
     def progress(run: Settings) -> tuple[int, ...]:
-        names = [f"{id_of(run, study)}.{stage}" for stage in STAGES[run.protocol]]
-        return tuple(map(checkpoints.epoch, names))
+        return tuple(map(checkpoints.epoch, names(run)))
 
-    for stack in stacks(missing, most_together, progress):
+    def missing() -> list[Settings]:
+        """Return what is still to do; of what is done no checkpoint need be kept."""
+        are_done = {run: id_of(run, study) in store for run in wanted}
+        for run, is_done in are_done.items():
+            if is_done:
+                checkpoints.forget(names(run))
+        return [run for run, is_done in are_done.items() if not is_done]
+
+    # Looked up anew each time: another process may have done some of them meanwhile.
+    while to_do := missing():
+        stack = stacks(to_do, most_together, progress)[0]
         started = time.monotonic()
         laboratory = _Laboratory(stack, device, study, checkpoints, watch)
-        networks, curves = laboratory.train()
+        try:
+            networks, curves = laboratory.train()
+        except CheckpointError:
+            continue  # what could not be used is gone: other stacks go on from other places
         measured = Measured({}, {})
         if study != TUNING:
             measured = measure(networks, laboratory.images, laboratory.sets[0])
@@ -105,7 +120,10 @@ def run_all(
             )
             store.add(record)
             watch.run_is_over(record)
-        checkpoints.forget(laboratory.names)
+
+
+def _checkpoint(run: Settings, study: str, stage: str) -> str:
+    return f"{id_of(run, study)}.{stage}"
 
 
 def stacks(
@@ -142,13 +160,12 @@ class _Laboratory:
         self.sets = [
             _sets_of(run.images, run.digit_size, run.pair_size, run.pair_pool) for run in runs
         ]
-        self.names: list[str] = []
 
     def train(self) -> tuple[dict[str, Classifiers], list[dict[str, Curve]]]:
         """Return the trained networks, each run's in its best state, and the curves of each run."""
         if self._runs[0].protocol == "joint":
-            task = JointTask(self._runs, self.sets, self.images)
-            return task.networks, self._finish(task, "joint", self._runs)
+            joint = JointTask(self._runs, self.sets, self.images)
+            return joint.networks, self._finish(joint, "joint", self._runs)
         stage = [run.digit_stage for run in self._runs]
         first = DigitTask(stage, self.sets, self.images)
         curves = self._finish(first, "Digit", stage)
@@ -166,8 +183,7 @@ class _Laboratory:
         training = Training(
             task, first.optimiser, epochs=first.epochs, judge_every=first.judge_every
         )
-        names = [f"{id_of(run, self._study)}.{name}" for run in self._runs]
-        self.names += names
+        names = [_checkpoint(run, self._study, name) for run in self._runs]
         if self._checkpoints.epoch(names[0]):
             self._checkpoints.restore(names, training)
         stage = Stage(runs, name, first.epochs)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 from residuum.errors import ResiduumError
 from residuum.relaxations import relaxation as find_relaxation
+from residuum.study.choices import check_choice
 from residuum.study.digits.images import ImagesName
 from residuum.study.digits.sets import PairPool
 from residuum.training.optimisers import OptimiserName
-from residuum.training.rates import Schedule
+from residuum.training.rates import Rate, Schedule
 
 Protocol = Literal["joint", "pipeline"]
 Selection = Literal["coherence", "gold"]
@@ -18,6 +20,15 @@ Precision = Literal["float32", "bfloat16", "float64"]
 
 SCHEME: Final = 1
 """Raised when the same settings begin to mean something else: older records do not count then."""
+
+_CHOICES: Final = {
+    "images": ImagesName,
+    "protocol": Protocol,
+    "pair_pool": PairPool,
+    "optimiser": OptimiserName,
+    "selection": Selection,
+    "precision": Precision,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,9 +71,19 @@ class Settings:
     def __post_init__(self) -> None:
         for name in (self.relaxation, self.warm_up_relaxation):
             find_relaxation(name)
-        for name in ("epochs", "batch", "judge_every", "judge_pairs"):
+        for name, options in _CHOICES.items():
+            check_choice(name, getattr(self, name), options)
+        for name in ("digit_size", "pair_size", "epochs", "batch", "judge_every", "judge_pairs"):
             if getattr(self, name) < 1:
                 raise ResiduumError(f"{name}: expected at least 1, got {getattr(self, name)}")
+        for rate in (self.learning_rate, self.warm_up_rate, self.digit_rate):
+            Rate(rate, self.schedule, self.period)
+        for name in ("weight", "warm_up_weight"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ResiduumError(
+                    f"{name}: expected a number from 0 on, got {getattr(self, name)}; "
+                    "a negative one would reward what breaks the rules"
+                )
         if self.protocol == "pipeline" and self.digit_epochs < 1:
             raise ResiduumError("a pipeline needs `digit_epochs`, at least 1, to learn Digit in")
         if not 0 <= self.warm_up <= self.epochs:

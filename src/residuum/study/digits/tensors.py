@@ -64,6 +64,7 @@ def predict_pairs(networks: Classifiers, images: Tensor, pairs: Tensor) -> Tenso
 @torch.no_grad()
 def _predict(networks: Classifiers, places: Tensor, read: Callable[[Tensor], Tensor]) -> Tensor:
     runs = networks.runs
-    parts = places.split(max(CHUNK // runs, 1), dim=1)
+    size = max(CHUNK // runs, 1)
+    parts = [places[:, start : start + size] for start in range(0, places.shape[1], size)]
     found = [networks(read(part).expand(runs, -1, -1, -1)).argmax(-1) for part in parts]
     return torch.cat(found, 1)
