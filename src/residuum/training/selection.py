@@ -11,7 +11,9 @@ from torch import Tensor
 
 def are_finite(parameters: Iterable[Tensor]) -> Tensor:
     """Return which runs of a stack have no parameter that is infinite or NaN."""
-    return torch.stack([one.detach().isfinite().flatten(1).all(1) for one in parameters]).all(0)
+    return torch.stack(
+        [one.detach().isfinite().reshape(len(one), -1).all(1) for one in parameters]
+    ).all(0)
 
 
 @final
