@@ -4,19 +4,19 @@ from dataclasses import replace
 
 import pytest
 import torch
+from small_runs import small_sets
 
 from residuum.study.digits.images import load_images
 from residuum.study.digits.joint import JointTask
 from residuum.study.digits.pipeline import DigitTask, OperatorTask
-from residuum.study.digits.sets import make_sets
 from residuum.study.digits.settings import Settings
 from residuum.study.digits.tensors import ImageTensors
 from residuum.training.checkpoints import Checkpoints
 from residuum.training.tasks import Training
 
 PLAIN = Settings(
-    images="embedded", relaxation="r-product", digit_size=50, pair_size=150, seed=0, epochs=6,
-    batch=16, learning_rate=0.02, weight=0.1, judge_every=2, judge_pairs=100, precision="float64",
+    images="embedded", relaxation="r-product", digit_size=15, pair_size=20, seed=0, epochs=5,
+    batch=8, learning_rate=0.02, weight=0.1, judge_every=2, judge_pairs=10, precision="float64",
 )  # fmt: skip
 RUNS = [
     replace(PLAIN, relaxation="lukasiewicz-maxsat", learning_rate=0.05),
@@ -25,7 +25,7 @@ RUNS = [
         PLAIN, relaxation="s-godel", weight=2.0, warm_up=1, warm_up_rate=0.01,
         warm_up_weight=0.2, freeze=True,
     ),
-    replace(PLAIN, relaxation="s-product", pair_pool="original", digit_size=50),
+    replace(PLAIN, relaxation="s-product", pair_pool="original", digit_size=23),
 ]  # fmt: skip
 
 
@@ -35,8 +35,7 @@ def images():
 
 
 def sets_of(runs):
-    embedded = load_images("embedded")
-    return [make_sets(embedded, run.digit_size, run.pair_size, run.pair_pool) for run in runs]
+    return [small_sets("embedded", run.digit_size, run.pair_size, run.pair_pool) for run in runs]
 
 
 def training_of(runs, images, optimiser="sgd"):
@@ -47,7 +46,7 @@ def training_of(runs, images, optimiser="sgd"):
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
 def test_a_run_among_others_is_that_run(images, optimiser):
     together = training_of(RUNS, images, optimiser)
-    together.run()  # 6 epochs of 10 steps
+    together.run()  # 5 epochs of 3 steps, the last of which is half empty
     for place, run in enumerate(RUNS):
         alone = training_of([run], images, optimiser)
         alone.run()
@@ -104,5 +103,3 @@ def test_operators_learn_what_digit_makes_of_the_pairs(images):
     expected = [(int(a) * int(b)) % 10 for a, b in digits]
     task = OperatorTask(runs, sets_of(runs), images, first.networks["Digit"], "Product")
     assert task._labels["Product"].tolist() == [expected]
-    measures = task.judge()
-    assert 0 <= float(measures["coherence"]) <= 100
