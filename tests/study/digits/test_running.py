@@ -307,6 +307,12 @@ def test_ids_are_those_of_records_that_exist():
     assert running.id_of(replace(run, seed=1)) != running.id_of(run)
 
 
+def test_a_relaxation_spelt_otherwise_is_the_same_run():
+    usual, other = (replace(JOINT, relaxation=name) for name in ("s-yager(2)", "s-yager( 2.0 )"))
+    assert usual == other
+    assert running.id_of(usual) == running.id_of(other)
+
+
 def test_stacks_hold_runs_of_the_same_shape_and_progress():
     together = [
         JOINT,

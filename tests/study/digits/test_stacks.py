@@ -11,7 +11,7 @@ from residuum.study.digits.joint import JointTask
 from residuum.study.digits.pipeline import DigitTask, OperatorTask
 from residuum.study.digits.settings import Settings
 from residuum.study.digits.tensors import ImageTensors
-from residuum.training.checkpoints import Checkpoints
+from residuum.training.checkpoints import CheckpointError, Checkpoints
 from residuum.training.tasks import Training
 
 PLAIN = Settings(
@@ -73,6 +73,21 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_were_not(images, tmp_path)
         torch.testing.assert_close(ours.flip(0), theirs, rtol=0, atol=1e-9)
     assert resumed.curves.of_run(0).keys() == whole.curves.of_run(1).keys()
     assert resumed.curves.epochs == whole.curves.epochs
+
+
+def test_runs_at_different_epochs_do_not_go_on_together(images, tmp_path):
+    training, checkpoints = training_of(RUNS[:2], images), Checkpoints(tmp_path)
+    training.run(until=0.0)
+    checkpoints.save(["first", "second"], training)
+    training.run(until=0.0)
+    checkpoints.save(["second", "other"], training)
+    fresh = training_of(RUNS[:2], images)
+    before = [state.clone() for state in fresh.state]
+    with pytest.raises(CheckpointError, match=r"\[1, 2\]"):
+        checkpoints.restore(["first", "second"], fresh)
+    assert fresh.epoch == 0
+    assert all(torch.equal(*pair) for pair in zip(before, fresh.state, strict=True))
+    assert (checkpoints.epoch("first"), checkpoints.epoch("second")) == (1, 2)  # neither is lost
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x00" * 100, b'{"epoch": 3}'])

@@ -17,7 +17,7 @@ from residuum.study.digits.stacking import operations, percent, rates_of, stacke
 from residuum.study.digits.tensors import ImageTensors, predict_images, predict_pairs, side_by_side
 
 LEAST_ACCURACY: Final = 80.0
-"""A state whose Digit is less accurate does not count: a useless Digit obeys rules vacuously."""
+"""A state counts if Digit is more accurate than this: a useless Digit obeys rules vacuously."""
 
 
 @final

@@ -69,8 +69,8 @@ class Settings:
     precision: Precision = "float32"
 
     def __post_init__(self) -> None:
-        for name in (self.relaxation, self.warm_up_relaxation):
-            find_relaxation(name)
+        for name in ("relaxation", "warm_up_relaxation"):  # `s-yager(2.0)` is `s-yager(2)`
+            object.__setattr__(self, name, find_relaxation(getattr(self, name)).name)
         for name, options in _CHOICES.items():
             check_choice(name, getattr(self, name), options)
         for name in ("digit_size", "pair_size", "epochs", "batch", "judge_every", "judge_pairs"):
