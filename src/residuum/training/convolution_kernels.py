@@ -1,18 +1,29 @@
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators
 """Triton kernels: a 3×3 convolution, relu and 2×2 max-pool in one, and its gradients.
 
-A program works on pooled positions: each has a window of 2×2 convolved positions, which sees a
-patch of 4×4 pixels. Window position (a, b) meets pixel (r, j) of the patch through the weight
+Everything is counted in pooled positions: each has a window of 2×2 convolved positions, which sees
+a patch of 4×4 pixels. Window position (a, b) meets pixel (r, j) of the patch through the weight
 (ky, kx) = (r − a, j − b), so that a row of the patch, 4 × channels neighbouring numbers, meets
 both b at once through a matrix with columns (output, b), zero where j − b is no kernel column.
 What is convolved never reaches memory: only the winner of each window does, and a code that says
 which position it was, 2a + b, or 4 where relu cut it off.
+
+The grid is (parts × blocks, runs). A part is `tiles` tiles of `positions` pooled positions, counted
+through all images of the run; a block is a share of the channels or outputs. Blocks of one part lie
+side by side in the grid, for they read the same tensors, and the second finds them in the cache.
+Names: `x` [run, image, y, x, channel]; `out`, `grad` and `codes` [run, position, output].
 """
 
 import triton
 import triton.language as tl
 
 DEAD = tl.constexpr(4)
+
+
+@triton.jit
+def locate_program(blocks: tl.constexpr):
+    """Return run, part and block of this program."""
+    return tl.program_id(1).to(tl.int64), tl.program_id(0) // blocks, tl.program_id(0) % blocks
 
 
 @triton.jit
@@ -68,10 +79,24 @@ def at_position(gradient, code, position):
 
 
 @triton.jit
-def matrix(weight, start, rows: tl.constexpr, columns: tl.constexpr, stride: tl.constexpr):
-    """Return a block from `start` on of a matrix whose rows are `stride` long."""
-    down, across = tl.arange(0, rows), tl.arange(0, columns)
-    return tl.load(weight + start + down[:, None] * stride + across[None, :])
+def window_row(gradient, code, a: tl.constexpr, positions: tl.constexpr, size: tl.constexpr):
+    """Return the gradient at window row `a`, with columns (output, b)."""
+    left = at_position(gradient, code, 2 * a)
+    right = at_position(gradient, code, 2 * a + 1)
+    return tl.reshape(tl.join(left, right), (positions, 2 * size))
+
+
+@triton.jit
+def matrices(
+    weight, start, number: tl.constexpr, distance: tl.constexpr,
+    rows: tl.constexpr, columns: tl.constexpr, stride: tl.constexpr,
+):  # fmt: skip
+    """Return so many blocks, `distance` apart, of matrices whose rows are `stride` long."""
+    at = tl.arange(0, rows)[:, None] * stride + tl.arange(0, columns)[None, :]
+    found = ()
+    for one in tl.static_range(number):
+        found += (tl.load(weight + start + one * distance + at),)  # type: ignore[assignment]
+    return found
 
 
 @triton.jit
@@ -96,80 +121,82 @@ def store_winners(
     tl.store(codes + at, tl.where(dead, DEAD, code).to(tl.int8), mask=alive[:, None])
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["count"])
 def forward_of_images(
     x, weight, bias, out, codes, x_stride, count,
     height: tl.constexpr, width: tl.constexpr, outputs: tl.constexpr,
     positions: tl.constexpr, output_block: tl.constexpr, tiles: tl.constexpr,
-    stages: tl.constexpr, precision: tl.constexpr,
 ):  # fmt: skip
-    """Compute the layer for images of one channel; weights are [run, a, patch, (output, b)]."""
-    run = tl.program_id(1).to(tl.int64)
-    start = tl.program_id(2) * output_block
+    """Compute the layer for images of one channel.
+
+    Weights are [run, a, (r, j), (output, b)]: the 16 pixels of a patch meet one such matrix for
+    each window row a. They stay in shared memory while the tiles go by.
+    """
+    wide: tl.constexpr = 2 * output_block
+    run, part, block = locate_program(outputs // output_block)
+    start = block * output_block
     x += run * x_stride
-    weight += run * (2 * 16 * 2 * outputs)
+    weight += run * (64 * outputs)
     bias += run * outputs
     out += run * count * outputs
     codes += run * count * outputs
-    upper_weight = matrix(weight, 2 * start, 16, 2 * output_block, 2 * outputs)
-    lower_weight = matrix(weight + 32 * outputs, 2 * start, 16, 2 * output_block, 2 * outputs)
-    for tile in tl.range(0, tiles, num_stages=stages):
-        index = (tl.program_id(0) * tiles + tile) * positions + tl.arange(0, positions)
+    of_row = matrices(weight, 2 * start, 2, 32 * outputs, 16, wide, 2 * outputs)
+    for tile in range(tiles):
+        index = (part * tiles + tile) * positions + tl.arange(0, positions)
         alive = index < count
         image, row, column = locate(index, height // 2, width // 2)
         patch = whole_patch(x, image, row, column, alive, height, width)
-        upper = tl.dot(patch, upper_weight, input_precision=precision)
-        lower = tl.dot(patch, lower_weight, input_precision=precision)
+        upper = tl.dot(patch, of_row[0])
+        lower = tl.dot(patch, of_row[1])
         store_winners(
             upper, lower, bias, out, codes, index, alive, start, outputs, positions, output_block
         )
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["count"])
 def forward_of_channels(
     x, weight, bias, out, codes, x_stride, count,
     height: tl.constexpr, width: tl.constexpr, channels: tl.constexpr, outputs: tl.constexpr,
     positions: tl.constexpr, channel_block: tl.constexpr, output_block: tl.constexpr,
-    tiles: tl.constexpr, stages: tl.constexpr, precision: tl.constexpr,
+    tiles: tl.constexpr,
 ):  # fmt: skip
-    """Compute the layer; weights are [run, ky, (j, channel), (output, b)]."""
+    """Compute the layer.
+
+    Weights are [run, ky, (j, channel), (output, b)]. Row r of the patches goes into the upper
+    positions of the windows through ky = r, and into the lower ones through ky = r − 1. Where all
+    channels are one block, the three matrices stay in shared memory while the tiles go by.
+    """
     depth: tl.constexpr = 4 * channels
-    block: tl.constexpr = 4 * channel_block
+    deep: tl.constexpr = 4 * channel_block
     wide: tl.constexpr = 2 * output_block
-    one_block: tl.constexpr = depth == block
+    one_block: tl.constexpr = depth == deep
     area: tl.constexpr = depth * 2 * outputs
-    run = tl.program_id(1).to(tl.int64)
-    start = tl.program_id(2) * output_block
+    run, part, block = locate_program(outputs // output_block)
+    start = block * output_block
     x += run * x_stride
     weight += run * (3 * area) + 2 * start
     bias += run * outputs
     out += run * count * outputs
     codes += run * count * outputs
-    if one_block:  # the weights stay where they are while the tiles go by
-        first = matrix(weight, 0, block, wide, 2 * outputs)
-        second = matrix(weight, area, block, wide, 2 * outputs)
-        third = matrix(weight, 2 * area, block, wide, 2 * outputs)
-    for tile in tl.range(0, tiles, num_stages=stages):
-        index = (tl.program_id(0) * tiles + tile) * positions + tl.arange(0, positions)
+    if one_block:
+        of_row = matrices(weight, 0, 3, area, deep, wide, 2 * outputs)
+    for tile in range(tiles):
+        index = (part * tiles + tile) * positions + tl.arange(0, positions)
         alive = index < count
         image, row, column = locate(index, height // 2, width // 2)
         upper = tl.zeros((positions, wide), tl.float32)
         lower = tl.zeros((positions, wide), tl.float32)
-        for k in tl.static_range(0, depth, block):
+        for k in tl.static_range(0, depth, deep):
             if not one_block:
-                first = matrix(weight, k * 2 * outputs, block, wide, 2 * outputs)
-                second = matrix(weight, area + k * 2 * outputs, block, wide, 2 * outputs)
-                third = matrix(weight, 2 * area + k * 2 * outputs, block, wide, 2 * outputs)
-            pixels = patch_row(x, image, row, column, alive, 0, k, height, width, channels, block)
-            upper = tl.dot(pixels, first, upper, input_precision=precision)
-            pixels = patch_row(x, image, row, column, alive, 1, k, height, width, channels, block)
-            upper = tl.dot(pixels, second, upper, input_precision=precision)
-            lower = tl.dot(pixels, first, lower, input_precision=precision)
-            pixels = patch_row(x, image, row, column, alive, 2, k, height, width, channels, block)
-            upper = tl.dot(pixels, third, upper, input_precision=precision)
-            lower = tl.dot(pixels, second, lower, input_precision=precision)
-            pixels = patch_row(x, image, row, column, alive, 3, k, height, width, channels, block)
-            lower = tl.dot(pixels, third, lower, input_precision=precision)
+                of_row = matrices(weight, k * 2 * outputs, 3, area, deep, wide, 2 * outputs)
+            for r in tl.static_range(4):
+                pixels = patch_row(
+                    x, image, row, column, alive, r, k, height, width, channels, deep
+                )
+                if r < 3:
+                    upper = tl.dot(pixels, of_row[r], upper)
+                if r > 0:
+                    lower = tl.dot(pixels, of_row[r - 1], lower)
         store_winners(
             upper, lower, bias, out, codes, index, alive, start, outputs, positions, output_block
         )
@@ -181,71 +208,67 @@ def store_pixels(
     height: tl.constexpr, width: tl.constexpr, channels: tl.constexpr,
     positions: tl.constexpr, size: tl.constexpr,
 ):  # fmt: skip
-    """Store two neighbouring pixels of each position, given as columns (channel, b)."""
-    left, right = tl.split(tl.reshape(values, (positions, size, 2)))
+    """Store two neighbouring pixels of each position, given as rows (channel, b)."""
+    left, right = tl.split(tl.reshape(tl.trans(values), (positions, size, 2)))
     first = ((image * height + y) * width + x) * channels + start
     at = first[:, None] + tl.arange(0, size)[None, :]
     tl.store(out + at, left.to(out.dtype.element_ty), mask=alive[:, None])
     tl.store(out + at + channels, right.to(out.dtype.element_ty), mask=alive[:, None])
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["count"])
 def data_gradient(
     grad, codes, weight, out, count,
     height: tl.constexpr, width: tl.constexpr, channels: tl.constexpr, outputs: tl.constexpr,
     positions: tl.constexpr, channel_block: tl.constexpr, output_block: tl.constexpr,
-    tiles: tl.constexpr, stages: tl.constexpr, precision: tl.constexpr,
+    tiles: tl.constexpr,
 ):  # fmt: skip
-    """Compute the gradient of the input, in blocks of 2×2 pixels.
+    """Compute the gradient of x [run, image, y, x, channel], 2×2 pixels for a pooled position.
 
-    It is the convolution of the gradient with the mirrored, transposed weights, given as
-    [run, ky, j, output, (channel, b)]; the 4×4 patch of gradients of a block comes from 3×3 pooled
-    positions.
+    It is the convolution of the gradient before the pool with mirrored weights, given as
+    [run, (ky, j), (channel, b), output]. The 4×4 patch of that gradient around the pixels lies in
+    the windows of 3×3 pooled positions, (down, side): each is read once and gives the one, two or
+    four places (r, j) of the patch that are in its window, by its code. Sums are kept as
+    [(channel, b), position]: so weights stay in shared memory while the tiles go by, and the
+    gradient of a neighbour is read while the tensor cores are at work on the one before.
     """
     rows: tl.constexpr = height // 2
     columns: tl.constexpr = width // 2
     wide: tl.constexpr = 2 * channel_block
-    area: tl.constexpr = 4 * outputs * 2 * channels
-    run = tl.program_id(1).to(tl.int64)
-    start = tl.program_id(2) * channel_block
-    weight += run * (3 * area) + 2 * start
+    one_block: tl.constexpr = outputs == output_block
+    area: tl.constexpr = 2 * channels * outputs
+    run, part, block = locate_program(channels // channel_block)
+    start = block * channel_block
+    weight += run * (12 * area) + 2 * start * outputs
     grad += run * count * outputs
     codes += run * count * outputs
     out += run * count * (4 * channels)
-    for tile in tl.range(0, tiles):
-        index = (tl.program_id(0) * tiles + tile) * positions + tl.arange(0, positions)
+    if one_block:
+        of_place = matrices(weight, 0, 12, area, wide, output_block, outputs)
+    for tile in range(tiles):
+        index = (part * tiles + tile) * positions + tl.arange(0, positions)
         alive = index < count
         image, row, column = locate(index, rows, columns)
-        upper = tl.zeros((positions, wide), tl.float32)
-        lower = tl.zeros((positions, wide), tl.float32)
-        for step in tl.range(0, 4 * (outputs // output_block), num_stages=stages):
-            k = step // 4 * output_block
-            j = step % 4
-            b = 1 - j % 2
-            near = column + (j + 1) // 2 - 1
-            at = weight + (j * outputs + k) * 2 * channels
-            first = matrix(at, 0, output_block, wide, 2 * channels)
-            second = matrix(at, area, output_block, wide, 2 * channels)
-            third = matrix(at, 2 * area, output_block, wide, 2 * channels)
-            gradient, code = pooled(
-                grad, codes, image, row - 1, near, alive, k, rows, columns, outputs, output_block
-            )
-            piece = at_position(gradient, code, 2 + b)
-            upper = tl.dot(piece, first, upper, input_precision=precision)
-            gradient, code = pooled(
-                grad, codes, image, row, near, alive, k, rows, columns, outputs, output_block
-            )
-            piece = at_position(gradient, code, b)
-            upper = tl.dot(piece, second, upper, input_precision=precision)
-            lower = tl.dot(piece, first, lower, input_precision=precision)
-            piece = at_position(gradient, code, 2 + b)
-            upper = tl.dot(piece, third, upper, input_precision=precision)
-            lower = tl.dot(piece, second, lower, input_precision=precision)
-            gradient, code = pooled(
-                grad, codes, image, row + 1, near, alive, k, rows, columns, outputs, output_block
-            )
-            piece = at_position(gradient, code, b)
-            lower = tl.dot(piece, third, lower, input_precision=precision)
+        upper = tl.zeros((wide, positions), tl.float32)
+        lower = tl.zeros((wide, positions), tl.float32)
+        for k in tl.static_range(0, outputs, output_block):
+            if not one_block:
+                of_place = matrices(weight, k, 12, area, wide, output_block, outputs)
+            for down in tl.static_range(3):
+                for side in tl.static_range(3):
+                    gradient, code = pooled(
+                        grad, codes, image, row + (down - 1), column + (side - 1), alive, k,
+                        rows, columns, outputs, output_block,
+                    )  # fmt: skip
+                    for r in tl.static_range(4):
+                        for j in tl.static_range(4):
+                            if (r + 1) // 2 == down and (j + 1) // 2 == side:
+                                a, b = (r + 1) % 2, (j + 1) % 2
+                                piece = tl.trans(at_position(gradient, code, 2 * a + b))
+                                if r < 3:
+                                    upper = tl.dot(of_place[4 * r + j], piece, upper)
+                                if r > 0:
+                                    lower = tl.dot(of_place[4 * (r - 1) + j], piece, lower)
         y, left = 2 * row, 2 * column
         store_pixels(
             upper, out, image, y, left, alive, start,
@@ -257,39 +280,29 @@ def data_gradient(
         )  # fmt: skip
 
 
-@triton.jit
-def store_block(
-    values, sums, down, across,
-    rows: tl.constexpr, columns: tl.constexpr, stride: tl.constexpr,
-):  # fmt: skip
-    """Store a block at (down, across) of a matrix whose rows are `stride` long."""
-    at = (down + tl.arange(0, rows))[:, None] * stride + (across + tl.arange(0, columns))[None, :]
-    tl.store(sums + at, values)
-
-
-@triton.jit
+@triton.jit(do_not_specialize=["count"])
 def weight_gradient_of_images(
     x, grad, codes, sums, bias_sums, x_stride, count,
     height: tl.constexpr, width: tl.constexpr, outputs: tl.constexpr,
     positions: tl.constexpr, output_block: tl.constexpr, tiles: tl.constexpr,
-    stages: tl.constexpr, precision: tl.constexpr,
 ):  # fmt: skip
-    """Sum over some tiles, for images of one channel: [run, part, a, b, patch, output]."""
-    area: tl.constexpr = 16 * outputs
-    run = tl.program_id(1).to(tl.int64)
-    part = run * tl.num_programs(0) + tl.program_id(0)
-    start = tl.program_id(2) * output_block
+    """Sum the gradients of weight and bias over a part, for images of one channel.
+
+    Sums are [run, part, a, (r, j), (output, b)], laid out like the weights forward: the patches,
+    [pixel, position], meet the gradient at each window row a, [position, (output, b)].
+    """
+    wide: tl.constexpr = 2 * output_block
+    blocks: tl.constexpr = outputs // output_block
+    run, part, block = locate_program(blocks)
+    start = block * output_block
     x += run * x_stride
     grad += run * count * outputs
     codes += run * count * outputs
-    sums += part * (4 * area)
-    first = tl.zeros((16, output_block), tl.float32)
-    second = tl.zeros((16, output_block), tl.float32)
-    third = tl.zeros((16, output_block), tl.float32)
-    fourth = tl.zeros((16, output_block), tl.float32)
+    upper = tl.zeros((16, wide), tl.float32)
+    lower = tl.zeros((16, wide), tl.float32)
     total = tl.zeros((positions, output_block), tl.float32)
-    for tile in tl.range(0, tiles, num_stages=stages):
-        index = (tl.program_id(0) * tiles + tile) * positions + tl.arange(0, positions)
+    for tile in range(tiles):
+        index = (part * tiles + tile) * positions + tl.arange(0, positions)
         alive = index < count
         image, row, column = locate(index, height // 2, width // 2)
         gradient, code = pooled(
@@ -297,47 +310,46 @@ def weight_gradient_of_images(
             height // 2, width // 2, outputs, output_block,
         )  # fmt: skip
         patch = tl.trans(whole_patch(x, image, row, column, alive, height, width))
-        piece = at_position(gradient, code, 0)
-        first = tl.dot(patch, piece, first, input_precision=precision)
-        piece = at_position(gradient, code, 1)
-        second = tl.dot(patch, piece, second, input_precision=precision)
-        piece = at_position(gradient, code, 2)
-        third = tl.dot(patch, piece, third, input_precision=precision)
-        piece = at_position(gradient, code, 3)
-        fourth = tl.dot(patch, piece, fourth, input_precision=precision)
+        upper = tl.dot(patch, window_row(gradient, code, 0, positions, output_block), upper)
+        lower = tl.dot(patch, window_row(gradient, code, 1, positions, output_block), lower)
         total += tl.where(code == DEAD, 0.0, gradient.to(tl.float32))
-    store_block(first, sums, 0, start, 16, output_block, outputs)
-    store_block(second, sums + area, 0, start, 16, output_block, outputs)
-    store_block(third, sums + 2 * area, 0, start, 16, output_block, outputs)
-    store_block(fourth, sums + 3 * area, 0, start, 16, output_block, outputs)
-    tl.store(bias_sums + part * outputs + start + tl.arange(0, output_block), tl.sum(total, 0))
+    number = run * (tl.num_programs(0) // blocks) + part
+    at = tl.arange(0, 16)[:, None] * (2 * outputs) + 2 * start + tl.arange(0, wide)[None, :]
+    sums += number * (64 * outputs)
+    tl.store(sums + at, upper)
+    tl.store(sums + 32 * outputs + at, lower)
+    bias_at = number * outputs + start + tl.arange(0, output_block)
+    tl.store(bias_sums + bias_at, tl.sum(total, 0))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["count"])
 def weight_gradient_of_channels(
     x, grad, codes, sums, bias_sums, x_stride, count,
     height: tl.constexpr, width: tl.constexpr, channels: tl.constexpr, outputs: tl.constexpr,
     positions: tl.constexpr, channel_block: tl.constexpr, output_block: tl.constexpr,
-    tiles: tl.constexpr, stages: tl.constexpr, precision: tl.constexpr,
+    tiles: tl.constexpr,
 ):  # fmt: skip
-    """Sum over some tiles for one row of the kernel: [run, part, ky, b, (j, channel), output]."""
+    """Sum the gradients of weight and bias over a part.
+
+    Sums are [run, part, ky, (j, channel), (output, b)], laid out like the weights forward. A
+    block is one ky, a share of (j, channel) and one of the outputs: row ky + a of the patches,
+    [(j, channel), position], meets the gradient at window row a, [position, (output, b)].
+    """
     depth: tl.constexpr = 4 * channels
-    block: tl.constexpr = 4 * channel_block
-    area: tl.constexpr = depth * outputs
-    run = tl.program_id(1).to(tl.int64)
-    part = run * tl.num_programs(0) + tl.program_id(0)
-    ky = tl.program_id(2) % 3
-    k = tl.program_id(2) // 3 % (depth // block) * block
-    start = tl.program_id(2) // (3 * (depth // block)) * output_block
+    deep: tl.constexpr = 4 * channel_block
+    wide: tl.constexpr = 2 * output_block
+    blocks: tl.constexpr = 3 * (depth // deep) * (outputs // output_block)
+    run, part, block = locate_program(blocks)
+    ky = block % 3
+    k = block // 3 % (depth // deep) * deep
+    start = block // (3 * (depth // deep)) * output_block
     x += run * x_stride
     grad += run * count * outputs
     codes += run * count * outputs
-    sums += (part * 3 + ky) * (2 * area)
-    left = tl.zeros((block, output_block), tl.float32)
-    right = tl.zeros((block, output_block), tl.float32)
+    sum_of_products = tl.zeros((deep, wide), tl.float32)
     total = tl.zeros((positions, output_block), tl.float32)
-    for tile in tl.range(0, tiles, num_stages=stages):
-        index = (tl.program_id(0) * tiles + tile) * positions + tl.arange(0, positions)
+    for tile in range(tiles):
+        index = (part * tiles + tile) * positions + tl.arange(0, positions)
         alive = index < count
         image, row, column = locate(index, height // 2, width // 2)
         gradient, code = pooled(
@@ -345,15 +357,16 @@ def weight_gradient_of_channels(
             height // 2, width // 2, outputs, output_block,
         )  # fmt: skip
         for a in tl.static_range(2):
-            pixels = tl.trans(
-                patch_row(x, image, row, column, alive, ky + a, k, height, width, channels, block)
+            pixels = patch_row(
+                x, image, row, column, alive, ky + a, k, height, width, channels, deep
             )
-            piece = at_position(gradient, code, 2 * a)
-            left = tl.dot(pixels, piece, left, input_precision=precision)
-            piece = at_position(gradient, code, 2 * a + 1)
-            right = tl.dot(pixels, piece, right, input_precision=precision)
+            piece = window_row(gradient, code, a, positions, output_block)
+            sum_of_products = tl.dot(tl.trans(pixels), piece, sum_of_products)
         total += tl.where(code == DEAD, 0.0, gradient.to(tl.float32))
-    store_block(left, sums, k, start, block, output_block, outputs)
-    store_block(right, sums + area, k, start, block, output_block, outputs)
+    number = run * (tl.num_programs(0) // blocks) + part
+    down, across = k + tl.arange(0, deep), 2 * start + tl.arange(0, wide)
+    sums += (number * 3 + ky) * (depth * 2 * outputs)
+    tl.store(sums + down[:, None] * (2 * outputs) + across[None, :], sum_of_products)
     if (ky == 0) & (k == 0):
-        tl.store(bias_sums + part * outputs + start + tl.arange(0, output_block), tl.sum(total, 0))
+        bias_at = number * outputs + start + tl.arange(0, output_block)
+        tl.store(bias_sums + bias_at, tl.sum(total, 0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.util import find_spec
-from typing import Final, Literal
+from typing import Final
 
 import torch
 from torch import Tensor
@@ -12,31 +12,27 @@ from torch.nn import functional
 
 from residuum.errors import ResiduumError
 
-Precision = Literal["full", "tf32"]
-
 MOST_NUMBERS: Final = 2**31
 """Of a run, in one tensor: the fused kernels count them in 32 bits."""
 
 
-def conv_relu_pool(
-    x: Tensor, weight: Tensor, bias: Tensor, *, precision: Precision = "full"
-) -> Tensor:
+def conv_relu_pool(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """Return the 2×2 max-pool of the relu of a 3×3 convolution with padding 1, channels last.
 
     Shapes, for R runs: x (R, N, H, W, C), weight (R, 3, 3, C, O), bias (R, O), and the result
     (R, N, H/2, W/2, O), in the precision of x. Of equal positions in a window the first has the
     gradient, and relu is flat at 0. Weights may be kept in float32 beside an x in bfloat16.
 
-    On a GPU with Triton, x in bfloat16, or in float32 with `precision="tf32"`, goes through fused
-    kernels that sum in float32, where channels are 1 or, like outputs, a power of two from 16 on.
+    On a GPU with Triton, x in bfloat16 goes through fused kernels that sum in float32, where
+    channels are 1 or, like outputs, a power of two from 16 on.
 
     >>> x = torch.arange(16.0).reshape(1, 1, 4, 4, 1)
     >>> one, zero = torch.ones(1, 3, 3, 1, 1), torch.zeros(1, 1)
     >>> conv_relu_pool(x, one, zero).flatten().tolist()
     [45.0, 54.0, 81.0, 90.0]
     """
-    _check(x, weight, bias, precision)
-    if _can_fuse(x, weight, precision):
+    _check(x, weight, bias)
+    if _can_fuse(x, weight):
         from residuum.training.fused_convolutions import FusedConvolution
 
         shared = x if x[0].is_contiguous() else x.contiguous()
@@ -53,11 +49,11 @@ def _plain(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     return functional.max_pool2d(convolved, 2).relu().permute(0, 2, 3, 1)
 
 
-def _can_fuse(x: Tensor, weight: Tensor, precision: Precision) -> bool:
+def _can_fuse(x: Tensor, weight: Tensor) -> bool:
     channels, outputs = weight.shape[-2:]
     return (
         x.is_cuda
-        and (x.dtype == torch.bfloat16 or (x.dtype == torch.float32 and precision == "tf32"))
+        and x.dtype == torch.bfloat16
         and _is_power_from_16(outputs)
         and (_is_power_from_16(channels) or (channels == 1 and not x.requires_grad))
         and x[0].numel() // channels * max(channels, outputs) < MOST_NUMBERS
@@ -75,7 +71,7 @@ def _has_triton() -> bool:
     return find_spec("triton") is not None
 
 
-def _check(x: Tensor, weight: Tensor, bias: Tensor, precision: Precision) -> None:
+def _check(x: Tensor, weight: Tensor, bias: Tensor) -> None:
     if x.dim() != 5 or x.shape[2] % 2 or x.shape[3] % 2:
         raise ResiduumError(
             "x: expected the shape (runs, images, height, width, channels) with an even height "
@@ -91,5 +87,3 @@ def _check(x: Tensor, weight: Tensor, bias: Tensor, precision: Precision) -> Non
         raise ResiduumError(
             f"bias: expected the shape {(runs, weight.shape[-1])}, got {tuple(bias.shape)}"
         )
-    if precision not in ("full", "tf32"):
-        raise ResiduumError(f"precision: expected 'full' or 'tf32', got {precision!r}")

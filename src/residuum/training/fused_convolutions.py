@@ -1,5 +1,6 @@
 """Convolution, relu and pool of many runs as one Triton kernel each way, for large NVIDIA GPUs.
 
+Numbers are bfloat16, sums float32; only Triton's interpreter takes numbers in float32 as they are.
 Nothing here waits for the device, and all sums have a fixed order that does not depend on how
 many runs there are: results are the same every time, also from a CUDA graph.
 """
@@ -18,25 +19,28 @@ from residuum.training import convolution_kernels as kernels
 
 @dataclass(frozen=True)
 class Launch:
-    """How a kernel is cut up: pooled positions in a tile, tiles of a program, its warps, its
-    stages of loading ahead, and the most channels and outputs that it takes at a time."""
+    """How a kernel is cut up: pooled positions in a tile, tiles of a program, its warps, and the
+    most channels and outputs that it takes at a time."""
 
     positions: int
     tiles: int
     warps: int
-    stages: int = 1
     channels: int = 32
     outputs: int = 64
 
 
 @dataclass(frozen=True)
 class Launches:
-    """One launch for each kernel."""
+    """One launch for each kernel; the default ones were the fastest of those tried on an H200.
 
-    forward_of_images: Launch = Launch(128, 4, 4)
+    Only that of the data gradient is reasoned, not measured: like forward, with tiles that divide
+    the positions of 192 images of 7×7 and 64 of 7×14, and so fill the device evenly.
+    """
+
+    forward_of_images: Launch = Launch(64, 4, 4)
     forward: Launch = Launch(64, 4, 4)
-    data_gradient: Launch = Launch(64, 1, 4)
-    weight_gradient_of_images: Launch = Launch(64, 64, 4)
+    data_gradient: Launch = Launch(64, 7, 4)
+    weight_gradient_of_images: Launch = Launch(64, 16, 4)
     weight_gradient: Launch = Launch(32, 32, 8)
 
 
@@ -56,18 +60,18 @@ def forward(
     bias = bias.float().contiguous()
     if channels == 1:
         launch = launches.forward_of_images
-        size = _outputs_at_once(launch, x, outputs)
+        size = min(outputs, launch.outputs)
         kernels.forward_of_images[_grid(launch, count, runs, outputs // size)](
             x, _arrange_for_images(weight, x.dtype), bias, out, codes, x.stride(0), count,
-            height, width, outputs, launch.positions, size, **_settings(launch, x),
+            height, width, outputs, launch.positions, size, **_settings(launch),
         )  # fmt: skip
     else:
         launch = launches.forward
-        size = _outputs_at_once(launch, x, outputs)
+        size = min(outputs, launch.outputs)
         kernels.forward_of_channels[_grid(launch, count, runs, outputs // size)](
             x, _arrange(weight, x.dtype), bias, out, codes, x.stride(0), count,
             height, width, channels, outputs,
-            launch.positions, min(channels, launch.channels), size, **_settings(launch, x),
+            launch.positions, min(channels, launch.channels), size, **_settings(launch),
         )  # fmt: skip
     return out, codes
 
@@ -84,12 +88,10 @@ def data_gradient(
         device=gradient.device,
     )
     count, size = images * rows * columns, min(channels, launch.channels)
-    mirrored = weight.flip(1, 2).transpose(-1, -2)
     kernels.data_gradient[_grid(launch, count, runs, channels // size)](
-        gradient, codes, _arrange(mirrored, gradient.dtype), out, count,
+        gradient, codes, _arrange_mirrored(weight, gradient.dtype), out, count,
         2 * rows, 2 * columns, channels, outputs,
-        launch.positions, size, _outputs_at_once(launch, gradient, outputs),
-        **_settings(launch, gradient),
+        launch.positions, size, min(outputs, launch.outputs), **_settings(launch),
     )  # fmt: skip
     return out
 
@@ -102,22 +104,22 @@ def weight_gradient(
     outputs = gradient.shape[-1]
     count = images * (height // 2) * (width // 2)
     launch = launches.weight_gradient_of_images if channels == 1 else launches.weight_gradient
-    size = _outputs_at_once(launch, x, outputs)
-    shape = (2, 2, 4, 4, outputs) if channels == 1 else (3, 2, 4, channels, outputs)
-    parts = _programs(launch, count)
+    size = min(outputs, launch.outputs)
+    shape = (2, 4, 4, outputs, 2) if channels == 1 else (3, 4, channels, outputs, 2)
+    parts = _parts(launch, count)
     sums = torch.empty((runs, parts, *shape), device=x.device)
     bias_sums = torch.empty((runs, parts, outputs), device=x.device)
     if channels == 1:
         kernels.weight_gradient_of_images[_grid(launch, count, runs, outputs // size)](
             x, gradient, codes, sums, bias_sums, x.stride(0), count,
-            height, width, outputs, launch.positions, size, **_settings(launch, x),
+            height, width, outputs, launch.positions, size, **_settings(launch),
         )  # fmt: skip
         return _gather_of_images(sums.sum(1)), bias_sums.sum(1)
     deep = min(channels, launch.channels)
     blocks = 3 * (channels // deep) * (outputs // size)
     kernels.weight_gradient_of_channels[_grid(launch, count, runs, blocks)](
         x, gradient, codes, sums, bias_sums, x.stride(0), count,
-        height, width, channels, outputs, launch.positions, deep, size, **_settings(launch, x),
+        height, width, channels, outputs, launch.positions, deep, size, **_settings(launch),
     )  # fmt: skip
     return _gather(sums.sum(1)), bias_sums.sum(1)
 
@@ -143,26 +145,17 @@ class FusedConvolution(torch.autograd.Function):
         return of_x, of_weight.to(weight.dtype), of_bias.to(weight.dtype)
 
 
-def _programs(launch: Launch, count: int) -> int:
+def _parts(launch: Launch, count: int) -> int:
     return -(-count // (launch.positions * launch.tiles))
 
 
-def _grid(launch: Launch, count: int, runs: int, blocks: int) -> tuple[int, int, int]:
-    return _programs(launch, count), runs, blocks
+def _grid(launch: Launch, count: int, runs: int, blocks: int) -> tuple[int, int]:
+    return _parts(launch, count) * blocks, runs
 
 
-def _outputs_at_once(launch: Launch, x: Tensor, outputs: int) -> int:
-    """Return a block of outputs: fewer of them where numbers take four bytes and not two."""
-    return min(outputs, launch.outputs * 2 // x.element_size())
-
-
-def _settings(launch: Launch, x: Tensor) -> dict[str, Any]:
-    return {
-        "tiles": launch.tiles,
-        "stages": launch.stages,
-        "precision": "tf32" if x.dtype == torch.float32 else "ieee",
-        "num_warps": launch.warps,
-    }
+def _settings(launch: Launch) -> dict[str, int]:
+    """Return the rest of a launch; more stages, of loading ahead, were slower wherever tried."""
+    return {"tiles": launch.tiles, "num_warps": launch.warps, "num_stages": 1}
 
 
 def _arrange(weight: Tensor, dtype: torch.dtype) -> Tensor:
@@ -175,8 +168,18 @@ def _arrange(weight: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def _gather(sums: Tensor) -> Tensor:
-    """Return the gradient of the weight from those of (R, ky, b, j, C, O)."""
-    return sums[:, :, 0, :3] + sums[:, :, 1, 1:]
+    """Return the gradient of the weight from that of what `_arrange` made of it."""
+    return sums[:, :, :3, ..., 0] + sums[:, :, 1:, ..., 1]
+
+
+def _arrange_mirrored(weight: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return (R, 3, 3, C, O) as (R, ky, j, C, b, O), with the weight (2 − ky, 2 − (j − b))."""
+    runs, _, _, channels, outputs = weight.shape
+    mirrored = weight.flip(1, 2)
+    arranged = weight.new_zeros((runs, 3, 4, channels, 2, outputs), dtype=dtype)
+    arranged[:, :, :3, :, 0] = mirrored
+    arranged[:, :, 1:, :, 1] = mirrored
+    return arranged
 
 
 def _arrange_for_images(weight: Tensor, dtype: torch.dtype) -> Tensor:
@@ -190,7 +193,7 @@ def _arrange_for_images(weight: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def _gather_of_images(sums: Tensor) -> Tensor:
-    """Return the gradient of the weight from those of (R, a, b, r, j, O)."""
-    upper = sums[:, 0, 0, :3, :3] + sums[:, 0, 1, :3, 1:]
-    lower = sums[:, 1, 0, 1:, :3] + sums[:, 1, 1, 1:, 1:]
+    """Return the gradient of the weight from that of what `_arrange_for_images` made of it."""
+    upper = sums[:, 0, :3, :3, :, 0] + sums[:, 0, :3, 1:, :, 1]
+    lower = sums[:, 1, 1:, :3, :, 0] + sums[:, 1, 1:, 1:, :, 1]
     return (upper + lower).unsqueeze(3)
