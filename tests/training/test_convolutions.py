@@ -3,14 +3,16 @@
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import pytest
 import torch
 from torch.nn import functional
 
 from residuum.errors import ResiduumError
-from residuum.training.convolutions import conv_relu_pool
+from residuum.training.convolutions import _is_right, conv_relu_pool
 
 SHAPES = [(1, 2, 4, 6, 1, 3), (3, 2, 6, 4, 2, 5)]  # runs, images, height, width, channels, outputs
 
@@ -147,6 +149,31 @@ def test_fused_kernels_agree_in_the_interpreter():
         [sys.executable, "-c", INTERPRETED], env=environment, capture_output=True, text=True
     )
     assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("wrong", [None, "result", "gradient", "nothing written"])
+def test_kernels_that_a_compiler_got_wrong_are_not_used(monkeypatch, wrong):
+    class Fused(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, weight, bias):
+            with torch.enable_grad():
+                ctx.given = [t.detach().requires_grad_() for t in (x, weight, bias)]
+                ctx.result = textbook(*ctx.given)
+            return {
+                "result": 1.05 * ctx.result, "nothing written": ctx.result * torch.nan,
+            }.get(wrong, ctx.result).detach()  # fmt: skip
+
+        @staticmethod
+        def backward(ctx, slope):
+            found = torch.autograd.grad(ctx.result, ctx.given, slope)
+            return tuple(1.05 * one if wrong == "gradient" else one for one in found)
+
+    module = SimpleNamespace(FusedConvolution=Fused)
+    monkeypatch.setitem(sys.modules, "residuum.training.fused_convolutions", module)
+    said = nullcontext() if wrong is None else pytest.warns(UserWarning, match="are not used")
+    with said:
+        found = _is_right.__wrapped__((4, 4, 16), 16, torch.device("cpu"))
+    assert found == (wrong is None)
 
 
 def step(x, weight, bias, slope):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 from importlib.util import find_spec
 from typing import Final
@@ -16,6 +17,11 @@ MOST_NUMBERS: Final = 2**31
 """Of a run, in one tensor: the fused kernels count them in 32 bits."""
 
 
+IMAGES_COMPARED: Final = 16
+LARGEST_ERROR: Final = 2**-6
+"""Relative; roundings to bfloat16 make a quarter of it."""
+
+
 def conv_relu_pool(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """Return the 2×2 max-pool of the relu of a 3×3 convolution with padding 1, channels last.
 
@@ -24,7 +30,9 @@ def conv_relu_pool(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     gradient, and relu is flat at 0. Weights may be kept in float32 beside an x in bfloat16.
 
     On a GPU with Triton, x in bfloat16 goes through fused kernels that sum in float32, where
-    channels are 1 or, like outputs, a power of two from 16 on.
+    channels are 1 or, like outputs, a power of two from 16 on. Before they are used for a size of
+    images they are compared once with float64, for a compiler was seen to make wrong code of right
+    kernels; where they disagree, a warning says so and they are not used.
 
     >>> x = torch.arange(16.0).reshape(1, 1, 4, 4, 1)
     >>> one, zero = torch.ones(1, 3, 3, 1, 1), torch.zeros(1, 1)
@@ -59,7 +67,39 @@ def _can_fuse(x: Tensor, weight: Tensor) -> bool:
         and x[0].numel() // channels * max(channels, outputs) < MOST_NUMBERS
         and x.numel() > 0
         and _has_triton()
+        and _is_right(tuple(x.shape[2:]), outputs, x.device)
     )
+
+
+@cache
+def _is_right(shape: tuple[int, ...], outputs: int, device: torch.device) -> bool:
+    """Return whether the fused kernels, on this device, agree with float64."""
+    from residuum.training.fused_convolutions import FusedConvolution
+
+    drawn = torch.Generator().manual_seed(0)
+    x = torch.randn((1, IMAGES_COMPARED, *shape), generator=drawn)
+    weight = torch.randn((1, 3, 3, shape[-1], outputs), generator=drawn)
+    bias = torch.randn((1, outputs), generator=drawn)
+    given = [t.bfloat16().to(device).requires_grad_() for t in (x, weight, bias)]
+    given[0].requires_grad_(shape[-1] > 1)
+    exact = [t.detach().double().requires_grad_(t.requires_grad) for t in given]
+    found = FusedConvolution.apply(*given)  # type: ignore[no-untyped-call]
+    wanted = _plain(*(t[0] for t in exact)).unsqueeze(0)
+    slope = torch.randn(wanted.shape, generator=drawn).to(found)
+    needed = [t for t in given if t.requires_grad], [t for t in exact if t.requires_grad]
+    slopes = torch.autograd.grad(found, needed[0], slope)
+    wanted_slopes = torch.autograd.grad(wanted, needed[1], slope.double())
+    pairs = zip((found.detach(), *slopes), (wanted.detach(), *wanted_slopes), strict=True)
+    errors = [float((one.double() - other).norm() / other.norm()) for one, other in pairs]
+    if all(error <= LARGEST_ERROR for error in errors):  # which no NaN is
+        return True
+    warnings.warn(
+        f"fused convolutions are not used for {shape} → {outputs}: on {device} they are off by "
+        f"{', '.join(f'{error:.1e}' for error in errors)} (result and gradients), relative to "
+        "float64. Training is right, but slower; please report this with your version of Triton",
+        stacklevel=2,
+    )
+    return False
 
 
 def _is_power_from_16(number: int) -> bool:
