@@ -158,7 +158,7 @@ def test_kernels_that_a_compiler_got_wrong_are_not_used(monkeypatch, wrong):
         def forward(ctx, x, weight, bias):
             with torch.enable_grad():
                 ctx.given = [t.detach().requires_grad_() for t in (x, weight, bias)]
-                ctx.result = textbook(*ctx.given)
+                ctx.result = textbook(*(t.double() for t in ctx.given)).bfloat16()
             return {
                 "result": 1.05 * ctx.result, "nothing written": ctx.result * torch.nan,
             }.get(wrong, ctx.result).detach()  # fmt: skip
