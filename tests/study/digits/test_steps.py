@@ -1,4 +1,4 @@
-"""One step's loss against the textbook: loops over groundings, on numbers of Python."""
+"""The loss of one step against the textbook: loops over groundings, on numbers of Python."""
 
 import math
 from dataclasses import replace
@@ -9,7 +9,7 @@ import torch
 from residuum.study.digits.images import load_images
 from residuum.study.digits.joint import JointTask
 from residuum.study.digits.knowledge import Labelled, Pairs, stacked_penalties
-from residuum.study.digits.pipeline import DigitTask
+from residuum.study.digits.pipeline import DigitTask, OperatorTask
 from residuum.study.digits.sets import make_sets
 from residuum.study.digits.settings import Settings
 from residuum.study.digits.tensors import ImageTensors
@@ -207,6 +207,40 @@ def test_a_step_of_joint_learning_is_that_of_the_textbook(images, epoch, relaxat
             assert penalty.tolist() == pytest.approx([expected[part]], rel=1e-9)
     assert sorted(seen) == sorted(map(tuple, sets.pairs.tolist()))
     assert set(task._digits_now.flatten().tolist()) <= set(sets.digit.tolist())
+
+
+@pytest.mark.parametrize("relaxation", RELAXATIONS)
+def test_a_step_of_a_pipeline_is_that_of_the_textbook(images, relaxation):
+    sets = make_sets(load_images("embedded"), 5, 5)
+    run = replace(PLAIN, protocol="pipeline", digit_epochs=2, relaxation=relaxation, warm_up=0)
+    first = DigitTask([run.digit_stage], [sets], images)
+    digit = first.networks["Digit"]
+    second = OperatorTask([run], [sets], images, digit, "Sum")
+    shown = digit(images.train[None]).argmax(-1)[0].tolist()
+    labels = [(shown[i] + shown[j]) % 10 for i, j in sets.pairs.tolist()]
+    singles = torch.tensor(sets.digit)
+    pairs = images.train[torch.tensor(sets.pairs)]
+    for name, task, examples, known in (
+        ("Digit", first, images.train[singles], images.train_labels[singles]),
+        ("Sum", second, torch.cat([pairs[:, 0], pairs[:, 1]], -1), torch.tensor(labels)),
+    ):
+        task.begin(1)
+        order = task._order_now[0].tolist()
+        assert sorted(order) == [-1, -1, -1, 0, 1, 2, 3, 4]
+        assert order[5:] == [-1, -1, -1]
+        for number, seen in enumerate((order[:4], order[4:5])):
+            # What fills up the batch comes last, so that dropout is the same without.
+            moment = torch.tensor(2 + number)
+            logits = task.networks[name](examples[seen][None], moment)[0].tolist()
+            stated = [
+                penalty_of(relaxation, softmax(row)[label])
+                for row, label in zip(logits, known[seen].tolist(), strict=True)
+            ]
+            losses = task.losses(torch.tensor(number))
+            assert losses.keys() == {name, "total"}
+            for penalty in losses.values():
+                expected = conjunction(relaxation, stated)
+                assert penalty.tolist() == pytest.approx([expected], rel=1e-9)
 
 
 def test_warm_ups_have_rates_of_their_own_and_schedules_begin_after_them(images):
