@@ -184,7 +184,7 @@ class _Laboratory:
             task, first.optimiser, epochs=first.epochs, judge_every=first.judge_every
         )
         names = [_checkpoint(run, self._study, name) for run in self._runs]
-        if self._checkpoints.epoch(names[0]):
+        if any(map(self._checkpoints.epoch, names)):
             self._checkpoints.restore(names, training)
         stage = Stage(runs, name, first.epochs)
         is_over = training.epoch >= first.epochs
