@@ -13,6 +13,7 @@ from residuum.cli.consistency import consistency, self_consistency
 from residuum.cli.gradients import gradients
 from residuum.cli.relaxations import relaxations
 from residuum.cli.show import show
+from residuum.cli.study import study
 from residuum.cli.surface import surface
 from residuum.cli.tautologies import tautologies
 from residuum.cli.truth import truth
@@ -30,6 +31,7 @@ for verb in (
     show, truth, consistency, self_consistency, tautologies, gradients, surface, relaxations, check
 ):  # fmt: skip
     app.command()(verb)
+app.add_typer(study)
 
 
 def _print_version(asked: bool) -> None:

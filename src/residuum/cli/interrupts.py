@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -56,3 +57,30 @@ def heeding_interrupts(items: Iterable[T]) -> Iterator[T]:
     finally:
         signal.signal(signal.SIGINT, handler)
         sys.unraisablehook = hook
+
+
+@contextmanager
+def holding_interrupts(announce: Callable[[], None]) -> Iterator[Callable[[], bool]]:
+    """Hold the first interrupt back; yield a function that says whether there was one.
+
+    It is announced at once, and the caller stops where nothing is lost. A second one stops
+    whatever is going on.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is not signal.default_int_handler:  # ignored, or someone else's business
+        yield lambda: False
+        return
+    pressed = False
+
+    def remember(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        if pressed:
+            signal.default_int_handler(number, frame)
+        pressed = True
+        announce()
+
+    signal.signal(signal.SIGINT, remember)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, handler)

@@ -8,6 +8,7 @@ from typing import Final, Literal, NamedTuple
 import torch
 from torch import Tensor
 
+from residuum.study.digits.images import Images
 from residuum.study.digits.networks import CLASSES, Classifiers
 from residuum.study.digits.sets import Sets
 from residuum.study.digits.stacking import operations, percent
@@ -52,6 +53,20 @@ def measure(
         {name: shares * is_sound for name, shares in results.items()},
         {name: are_right & is_sound.unsqueeze(-1) for name, are_right in outcomes.items()},
     )
+
+
+def constant_answers(images: Images, sets: Sets) -> dict[str, float]:
+    """Return the accuracies of answering always the same, the most frequent, in percent."""
+    left, right = torch.tensor(images.test_labels)[torch.tensor(sets.pair_test.T)]
+    wanted = {"digit": torch.tensor(images.test_labels), **operations(left, right)}
+    best = {
+        name: 100 * float(torch.bincount(labels).max() / len(labels))
+        for name, labels in wanted.items()
+    }
+    return {
+        "digit_accuracy": best["digit"],
+        "operator_accuracy": (best["Sum"] + best["Product"]) / 2,
+    }
 
 
 def _on(indices: object, images: ImageTensors) -> Tensor:

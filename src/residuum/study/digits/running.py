@@ -19,15 +19,10 @@ from residuum.study.digits.measures import Measured, measure
 from residuum.study.digits.networks import Classifiers
 from residuum.study.digits.pipeline import DigitTask, OperatorTask
 from residuum.study.digits.sets import PairPool, Sets, make_sets
-from residuum.study.digits.settings import SCHEME, Precision, Settings
+from residuum.study.digits.settings import SCHEME, STUDY, TUNING, Precision, Settings
 from residuum.study.digits.tensors import ImageTensors
 from residuum.training.checkpoints import CheckpointError, Checkpoints
 from residuum.training.tasks import Curves, Task, Training
-
-STUDY: Final = "digits"
-TUNING: Final = "digits-tuning"
-"""What runs are kept as whose networks never saw TEST."""
-
 
 STAGES: Final = {"joint": ("joint",), "pipeline": ("Digit", "Sum", "Product")}
 
@@ -48,6 +43,9 @@ class Stage(NamedTuple):
 
 class Watcher(Protocol):
     """Told what is going on. It may raise to stop: what is done stays done."""
+
+    def stack_starts(self, runs: Sequence[Settings]) -> None:
+        """Take note of runs that are now trained together; those before are in the store."""
 
     def epoch_is_over(self, stage: Stage, epoch: int, curves: Curves) -> None:
         """Take note of an epoch."""
@@ -95,6 +93,7 @@ def run_all(
     # Looked up anew each time: another process may have done some of them meanwhile.
     while to_do := missing():
         stack = stacks(to_do, most_together, progress)[0]
+        watch.stack_starts(stack)
         started = time.monotonic()
         laboratory = _Laboratory(stack, device, study, checkpoints, watch)
         try:
@@ -158,7 +157,7 @@ class _Laboratory:
         self._watch = watch
         self.images = _images_on(first.images, first.precision, device)
         self.sets = [
-            _sets_of(run.images, run.digit_size, run.pair_size, run.pair_pool) for run in runs
+            sets_of(run.images, run.digit_size, run.pair_size, run.pair_pool) for run in runs
         ]
 
     def train(self) -> tuple[dict[str, Classifiers], list[dict[str, Curve]]]:
@@ -206,7 +205,8 @@ class _Laboratory:
 
 
 @cache
-def _sets_of(name: ImagesName, digit_size: int, pair_size: int, pool: PairPool) -> Sets:
+def sets_of(name: ImagesName, digit_size: int, pair_size: int, pool: PairPool) -> Sets:
+    """Return the sets of a run, drawn once."""
     return make_sets(load_images(name), digit_size, pair_size, pool)
 
 

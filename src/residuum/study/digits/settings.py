@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from residuum.errors import ResiduumError
 from residuum.relaxations import relaxation as find_relaxation
 from residuum.study.choices import check_choice
 from residuum.study.digits.images import ImagesName
 from residuum.study.digits.sets import PairPool
-from residuum.training.optimisers import OptimiserName
 from residuum.training.rates import Rate, Schedule
+
+if TYPE_CHECKING:  # settings are read, to find records by them, where PyTorch is not installed
+    from residuum.training.optimisers import OptimiserName
 
 Protocol = Literal["joint", "pipeline"]
 Selection = Literal["coherence", "gold"]
 Precision = Literal["float32", "bfloat16", "float64"]
+
+STUDY: Final = "digits"
+TUNING: Final = "digits-tuning"
+"""What runs are kept as whose networks never saw TEST."""
 
 SCHEME: Final = 1
 """Raised when the same settings begin to mean something else: older records do not count then."""

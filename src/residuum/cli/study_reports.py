@@ -1,0 +1,87 @@
+"""What `residuum study digits` prints of its runs: their measures, the tables, the claims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+from residuum.cli.outputs import print_json, print_table
+from residuum.results import Record
+from residuum.study.digits.claims import evaluate, told
+from residuum.study.digits.findings import OUTCOMES, Findings, System, of_presets
+from residuum.study.digits.settings import STUDY, Settings
+from residuum.study.digits.tables import MISSING, NOTES, shown, tables, to_json, to_markdown
+
+
+def as_object(record: Record) -> dict[str, Any]:
+    """Return a run as a flat object: its settings, its measures, and what it took."""
+    return {
+        "id": record.id,
+        **record.configuration,
+        **record.measures,
+        "seconds": record.seconds,
+        "environment": dict(record.environment),
+    }
+
+
+def print_summary(records: Sequence[Record], first: Settings) -> None:
+    """Print the measures of each relaxation, and of answering always the same."""
+    from residuum.study.digits.images import load_images
+    from residuum.study.digits.measures import constant_answers
+    from residuum.study.digits.running import sets_of
+
+    findings = Findings(records)
+    sets = sets_of(first.images, first.digit_size, first.pair_size, first.pair_pool)
+    constant = constant_answers(load_images(first.images), sets)
+    answers = [f"{constant[name]:.1f}" if name in constant else MISSING for name in OUTCOMES]
+    seeds = sorted({str(record.configuration["seed"]) for record in records}, key=int)
+    for setting in findings.settings:
+        systems = findings.systems(setting)
+        for protocol in sorted({system.protocol for system in systems}):
+            names = [system.relaxation for system in systems if system.protocol == protocol]
+            rows = []
+            for name in names:
+                system = System(protocol, name)
+                found = [findings.summary(setting, system, measure) for measure in OUTCOMES]
+                rows.append([name, *map(shown, found)])
+            typer.echo(
+                f"{protocol}, {setting.images}, DIGIT {setting.digit_size:,}, PAIR "
+                f"{setting.pair_size:,}: percent of test examples; "
+                f"seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}"
+            )
+            heads = ["relaxation", "Digit", "Sum and Product", "coherence"]
+            print_table(heads, [*rows, ["one answer for all", *answers]])
+
+
+def print_tables(
+    records: Sequence[Record], epochs: int | None, *, as_json: bool, markdown: bool
+) -> None:
+    """Print the tables of runs with the settings chosen, and what all say of the claims."""
+    finished = [record for record in records if record.study == STUDY]
+    chosen = of_presets(finished, epochs)
+    findings = Findings(chosen.records)
+    found = tables(findings)
+    verdicts = evaluate(findings, records)
+    left_out = (
+        f"{chosen.left_out} of {len(finished)} records have other settings than those chosen, and "
+        "are in no table"
+    )
+    if as_json:
+        print_json({
+            "tables": [to_json(table) for table in found],
+            "claims": [verdict.as_dict() for verdict in verdicts],
+            "left_out": chosen.left_out,
+        })  # fmt: skip
+        return
+    for table in found:
+        if markdown:
+            typer.echo(to_markdown(table))
+        else:
+            typer.echo(table.title)
+            print_table(table.heads, table.lines(bold=""))
+    typer.echo(NOTES)
+    if chosen.left_out:
+        typer.echo(left_out)
+    typer.echo(told(verdicts, markdown=markdown))

@@ -1,0 +1,225 @@
+"""Tables like the paper's, from records: means over seeds above the printed figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from residuum.results import Summary
+from residuum.study.digits.findings import OUTCOMES, Findings, Setting, System
+from residuum.study.digits.planning import PAPER
+from residuum.study.digits.published import Published, published
+from residuum.study.digits.sets import DIGIT_SIZES
+
+TITLES: Final = {
+    "digit_accuracy": "Accuracy of Digit",
+    "operator_accuracy": "Accuracy of Sum and Product",
+    "coherence": "Coherence of Sum and Product with Digit",
+    "commutativity": "Commutativity",
+    "associativity": "Associativity",
+    "distributivity": "Distributivity",
+}
+"""The measures that the paper has tables of."""
+
+MISSING: Final = "–"
+
+NOTES: Final = (
+    "Means in percent, with deviations over seeds (divided by n − 1), above what was printed. "
+    "Bold or *: not significantly worse than the best (p > 0.05, corrected by Holm) by the "
+    "bootstrap over seeds and test images, for the laws of arithmetic by t-tests over seeds. "
+    "°: likewise by t-tests over seeds alone. Printed in bold or with *: said to be significantly "
+    f"better than the others. {MISSING}: not run. Where seeds vary much, a few of "
+    "them can show little."
+)
+
+# The paper's tables 3 to 8 and 10 to 25, by protocol and size of PAIR.
+_NUMBERS: Final[dict[tuple[str, int], tuple[int | None, ...]]] = {
+    ("joint", 1_000): (10, 11, 12, 20, 20, 20),
+    ("joint", 5_000): (3, 4, 5, 21, 21, 21),
+    ("joint", 25_000): (13, 14, 15, 22, 22, 22),
+    ("pipeline", 1_000): (6, 16, 17, 23, 23, 23),
+    ("pipeline", 5_000): (6, 7, 8, 24, 24, 24),
+    ("pipeline", 25_000): (6, 18, 19, 25, 25, 25),
+}
+
+
+class Cell(NamedTuple):
+    """A mean over seeds, whether no other is significantly better, and the printed figure."""
+
+    summary: Summary | None
+    printed: Published | None
+    is_best: bool
+    is_best_by_seeds: bool
+
+
+@dataclass(frozen=True)
+class Table:
+    """One measure of one protocol and size of PAIR: relaxations by sizes of DIGIT."""
+
+    images: str
+    pair_pool: str
+    protocol: str
+    pair_size: int
+    measure: str
+    digit_sizes: tuple[int, ...]
+    rows: dict[str, tuple[Cell, ...]]
+
+    @property
+    def title(self) -> str:
+        """What it is of; on MNIST with the number of the paper's table."""
+        pool = "" if self.pair_pool == "paper" else ", the authors' pool of pairs"
+        counts = {cell.summary.count for row in self.rows.values() for cell in row if cell.summary}
+        seeds = "–".join(str(count) for count in sorted({min(counts), max(counts)}))
+        return (
+            f"{TITLES[self.measure]}: {self.protocol}, {self.images}{pool}, PAIR "
+            f"{self.pair_size:,}, {seeds} {'seed' if seeds == '1' else 'seeds'}{self._number}"
+        )
+
+    @property
+    def _number(self) -> str:
+        numbers = _NUMBERS.get((self.protocol, self.pair_size))
+        if self.images != "mnist" or numbers is None:
+            return ""
+        return f" (the paper's table {numbers[list(TITLES).index(self.measure)]})"
+
+    @property
+    def heads(self) -> list[str]:
+        """The names of the columns."""
+        return ["DIGIT", *(f"{size:,}" for size in self.digit_sizes)]
+
+    def lines(self, bold: str) -> Iterator[list[str]]:
+        """Yield the rows as text, each followed by what was printed, if anything was.
+
+        `bold` is put before and after what stands out; if it is empty, a * behind.
+        """
+        for relaxation, cells in self.rows.items():
+            yield [_row_name(self.protocol, relaxation), *(_own(cell, bold) for cell in cells)]
+            if any(cell.printed for cell in cells):
+                yield ["  printed", *(_printed(cell.printed, bold) for cell in cells)]
+
+
+def tables(findings: Findings) -> list[Table]:
+    """Return the tables of all that was run; where a relaxation of the paper was not, is a gap."""
+    found = []
+    kinds = {
+        (setting.images, setting.pair_pool, system.protocol, setting.pair_size)
+        for setting in findings.settings
+        for system in findings.systems(setting)
+    }
+    for kind in sorted(kinds, key=lambda kind: (kind[0], kind[1] != "paper", *kind[2:])):
+        found += [_table(findings, *kind, measure) for measure in TITLES]
+    return found
+
+
+def shown(summary: Summary | None) -> str:
+    """Return a mean and a deviation, if there is one, as text."""
+    return MISSING if summary is None else _marked(summary.mean, summary.deviation, False, "")
+
+
+def to_markdown(table: Table) -> str:
+    """Return a table in Markdown, its title in front."""
+    lines = [table.heads, ["---"] + ["---:"] * (len(table.heads) - 1), *table.lines("**")]
+    body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"{table.title}\n\n{body}\n"
+
+
+def to_json(table: Table) -> dict[str, Any]:
+    """Return a table as plain data, one object for each cell that was run."""
+    cells = [
+        {
+            "relaxation": relaxation,
+            "digit_size": size,
+            "mean": cell.summary.mean,
+            "deviation": cell.summary.deviation,
+            "seeds": cell.summary.count,
+            "is_best": cell.is_best,
+            "is_best_by_seeds": cell.is_best_by_seeds,
+            "printed": None if cell.printed is None else [cell.printed.mean, cell.printed.std],
+        }
+        for relaxation, row in table.rows.items()
+        for size, cell in zip(table.digit_sizes, row, strict=True)
+        if cell.summary
+    ]
+    names = ("images", "pair_pool", "protocol", "pair_size", "measure")
+    return {**{name: getattr(table, name) for name in names}, "cells": cells}
+
+
+def _table(
+    findings: Findings, images: str, pair_pool: str, protocol: str, pair_size: int, measure: str
+) -> Table:
+    usual: Any = DIGIT_SIZES
+    run = {
+        setting.digit_size: {
+            system.relaxation for system in findings.systems(setting) if system.protocol == protocol
+        }
+        for setting in findings.settings
+        if (setting.images, setting.pair_pool, setting.pair_size) == (images, pair_pool, pair_size)
+    }
+    sizes = tuple(sorted({*usual[images], *(size for size, names in run.items() if names)}))
+    paper: Sequence[str] = PAPER["joint" if protocol == "joint" else "pipeline"]
+    names = [*paper, *sorted(set().union(*run.values()) - {*paper})]
+    columns = [
+        _column(
+            findings,
+            Setting(images, pair_pool, size, pair_size),
+            [System(protocol, name) for name in names],
+            measure,
+        )
+        for size in sizes
+    ]
+    rows = {name: tuple(column[place] for column in columns) for place, name in enumerate(names)}
+    return Table(images, pair_pool, protocol, pair_size, measure, sizes, rows)
+
+
+def _column(
+    findings: Findings, setting: Setting, systems: Sequence[System], measure: str
+) -> list[Cell]:
+    run = [system for system in systems if findings.summary(setting, system, measure)]
+    # A single system is not better than others; nor is one worse where nothing tells how much
+    # seeds vary.
+    best = findings.best(setting, run, measure) if len(run) > 1 else None
+    by_seeds = findings.best(setting, run, measure, by_seeds=True) if len(run) > 1 else None
+    return [
+        Cell(
+            findings.summary(setting, system, measure),
+            _figure(setting, system, measure),
+            best is not None and system.relaxation in best.ties,
+            measure in OUTCOMES and by_seeds is not None and system.relaxation in by_seeds.ties,
+        )
+        for system in systems
+    ]
+
+
+def _figure(setting: Setting, system: System, measure: str) -> Published | None:
+    """Return what was printed; what the paper calls Łukasiewicz is its MAX-SAT form."""
+    if setting.images != "mnist" or system.relaxation == "lukasiewicz":
+        return None
+    name = system.relaxation.removesuffix("-maxsat")
+    sizes: Any = system.protocol, measure, name, setting.digit_size, setting.pair_size
+    return published(*sizes)
+
+
+def _row_name(protocol: str, relaxation: str) -> str:
+    if protocol == "pipeline" and relaxation == "r-product":
+        return "r-product, s-product"
+    return relaxation
+
+
+def _own(cell: Cell, bold: str) -> str:
+    if cell.summary is None:
+        return MISSING
+    mark = "°" if cell.is_best_by_seeds else ""
+    return _marked(cell.summary.mean, cell.summary.deviation, cell.is_best, bold) + mark
+
+
+def _printed(figure: Published | None, bold: str) -> str:
+    return "" if figure is None else _marked(figure.mean, figure.std, figure.bold, bold)
+
+
+def _marked(mean: float, deviation: float | None, stands_out: bool, bold: str) -> str:
+    number = f"{mean:.1f}"
+    if stands_out and bold:
+        number = f"{bold}{number}{bold}"
+    spread = "" if deviation is None else f" ({deviation:.1f})"
+    return f"{number}{spread}" + ("*" if stands_out and not bold else "")
