@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint types format bench-foundation bench-analysis bench-losses sweep-losses clean
+.PHONY: demo test lint types format bench-foundation bench-analysis bench-losses bench-study sweep-losses clean
 
 demo: $(INSTALLED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -34,6 +34,9 @@ sweep-losses: $(INSTALLED)
 
 bench-losses: $(INSTALLED)
 	$(BIN)/python benchmarks/losses.py
+
+bench-study: $(INSTALLED)
+	$(BIN)/python benchmarks/study.py
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal, Protocol
+from typing import Final, Protocol
 
 import torch
 from torch import Tensor
 
-OptimiserName = Literal["sgd", "adam"]
+from residuum.training.rates import OptimiserName
 
 
 class Optimiser(Protocol):

@@ -1,4 +1,4 @@
-"""Learning rates over time."""
+"""Learning rates over time; names of optimisers too, for settings to be read without PyTorch."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from residuum.errors import ResiduumError
 
+OptimiserName = Literal["sgd", "adam"]
 Schedule = Literal["constant", "cosine", "restarts"]
 SCHEDULES: Final[tuple[Schedule, ...]] = ("constant", "cosine", "restarts")
 

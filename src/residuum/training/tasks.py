@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from residuum.results.records import Curve
-from residuum.training.optimisers import OPTIMISERS, OptimiserName
+from residuum.training.optimisers import OPTIMISERS
+from residuum.training.rates import OptimiserName
 from residuum.training.selection import Best, are_finite
 from residuum.training.stepping import Stepper
 

@@ -170,10 +170,10 @@ class _Laboratory:
         curves = self._finish(first, "Digit", stage)
         networks = dict(first.networks)
         for operator in ("Sum", "Product"):
-            task = OperatorTask(self._runs, self.sets, self.images, networks["Digit"], operator)
-            for mine, more in zip(curves, self._finish(task, operator, self._runs), strict=True):
+            second = OperatorTask(self._runs, self.sets, self.images, networks["Digit"], operator)
+            for mine, more in zip(curves, self._finish(second, operator, self._runs), strict=True):
                 mine |= more
-            networks |= task.networks
+            networks |= second.networks
         return networks, curves
 
     def _finish(self, task: Task, name: str, runs: Sequence[Settings]) -> list[dict[str, Curve]]:

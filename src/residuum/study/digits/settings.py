@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from residuum.errors import ResiduumError
 from residuum.relaxations import relaxation as find_relaxation
 from residuum.study.choices import check_choice
 from residuum.study.digits.images import ImagesName
 from residuum.study.digits.sets import PairPool
-from residuum.training.rates import Rate, Schedule
-
-if TYPE_CHECKING:  # settings are read, to find records by them, where PyTorch is not installed
-    from residuum.training.optimisers import OptimiserName
+from residuum.training.rates import OptimiserName, Rate, Schedule
 
 Protocol = Literal["joint", "pipeline"]
 Selection = Literal["coherence", "gold"]
