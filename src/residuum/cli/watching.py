@@ -157,10 +157,11 @@ class _Screen:
         from rich.table import Table
 
         table = Table(title=heading, title_justify="left", box=SIMPLE_HEAD)
-        for head in ("", *(f"loss: {name}" for name in rows[0].losses)):
-            table.add_column(head.replace("_", " "), justify="right")
-        for name in rows[0].measures:
-            table.add_column(f"DEV: {name}".replace("_", " "), justify="right")
+        table.add_column("", no_wrap=True)
+        for kind, names in (("loss", rows[0].losses), ("DEV", rows[0].measures)):
+            for name in names:
+                short = name.removesuffix("_coherence").removesuffix("_accuracy")
+                table.add_column(f"{kind}: {short}", justify="right")
         for row in rows:
             losses = (f"{value:.3g}" for value in row.losses.values())
             measures = (f"{value:.1f}%" for value in row.measures.values())

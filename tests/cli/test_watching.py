@@ -1,0 +1,98 @@
+"""What is seen of a training, and how it is stopped."""
+
+import io
+import signal
+import sys
+
+import pytest
+
+from made_up_runs import run
+from residuum.cli.interrupts import holding_interrupts
+from residuum.cli.watching import _Clock, watching
+from residuum.study.digits.planning import plan
+from residuum.study.digits.running import Stage
+from residuum.training.tasks import Curves
+
+RUNS = plan("embedded", ["joint"], ["r-product", "s-product"], [20], [40], [0, 1], epochs=2)
+CURVES = Curves(
+    epochs=[1],
+    losses={"labels": [[4.0, 6.0, 20.0, 40.0]], "total": [[9.0] * 4]},
+    judged=[1],
+    measures={"digit_accuracy": [[90.0, 92.0, 50.0, 52.0]], "score": [[1.0] * 4]},
+)
+
+
+@pytest.fixture
+def interrupts():
+    """Ctrl-C as Python has it, whatever the runner of the tests taught it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def tell(watch):
+    watch.stack_starts(RUNS)
+    watch.epoch_is_over(Stage(RUNS, "joint", 2), 1, CURVES)
+
+
+def test_lines_say_the_mean_of_each_relaxation(capfd):
+    with watching(RUNS) as watch:
+        tell(watch)
+        watch.run_is_over(run("r-product", 0, 90))
+    seen = capfd.readouterr().err
+    assert "joint: epoch 1 of 2, 0 of 4 runs done" in seen
+    assert "r-product: loss of labels 5; on DEV digit accuracy 91.0%" in seen
+    assert "s-product: loss of labels 30; on DEV digit accuracy 51.0%" in seen
+    assert "done: r-product, joint, DIGIT 1,000, PAIR 5,000, seed 0: Digit 90" in seen
+
+
+def test_a_terminal_shows_a_table_that_is_gone_at_the_end(monkeypatch, capfd):
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    with watching(RUNS) as watch:
+        tell(watch)
+    seen = terminal.getvalue()
+    assert "joint: epoch 1 of 2" in seen
+    assert "DEV: digit" in seen
+    assert "91.0%" in seen
+    assert "\x1b[2K" in seen[seen.rindex("91.0%") :]  # erased
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.usefixtures("interrupts")
+@pytest.mark.parametrize("stop", ["epoch_is_over", "stack_starts"])
+def test_an_interrupt_stops_a_training_between_epochs_and_between_stacks(capfd, stop):
+    words = (Stage(RUNS, "joint", 2), 1, CURVES) if stop == "epoch_is_over" else (RUNS,)
+    with watching(RUNS) as watch:
+        watch.stack_starts(RUNS)
+        signal.raise_signal(signal.SIGINT)  # in the middle of an epoch: nothing happens yet
+        assert "finishing the epoch under way" in capfd.readouterr().err
+        with pytest.raises(KeyboardInterrupt):
+            getattr(watch, stop)(*words)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.usefixtures("interrupts")
+def test_a_second_interrupt_stops_at_once():
+    announced = []
+    with holding_interrupts(lambda: announced.append(1)) as held:
+        assert not held()
+        signal.raise_signal(signal.SIGINT)
+        assert held()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert announced == [1]
+
+
+def test_time_left_is_by_what_was_done_here(monkeypatch):
+    now = 100.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    clock = _Clock(1000)
+    now += 5
+    # 510 of 1,000 are done, 500 of them in an earlier training; the rest is 49 times these 5 s.
+    assert clock.time_left(510, 10) == pytest.approx(245)
+    now += 5
+    assert clock.time_left(520, 10) == pytest.approx(240)
