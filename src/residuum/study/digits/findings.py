@@ -83,10 +83,12 @@ def of_presets(records: Iterable[Record], epochs: int | None = None) -> Chosen:
 
 
 def _has_preset(record: Record, epochs: int | None) -> bool:
+    if record.scheme != SCHEME:
+        return False
     known: Any = record.configuration
     names = (*Setting._fields, *System._fields, "seed", "precision")
     expected = of_length(preset(**{name: known[name] for name in names}), epochs)
-    return record.scheme == SCHEME and known == canonical(expected.configuration, "settings")
+    return bool(known == canonical(expected.configuration, "settings"))
 
 
 def _place(record: Record) -> tuple[Setting, System]:
