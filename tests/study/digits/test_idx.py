@@ -1,14 +1,12 @@
 """Files that are not what they claim to be are refused by name, with what was found."""
 
-import gzip
 import struct
 
 import numpy as np
 import pytest
 
 from residuum.errors import DataError
-from residuum.study.digits import idx
-from residuum.study.digits.idx import decode_idx, unpack
+from residuum.study.digits.idx import decode_idx
 
 
 def _idx(array: np.ndarray, kind: int = 8) -> bytes:
@@ -53,37 +51,3 @@ def test_unsound_files_are_refused_with_what_was_found(tmp_path, content, words)
     with pytest.raises(DataError, match=words) as caught:
         decode_idx(content, 3, tmp_path / "broken-images")
     assert "broken-images" in str(caught.value)
-
-
-@pytest.mark.parametrize("name", ["plain", "misnamed.gz"])
-def test_content_is_read_by_what_it_is_not_by_its_name(tmp_path, name):
-    (tmp_path / name).write_bytes(SOUND)
-    assert unpack(tmp_path / name) == SOUND
-    (tmp_path / name).write_bytes(gzip.compress(SOUND))
-    assert unpack(tmp_path / name) == SOUND
-
-
-PACKED = gzip.compress(bytes(range(256)) * 40)
-FLIPPED = PACKED[:100] + bytes([PACKED[100] ^ 0xFF]) + PACKED[101:]
-
-
-@pytest.mark.parametrize("content", [PACKED[:-9], PACKED[:3], FLIPPED, PACKED + b"rest"])
-def test_damaged_gzip_is_refused(tmp_path, content):
-    (tmp_path / "images.gz").write_bytes(content)
-    with pytest.raises(DataError, match=r"images\.gz` cannot be read"):
-        unpack(tmp_path / "images.gz")
-
-
-def test_a_missing_file_is_refused(tmp_path):
-    with pytest.raises(DataError, match="absent` cannot be read"):
-        unpack(tmp_path / "absent")
-
-
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_no_more_is_unpacked_than_any_file_should_have(tmp_path, monkeypatch, pack):
-    monkeypatch.setattr(idx, "LARGEST_FILE", 1000)
-    (tmp_path / "bomb").write_bytes(pack(bytes(1001)))
-    with pytest.raises(DataError, match=r"bomb`: expected at most 1,000 bytes"):
-        unpack(tmp_path / "bomb")
-    (tmp_path / "bomb").write_bytes(pack(bytes(1000)))
-    assert len(unpack(tmp_path / "bomb")) == 1000

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from residuum.errors import DataError
-from residuum.study.digits.drawing import distinct_tuples, permutation, stream
+from residuum.study.digits.drawing import distinct_tuples
 from residuum.study.digits.images import Images
 from residuum.study.digits.sets import DIGIT_SIZES, PAIR_SIZES, Sets, make_sets
+from residuum.study.drawing import permutation, stream
 
 
 def _blank(name: str, train: int, test: int) -> Images:

@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import math
-import zlib
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from residuum.errors import DataError
 
-LARGEST_FILE: Final = 2**26
-"""Bytes, unpacked; the largest file of MNIST has 47 million. More is refused, and not read."""
-
 _UNSIGNED_BYTES: Final = 8
-_GZIP: Final = b"\x1f\x8b"
-
-
-def unpack(path: Path) -> bytes:
-    """Return the content of a file, decompressed if it is gzip, whatever its name."""
-    try:
-        with path.open("rb") as file:
-            is_packed = file.read(2) == _GZIP
-            file.seek(0)
-            source = cast(IO[bytes], gzip.GzipFile(fileobj=file)) if is_packed else file
-            content = source.read(LARGEST_FILE + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"`{path}` cannot be read ({error}); fetch it anew") from None
-    if len(content) > LARGEST_FILE:
-        raise DataError(f"`{path}`: expected at most {LARGEST_FILE:,} bytes, found more")
-    return content
 
 
 def decode_idx(content: bytes, axes: int, path: Path) -> npt.NDArray[np.uint8]:

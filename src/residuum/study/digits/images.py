@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from residuum.errors import DataError
 from residuum.study.choices import check_choice
-from residuum.study.digits.drawing import permutation, stream
-from residuum.study.digits.idx import decode_idx, unpack
+from residuum.study.digits.idx import decode_idx
+from residuum.study.drawing import permutation, stream
 from residuum.study.locating import DataFile, find_files
+from residuum.study.unpacking import unpack
 
 ImagesName = Literal["mnist", "embedded"]
 

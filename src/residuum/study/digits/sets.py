@@ -16,8 +16,9 @@ import numpy as np
 
 from residuum.errors import DataError
 from residuum.study.choices import check_choice
-from residuum.study.digits.drawing import Indices, distinct_tuples, permutation, stream
+from residuum.study.digits.drawing import distinct_tuples
 from residuum.study.digits.images import Images, ImagesName
+from residuum.study.drawing import Indices, permutation, stream
 
 PairPool = Literal["paper", "original"]
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from residuum.study.digits.drawing import Indices
 from residuum.study.digits.settings import Settings
+from residuum.study.drawing import Indices
 from residuum.training.rates import Rate
 
 

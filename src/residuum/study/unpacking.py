@@ -1,0 +1,64 @@
+"""Files as they come: plain, gzip or zip, told apart by what is in them, whatever their names."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, Final, cast
+
+from residuum.errors import DataError
+
+LARGEST_FILE: Final = 2**26
+"""Bytes, unpacked; the largest file of MNIST has 47 million. More is refused, and not read."""
+
+_GZIP: Final = b"\x1f\x8b"
+_ZIP: Final = b"PK\x03\x04"
+
+
+def unpack(path: Path, member: str | None = None) -> bytes:
+    """Return the content of a file, decompressed if it is packed; see `opened` for members."""
+    with opened(path, member) as source:
+        content = source.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise DataError(f"`{path}`: expected at most {LARGEST_FILE:,} bytes, found more")
+    return content
+
+
+@contextmanager
+def opened(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
+    """Open a file to be read, decompressed on the way if it is packed.
+
+    Of a zip archive it is the file called `member`, in whatever folder, or the only one it has.
+    """
+    try:
+        with path.open("rb") as file:
+            start = file.read(len(_ZIP))
+            file.seek(0)
+            if start == _ZIP:
+                with zipfile.ZipFile(file) as archive:
+                    yield archive.open(_find_member(archive, member, path))
+            else:
+                is_packed = start.startswith(_GZIP)
+                yield cast(IO[bytes], gzip.GzipFile(fileobj=file)) if is_packed else file
+    # RuntimeError: an archive with a password; NotImplementedError: packed in a way unknown here.
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
+        raise DataError(f"`{path}` cannot be read ({error}); fetch it anew") from None
+
+
+def _find_member(archive: zipfile.ZipFile, wanted: str | None, path: Path) -> zipfile.ZipInfo:
+    files = [entry for entry in archive.infolist() if not entry.is_dir()]
+    found = [
+        entry for entry in files if wanted is None or PurePosixPath(entry.filename).name == wanted
+    ]
+    if len(found) != 1:
+        expected = "one file" if wanted is None else f"one file called {wanted}"
+        names = ", ".join(entry.filename for entry in (found or files)[:5]) or "none"
+        raise DataError(
+            f"`{path}`: expected {expected} in this archive, found {len(found)} ({names}); "
+            "unpack the one that is meant"
+        )
+    return found[0]

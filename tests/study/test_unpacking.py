@@ -1,0 +1,88 @@
+"""Packed files are read by what is in them; damaged, ambiguous and huge ones are refused."""
+
+import gzip
+import io
+import zipfile
+
+import pytest
+
+from residuum.errors import DataError
+from residuum.study import unpacking
+from residuum.study.unpacking import unpack
+
+CONTENT = b"one line\nanother\n"
+
+
+def _zip(*files: str, content: bytes = CONTENT) -> bytes:
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.mkdir("folder")
+        for name in files:
+            archive.writestr(name, content + name.encode())
+    return written.getvalue()
+
+
+@pytest.mark.parametrize("name", ["plain", "misnamed.gz"])
+def test_content_is_read_by_what_it_is_not_by_its_name(tmp_path, name):
+    (tmp_path / name).write_bytes(CONTENT)
+    assert unpack(tmp_path / name) == CONTENT
+    (tmp_path / name).write_bytes(gzip.compress(CONTENT))
+    assert unpack(tmp_path / name) == CONTENT
+
+
+PACKED = gzip.compress(bytes(range(256)) * 40)
+FLIPPED = PACKED[:100] + bytes([PACKED[100] ^ 0xFF]) + PACKED[101:]
+
+
+@pytest.mark.parametrize("content", [PACKED[:-9], PACKED[:3], FLIPPED, PACKED + b"rest"])
+def test_damaged_gzip_is_refused(tmp_path, content):
+    (tmp_path / "images.gz").write_bytes(content)
+    with pytest.raises(DataError, match=r"images\.gz` cannot be read"):
+        unpack(tmp_path / "images.gz")
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(DataError, match="absent` cannot be read"):
+        unpack(tmp_path / "absent")
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_no_more_is_unpacked_than_any_file_should_have(tmp_path, monkeypatch, pack):
+    monkeypatch.setattr(unpacking, "LARGEST_FILE", 1000)
+    (tmp_path / "bomb").write_bytes(pack(bytes(1001)))
+    with pytest.raises(DataError, match=r"bomb`: expected at most 1,000 bytes"):
+        unpack(tmp_path / "bomb")
+    (tmp_path / "bomb").write_bytes(pack(bytes(1000)))
+    assert len(unpack(tmp_path / "bomb")) == 1000
+
+
+def test_the_only_file_of_an_archive_needs_no_name(tmp_path):
+    (tmp_path / "vectors").write_bytes(_zip("folder/only.txt"))
+    assert unpack(tmp_path / "vectors") == CONTENT + b"folder/only.txt"
+
+
+def test_a_member_is_found_by_its_name_in_any_folder(tmp_path):
+    (tmp_path / "corpus.zip").write_bytes(_zip("README", "folder/train.txt", "folder/test.txt"))
+    assert unpack(tmp_path / "corpus.zip", "test.txt") == CONTENT + b"folder/test.txt"
+
+
+@pytest.mark.parametrize(
+    ("files", "member", "words"),
+    [
+        (["a.txt", "b.txt"], None, r"one file in this archive, found 2 \(a.txt, b.txt\)"),
+        (["a.txt", "b.txt"], "c.txt", r"one file called c.txt .*, found 0 \(a.txt, b.txt\)"),
+        (["a.txt", "folder/a.txt"], "a.txt", r"found 2 \(a.txt, folder/a.txt\)"),
+        ([], None, r"found 0 \(none\)"),
+    ],
+)
+def test_an_archive_without_just_one_such_file_is_refused(tmp_path, files, member, words):
+    (tmp_path / "corpus.zip").write_bytes(_zip(*files))
+    with pytest.raises(DataError, match=words):
+        unpack(tmp_path / "corpus.zip", member)
+
+
+@pytest.mark.parametrize("cut", [10, 60, 150])
+def test_a_damaged_archive_is_refused(tmp_path, cut):
+    (tmp_path / "corpus.zip").write_bytes(_zip("a.txt")[:cut])
+    with pytest.raises(DataError, match=r"corpus\.zip` cannot be read"):
+        unpack(tmp_path / "corpus.zip")
