@@ -12,6 +12,7 @@ from residuum.cli.check import check
 from residuum.cli.consistency import consistency, self_consistency
 from residuum.cli.gradients import gradients
 from residuum.cli.relaxations import relaxations
+from residuum.cli.score import score
 from residuum.cli.show import show
 from residuum.cli.study import study
 from residuum.cli.surface import surface
@@ -28,7 +29,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for verb in (
-    show, truth, consistency, self_consistency, tautologies, gradients, surface, relaxations, check
+    show, truth, consistency, self_consistency, tautologies, gradients, surface, relaxations, check,
+    score,
 ):  # fmt: skip
     app.command()(verb)
 app.add_typer(study)

@@ -34,10 +34,15 @@ def find_files(wanted: Sequence[DataFile]) -> list[Path]:
     there; then in residuum's part of the user's cache (RESIDUUM_CACHE), where Pooch puts what it
     downloads. What is found in the user's folder is for the caller to check.
     """
-    own = _own_folder()
-    found = {file: None if own is None else _look_for(file, own) for file in wanted}
+    found = {file: find_own_file(file) for file in wanted}
     missing = [file for file, path in found.items() if path is None]
     return [path or _download(file, missing) for file, path in found.items()]
+
+
+def find_own_file(file: DataFile) -> Path | None:
+    """Return where a file is in the folder that RESIDUUM_DATA names; None if it is not there."""
+    own = _own_folder()
+    return None if own is None else _look_for(file, own)
 
 
 def _own_folder() -> Path | None:

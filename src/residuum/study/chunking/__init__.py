@@ -1,1 +1,1 @@
-"""Text chunking on CoNLL-2000: the figures that were printed."""
+"""Text chunking on CoNLL-2000: corpora, tags and their rules, taggers, scores, printed figures."""

@@ -1,0 +1,52 @@
+"""Lines of columns, with a blank line between sentences: the format of the CoNLL shared tasks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from residuum.errors import DataError
+
+_SEPARATOR: Final = re.compile("[ \t]+")
+
+
+class Line(NamedTuple):
+    """A line that is not blank: its number, counted from 1, and its columns."""
+
+    number: int
+    columns: list[str]
+
+
+def sentences_in(content: bytes, source: object) -> Iterator[list[Line]]:
+    r"""Yield the lines of each sentence.
+
+    Columns are separated by spaces or tabs; lines end with \n or \r\n, which may be mixed. Any
+    number of blank lines stands between sentences.
+    """
+    lines: list[Line] = []
+    for number, line in enumerate(_text(content, source).split("\n"), 1):
+        text = line.removesuffix("\r").strip(" \t")
+        if "\r" in text:
+            raise broken(source, number, r"a line to end with \n or \r\n", r"\r alone")
+        if text:
+            lines.append(Line(number, _SEPARATOR.split(text)))
+        elif lines:
+            yield lines
+            lines = []
+    if lines:
+        yield lines
+
+
+def broken(source: object, number: int, expected: str, found: str) -> DataError:
+    """Return the error of a line that is not as it should be."""
+    return DataError(f"`{source}`, line {number}: expected {expected}, found {found}")
+
+
+def _text(content: bytes, source: object) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        number = content.count(b"\n", 0, error.start) + 1
+        found = f"the byte {content[error.start]:02x}"
+        raise broken(source, number, "text in UTF-8", found) from None

@@ -1,0 +1,110 @@
+"""Precision, recall and F1 of chunks, counted as the shared task's script `conlleval` does.
+
+A chunk is found if its first and last word and its type are right. I-X that follows neither B-X
+nor I-X begins a chunk.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from residuum.errors import DataError
+
+
+class Chunk(NamedTuple):
+    """A chunk of a sentence: from word `start` up to, not including, word `stop`."""
+
+    kind: str
+    start: int
+    stop: int
+
+
+class Tally(NamedTuple):
+    """How many chunks were found rightly, how many were guessed, how many there are."""
+
+    correct: int
+    guessed: int
+    gold: int
+
+    @property
+    def precision(self) -> float:
+        """The share of the guessed chunks that are right, in percent; 0 if there are none."""
+        return _percent(self.correct, self.guessed)
+
+    @property
+    def recall(self) -> float:
+        """The share of the chunks that were found, in percent; 0 if there are none."""
+        return _percent(self.correct, self.gold)
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall, in percent."""
+        return _percent(2 * self.correct, self.guessed + self.gold)
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well tags were predicted: by sentence, by type of chunk, and over all."""
+
+    sentences: Sequence[Tally]
+    types: Mapping[str, Tally]
+    right_tags: int
+    tags: int
+
+    @property
+    def overall(self) -> Tally:
+        """The tally of all chunks."""
+        return Tally(*(sum(column) for column in zip((0, 0, 0), *self.sentences, strict=True)))
+
+    @property
+    def accuracy(self) -> float:
+        """The share of tags that are right, in percent."""
+        return _percent(self.right_tags, self.tags)
+
+
+def chunks_of(tags: Iterable[str]) -> set[Chunk]:
+    """Return the chunks that tags mark.
+
+    >>> sorted(chunks_of(["B-NP", "I-NP", "O", "I-VP"]))
+    [Chunk(kind='NP', start=0, stop=2), Chunk(kind='VP', start=3, stop=4)]
+    """
+    found = set()
+    kind, start, stop = "", 0, -1
+    for stop, tag in enumerate(tags):
+        prefix, _, named = tag.partition("-")
+        if kind and (prefix != "I" or named != kind):
+            found.add(Chunk(kind, start, stop))
+            kind = ""
+        if prefix != "O" and not kind:
+            kind, start = named, stop
+    if kind:
+        found.add(Chunk(kind, start, stop + 1))
+    return found
+
+
+def score(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> Score:
+    """Compare the predicted tags of sentences with their gold tags: `O`, `B-X` or `I-X`."""
+    if list(map(len, gold)) != list(map(len, predicted)):
+        raise DataError("expected as many predicted tags as gold tags, sentence by sentence")
+    sentences, right_tags = [], 0
+    counts: dict[str, Counter[str]] = {
+        "correct": Counter(),
+        "guessed": Counter(),
+        "gold": Counter(),
+    }
+    for expected, given in zip(gold, predicted, strict=True):
+        there, guessed = chunks_of(expected), chunks_of(given)
+        sentences.append(Tally(len(there & guessed), len(guessed), len(there)))
+        for name, chunks in (("correct", there & guessed), ("guessed", guessed), ("gold", there)):
+            counts[name].update(chunk.kind for chunk in chunks)
+        right_tags += sum(a == b for a, b in zip(expected, given, strict=True))
+    kinds = sorted({*counts["guessed"], *counts["gold"]})
+    types = {kind: Tally(*(counter[kind] for counter in counts.values())) for kind in kinds}
+    return Score(sentences, types, right_tags, sum(map(len, gold)))
+
+
+def _percent(part: int, whole: int) -> float:
+    return 100 * part / whole if whole else 0.0
