@@ -8,6 +8,7 @@ after it was stopped and continued.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from typing import Final
 
 import torch
@@ -56,6 +57,27 @@ def permutations(size: int, *counters: Tensor) -> Tensor:
     places = torch.arange(size, device=counters[0].device)
     keys = hashed(*(counter.unsqueeze(-1) for counter in counters), places)
     return keys.argsort(dim=-1, stable=True)
+
+
+def starting_values(seeds: Tensor, name: str, shape: Sequence[int], bound: float) -> Tensor:
+    """Return parameters to begin with, uniform within a bound: (runs, …), in double precision."""
+    places = torch.arange(torch.Size(shape).numel(), device=seeds.device)
+    numbers = uniform(seeds.unsqueeze(-1), purpose(name), places)
+    return ((2 * numbers - 1) * bound).reshape(len(seeds), *shape)
+
+
+def dropped_out(x: Tensor, share: float, *counters: Tensor | int) -> Tensor:
+    """Return x (…, examples, units) with a share of its units at 0, the others scaled up for it.
+
+    The counters have the dimensions of x before `examples`, or none.
+    """
+    places = torch.arange(x.shape[-2], device=x.device)
+    keys = hashed(*(_beside_examples(counter) for counter in counters), places)
+    return x * kept(1 - share, keys, x.shape[-1]).to(x.dtype) / (1 - share)
+
+
+def _beside_examples(counter: Tensor | int) -> Tensor | int:
+    return counter.unsqueeze(-1) if isinstance(counter, Tensor) else counter
 
 
 def kept(probability: float, keys: Tensor, width: int) -> Tensor:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
+
+import torch
+from torch import Tensor
 
 from residuum.errors import ResiduumError
 
@@ -43,3 +47,48 @@ class Rate:
         assert period is not None
         share = epoch % period / period if self.schedule == "restarts" else epoch / period
         return self.rate * (1 + math.cos(math.pi * share)) / 2
+
+
+class Rated(Protocol):
+    """The settings of a run that its learning rate depends on."""
+
+    @property
+    def epochs(self) -> int:
+        """How long it is."""
+
+    @property
+    def learning_rate(self) -> float:
+        """The rate that the schedule starts from."""
+
+    @property
+    def schedule(self) -> Schedule:
+        """How it goes on."""
+
+    @property
+    def period(self) -> float | None:
+        """The epochs between restarts."""
+
+    @property
+    def warm_up(self) -> int:
+        """How many epochs come before, with a rate of their own."""
+
+    @property
+    def warm_up_rate(self) -> float:
+        """That rate."""
+
+
+def rates_of(runs: Sequence[Rated], epoch: int, steps: int) -> Tensor:
+    """Return the learning rate of each step and run of an epoch: (steps, runs).
+
+    During a warm-up it is constant; what follows has its schedule from there to the end.
+    """
+    moments = [epoch + step / steps for step in range(steps)]
+    columns = []
+    for run in runs:
+        if epoch < run.warm_up:
+            columns.append([run.warm_up_rate] * steps)
+            continue
+        rate = Rate(run.learning_rate, run.schedule, run.period)
+        length = run.epochs - run.warm_up
+        columns.append([rate.at(moment - run.warm_up, length) for moment in moments])
+    return torch.tensor(columns, dtype=torch.float64).T

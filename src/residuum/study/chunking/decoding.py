@@ -1,4 +1,4 @@
-"""From the outputs of a tagger to tags: the likeliest ones, or the likeliest that obey the rules."""
+"""From the outputs of a tagger to the likeliest tags that obey the rules."""
 
 from __future__ import annotations
 
@@ -23,15 +23,14 @@ def decode(logits: Tensor, lengths: Tensor, transitions: Transitions) -> Tensor:
     lengths = lengths.to(logits.device)
     may_follow = _penalty(transitions.following)
     best = scores[:, 0] + _penalty(transitions.first)
+    stay = torch.arange(scores.shape[-1], device=scores.device)
     sources = []
     for place in range(1, scores.shape[1]):
         reached, source = (best.unsqueeze(-1) + may_follow).max(1)
         goes_on = (place < lengths).unsqueeze(-1)
         best = torch.where(goes_on, reached + scores[:, place], best)
         # Beyond its end a sentence stays where it is.
-        sources.append(
-            torch.where(goes_on, source, torch.arange(best.shape[1], device=best.device))
-        )
+        sources.append(torch.where(goes_on, source, stay))
     score, tag = best.max(-1)
     if bool(torch.isneginf(score).any()):
         raise ResiduumError("no tags obey the rules for a sentence of this length")

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from residuum.study.digits.settings import Precision
 from residuum.training.convolutions import conv_relu_pool
 from residuum.training.linears import linear
-from residuum.training.randomness import hashed, kept, purpose, uniform
+from residuum.training.randomness import dropped_out, purpose, starting_values
 
 CHANNELS: Final = (32, 64)
 HIDDEN: Final = 128
@@ -65,9 +65,10 @@ class Classifiers(nn.Module):
         }
         for layer, (fan_in, shape) in shapes.items():
             for part, size in (("weight", shape), ("bias", shape[-1:])):
-                key = purpose(f"{name}: {layer} {part}")
-                start = _start(self.seeds, key, size, fan_in**-0.5).to(dtype)
-                self.register_parameter(f"{layer}_{part}", nn.Parameter(start))
+                start = starting_values(
+                    self.seeds, f"{name}: {layer} {part}", size, fan_in**-0.5
+                )
+                self.register_parameter(f"{layer}_{part}", nn.Parameter(start.to(dtype)))
 
     @property
     def runs(self) -> int:
@@ -85,17 +86,5 @@ class Classifiers(nn.Module):
         x = conv_relu_pool(x, self.second_weight, self.second_bias)
         x = linear(x.reshape(runs, examples, -1), self.hidden_weight, self.hidden_bias).relu()
         if moment is not None:
-            x = _dropped_out(x, self.seeds, self._purpose, moment)
+            x = dropped_out(x, DROPOUT, self.seeds, self._purpose, moment)
         return linear(x, self.output_weight, self.output_bias, result=self.output_weight.dtype)
-
-
-def _dropped_out(x: Tensor, seeds: Tensor, purpose: int, moment: Tensor) -> Tensor:
-    places = torch.arange(x.shape[1], device=x.device)
-    keys = hashed(seeds.unsqueeze(-1), purpose, moment, places)
-    return x * kept(1 - DROPOUT, keys, x.shape[2]).to(x.dtype) / (1 - DROPOUT)
-
-
-def _start(seeds: Tensor, key: int, shape: Sequence[int], bound: float) -> Tensor:
-    places = torch.arange(torch.Size(shape).numel(), device=seeds.device)
-    numbers = uniform(seeds.unsqueeze(-1), key, places)
-    return ((2 * numbers - 1) * bound).reshape(len(seeds), *shape)

@@ -13,8 +13,9 @@ from residuum.study.digits.knowledge import Labelled, stacked_penalties
 from residuum.study.digits.networks import Classifiers
 from residuum.study.digits.sets import Sets
 from residuum.study.digits.settings import Settings
-from residuum.study.digits.stacking import operations, percent, rates_of, stacked
+from residuum.study.digits.stacking import operations, percent, stacked
 from residuum.study.digits.tensors import ImageTensors, predict_images, predict_pairs, side_by_side
+from residuum.training.rates import rates_of
 
 
 class _LabelledTask:
