@@ -79,6 +79,14 @@ class Adam:
 OPTIMISERS: Final[dict[OptimiserName, type[Sgd | Adam]]] = {"sgd": Sgd, "adam": Adam}
 
 
+def clipped(gradients: Sequence[Tensor], most: float) -> list[Tensor]:
+    """Return gradients of stacked parameters, scaled down where a run's norm is over the most."""
+    squares = [gradient.flatten(1).square().sum(1) for gradient in gradients]
+    norms = torch.stack(squares).sum(0).sqrt()
+    factors = most / norms.clamp(min=most)
+    return [gradient * _beside(factors, gradient) for gradient in gradients]
+
+
 def _beside(per_run: Tensor, parameter: Tensor) -> Tensor:
     """Return one number per run in a shape that broadcasts over a stacked parameter."""
     shape = (len(per_run), *(1,) * (parameter.dim() - 1))

@@ -18,7 +18,7 @@ class Stepper:
 
     On a GPU a step is many small kernels, and launching them takes longer than running them. So
     after a few steps they are captured and replayed. `key` stands for what the function does:
-    when it changes, they are captured anew.
+    when it changes, they are captured anew, and without one they never are.
     """
 
     def __init__(self, step: Callable[[Tensor], None], device: torch.device) -> None:
@@ -35,7 +35,7 @@ class Stepper:
             self._key, self._taken, self._graph = key, 0, None
         if self._graph is not None:
             self._graph.replay()
-        elif not self._number.is_cuda:
+        elif key is None or not self._number.is_cuda:
             self._step(self._number)
         elif self._taken < EAGER_STEPS:
             self._take_aside()

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from residuum.results.records import Curve
-from residuum.training.optimisers import OPTIMISERS
+from residuum.training.optimisers import OPTIMISERS, clipped
 from residuum.training.rates import OptimiserName
 from residuum.training.selection import Best, are_finite
 from residuum.training.stepping import Stepper
@@ -30,7 +30,10 @@ class Task(Protocol):
         """How many steps an epoch has."""
 
     def begin(self, epoch: int) -> Hashable:
-        """Prepare the data of an epoch; return what stands for the losses it has."""
+        """Prepare the data of an epoch; return what stands for the losses it has.
+
+        None says that its steps differ in shape: they are not captured then.
+        """
 
     def losses(self, step: Tensor) -> Mapping[str, Tensor]:
         """Return the parts of the loss of a step, one number per run; `total` is minimised."""
@@ -110,10 +113,19 @@ Watcher = Callable[[int, Curves], None]
 
 @final
 class Training:
-    """A stack of runs being trained; it can stop between epochs and go on later."""
+    """A stack of runs being trained; it can stop between epochs and go on later.
+
+    Gradients are scaled down to a norm of `clip`, run by run.
+    """
 
     def __init__(
-        self, task: Task, optimiser: OptimiserName, *, epochs: int, judge_every: int
+        self,
+        task: Task,
+        optimiser: OptimiserName,
+        *,
+        epochs: int,
+        judge_every: int,
+        clip: float | None = None,
     ) -> None:
         self.task = task
         self.epochs = epochs
@@ -121,6 +133,7 @@ class Training:
         self.is_between_epochs = True
         self.curves = Curves()
         self._judge_every = judge_every
+        self._clip = clip
         self._owners = [
             name for name, network in task.networks.items() for _ in network.parameters()
         ]
@@ -172,7 +185,9 @@ class Training:
 
     def _step(self, step: Tensor) -> None:
         losses = self.task.losses(step)
-        gradients = torch.autograd.grad(losses["total"].sum(), self._parameters)
+        gradients: Sequence[Tensor] = torch.autograd.grad(losses["total"].sum(), self._parameters)
+        if self._clip is not None:
+            gradients = clipped(gradients, self._clip)
         rates = {
             name: table.index_select(0, step.reshape(1))[0] for name, table in self._rates.items()
         }
