@@ -18,7 +18,7 @@ from residuum.study.chunking.settings import Settings
 from residuum.study.chunking.splits import make_split
 from residuum.study.chunking.taggers import Taggers
 from residuum.study.chunking.vectors import WordVectors
-from residuum.study.chunking.vocabulary import known_words, make_lexicon
+from residuum.study.chunking.vocabulary import known_words, make_lexicon, share_unknown
 from residuum.study.drawing import Indices
 from residuum.training.rates import rates_of
 
@@ -63,6 +63,10 @@ class ChunkingTask:
         )
         self._epoch = 0
         self._batches: list[list[Tensor]] = []
+
+    def unknown_words(self, run: int, sentences: Sequence[Sentence]) -> float:
+        """Return how many words of sentences a run does not know, in percent."""
+        return share_unknown(self.lexicon, self.taggers.known[run].cpu().numpy(), sentences)
 
     def begin(self, epoch: int) -> None:
         """Order the sentences anew."""

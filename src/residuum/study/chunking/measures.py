@@ -36,11 +36,13 @@ def measure(
     """Return all measures of a run.
 
     `f1` and its like are of the likeliest tags one by one, those that begin with `viterbi` of the
-    likeliest tags that obey the rules. `violations` are shares of transitions that break them:
-    of the likeliest tags, and of their probability mass.
+    likeliest tags that obey the rules. `violations` are shares of transitions that break the
+    rules of the paper, whatever rules were learnt: of the likeliest tags, and of their probability
+    mass.
     """
-    transitions = transitions_of(rules).to(taggers.seeds.device)
-    hard, soft = Violations(transitions), Violations(transitions)
+    device = taggers.seeds.device
+    broken, obeyed = transitions_of("paper").to(device), transitions_of(rules).to(device)
+    hard, soft = Violations(broken), Violations(broken)
 
     def watched(logits: Tensor, lengths: Tensor) -> Tensor:
         tags = likeliest(logits, lengths)
@@ -51,7 +53,7 @@ def measure(
     def scored(decoder: Decoder) -> Score:
         return score(gold, predict(taggers, run, sentences, decoder))
 
-    plain, obedient = scored(watched), scored(partial(decode, transitions=transitions))
+    plain, obedient = scored(watched), scored(partial(decode, transitions=obeyed))
     measures = {
         **_shares(plain, ""),
         **_shares(obedient, "viterbi_"),

@@ -11,12 +11,14 @@ from residuum.losses.reductions import check_weight
 from residuum.study.choices import check_choice
 from residuum.study.chunking.knowledge import RulesName
 from residuum.training.optimisers import OptimiserName
-from residuum.training.rates import Schedule
+from residuum.training.rates import Rate, Schedule
 
 Cell = Literal["lstm", "gru"]
 
 SCHEME: Final = 1
 """Raised when the same settings begin to mean something else: older records do not count then."""
+
+_CHOICES: Final = {"rules": RulesName, "cell": Cell, "optimiser": OptimiserName}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,10 +55,12 @@ class Settings:
     judge_every: int = 1
 
     def __post_init__(self) -> None:
-        for name in (self.relaxation, self.warm_up_relaxation):
-            find_meaning(name)
-        check_choice("rules", self.rules, RulesName)
-        check_choice("cell", self.cell, Cell)
+        for name in ("relaxation", "warm_up_relaxation"):  # `s-yager(2.0)` is `s-yager(2)`
+            object.__setattr__(self, name, find_meaning(getattr(self, name)).name)
+        for name, options in _CHOICES.items():
+            check_choice(name, getattr(self, name), options)
+        for rate in (self.learning_rate, self.warm_up_rate):
+            Rate(rate, self.schedule, self.period)
         for name in ("epochs", "batch", "judge_every"):
             if getattr(self, name) < 1:
                 raise ResiduumError(f"{name}: expected at least 1, got {getattr(self, name)}")

@@ -114,10 +114,12 @@ class Taggers(nn.Module):
 
     def _encoding(self, run: int, spellings: Tensor) -> Tensor:
         """Return what is made of the characters of words: (words, ENCODING)."""
-        x = self.characters[run][spellings].mT
+        is_over = (spellings == END).unsqueeze(1)
+        # Beyond its end a word is as if it were the longest: filters see zeros there.
+        x = self.characters[run][spellings].mT.masked_fill(is_over, 0.0)
         weight, bias = self.filters_weight[run], self.filters_bias[run]
         responses = functional.conv1d(x, weight, bias, padding=WINDOW // 2)
-        return responses.masked_fill((spellings == END).unsqueeze(1), -torch.inf).amax(-1)
+        return responses.masked_fill(is_over, -torch.inf).amax(-1)
 
     def _recurrent(self, run: int, data: Tensor, sizes: Tensor) -> Tensor:
         weights = [

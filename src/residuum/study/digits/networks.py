@@ -65,9 +65,7 @@ class Classifiers(nn.Module):
         }
         for layer, (fan_in, shape) in shapes.items():
             for part, size in (("weight", shape), ("bias", shape[-1:])):
-                start = starting_values(
-                    self.seeds, f"{name}: {layer} {part}", size, fan_in**-0.5
-                )
+                start = starting_values(self.seeds, f"{name}: {layer} {part}", size, fan_in**-0.5)
                 self.register_parameter(f"{layer}_{part}", nn.Parameter(start.to(dtype)))
 
     @property

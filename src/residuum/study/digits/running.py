@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
@@ -10,7 +9,6 @@ from typing import Final, NamedTuple, Protocol
 
 import torch
 
-import residuum
 from residuum.results.records import Curve, Record, run_id
 from residuum.results.store import Store
 from residuum.study.digits.images import ImagesName, load_images
@@ -22,6 +20,7 @@ from residuum.study.digits.sets import PairPool, Sets, make_sets
 from residuum.study.digits.settings import SCHEME, STUDY, TUNING, Precision, Settings
 from residuum.study.digits.tensors import ImageTensors
 from residuum.training.checkpoints import CheckpointError, Checkpoints
+from residuum.training.environments import environment
 from residuum.training.tasks import Curves, Task, Training
 
 STAGES: Final = {"joint": ("joint",), "pipeline": ("Digit", "Sum", "Product")}
@@ -115,7 +114,7 @@ def run_all(
                     name: row[place].cpu().numpy() for name, row in measured.outcomes.items()
                 },
                 seconds=seconds,
-                environment=_environment(device, len(stack)),
+                environment=environment(device, len(stack)),
             )
             store.add(record)
             watch.run_is_over(record)
@@ -213,14 +212,3 @@ def sets_of(name: ImagesName, digit_size: int, pair_size: int, pool: PairPool) -
 @lru_cache(maxsize=1)
 def _images_on(name: ImagesName, precision: Precision, device: torch.device) -> ImageTensors:
     return ImageTensors(load_images(name), getattr(torch, precision), device)
-
-
-def _environment(device: torch.device, runs: int) -> dict[str, str | int]:
-    is_cuda = device.type == "cuda"
-    return {
-        "device": torch.cuda.get_device_name(device) if is_cuda else platform.machine(),
-        "python": platform.python_version(),
-        "residuum": residuum.__version__,
-        "runs_together": runs,
-        "torch": str(torch.__version__),
-    }
