@@ -10,8 +10,7 @@ from residuum.losses.exact import find_meaning
 from residuum.losses.reductions import check_weight
 from residuum.study.choices import check_choice
 from residuum.study.chunking.knowledge import RulesName
-from residuum.training.optimisers import OptimiserName
-from residuum.training.rates import Rate, Schedule
+from residuum.training.rates import OptimiserName, Rate, Schedule
 
 Cell = Literal["lstm", "gru"]
 
