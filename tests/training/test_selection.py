@@ -64,7 +64,7 @@ class Falling:
         network = torch.nn.Module()
         network.x = torch.nn.Parameter(torch.full((len(rates), 2), 2.0, dtype=torch.float64))
         self.networks = {"only": network}
-        self._rates = torch.tensor(rates, dtype=torch.float64)
+        self._rates = list(rates)
 
     def begin(self, _epoch):
         return None
@@ -74,7 +74,7 @@ class Falling:
         return {"total": total, "half": total / 2}
 
     def rates(self, _epoch):
-        return {"only": self._rates.expand(self.steps, -1)}
+        return {"only": [self._rates] * self.steps}
 
     def judge(self):
         x = self.networks["only"].x[:, 0]

@@ -7,9 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
-import torch
-from torch import Tensor
-
 from residuum.errors import ResiduumError
 
 OptimiserName = Literal["sgd", "adam"]
@@ -49,6 +46,10 @@ class Rate:
         return self.rate * (1 + math.cos(math.pi * share)) / 2
 
 
+Rates = list[list[float]]
+"""Learning rates of an epoch: a row for each step, with one for each run."""
+
+
 class Rated(Protocol):
     """The settings of a run that its learning rate depends on."""
 
@@ -77,8 +78,8 @@ class Rated(Protocol):
         """That rate."""
 
 
-def rates_of(runs: Sequence[Rated], epoch: int, steps: int) -> Tensor:
-    """Return the learning rate of each step and run of an epoch: (steps, runs).
+def rates_of(runs: Sequence[Rated], epoch: int, steps: int) -> Rates:
+    """Return the learning rates of an epoch.
 
     During a warm-up it is constant; what follows has its schedule from there to the end.
     """
@@ -91,4 +92,4 @@ def rates_of(runs: Sequence[Rated], epoch: int, steps: int) -> Tensor:
         rate = Rate(run.learning_rate, run.schedule, run.period)
         length = run.epochs - run.warm_up
         columns.append([rate.at(moment - run.warm_up, length) for moment in moments])
-    return torch.tensor(columns, dtype=torch.float64).T
+    return [list(row) for row in zip(*columns, strict=True)]

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from residuum.results.records import Curve
 from residuum.training.optimisers import OPTIMISERS, clipped
-from residuum.training.rates import OptimiserName
+from residuum.training.rates import OptimiserName, Rates
 from residuum.training.selection import Best, are_finite
 from residuum.training.stepping import Stepper
 
@@ -38,8 +38,8 @@ class Task(Protocol):
     def losses(self, step: Tensor) -> Mapping[str, Tensor]:
         """Return the parts of the loss of a step, one number per run; `total` is minimised."""
 
-    def rates(self, epoch: int) -> Mapping[str, Tensor]:
-        """Return the learning rates of an epoch by network: (steps, runs)."""
+    def rates(self, epoch: int) -> Mapping[str, Rates]:
+        """Return the learning rates of an epoch by network."""
 
     def judge(self) -> Mapping[str, Tensor]:
         """Return measures on development data, one number per run; `score` selects.
@@ -170,7 +170,7 @@ class Training:
             network.train()
         key = self.task.begin(self.epoch)
         for name, rates in self.task.rates(self.epoch).items():
-            self._rates[name].copy_(rates)
+            self._rates[name].copy_(torch.tensor(rates, dtype=torch.float64))
         for total in self._sums.values():
             total.zero_()
         for step in range(self.task.steps):

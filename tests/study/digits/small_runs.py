@@ -53,6 +53,9 @@ class Silent:
     def __init__(self):
         self.over = []
 
+    def stack_starts(self, runs):
+        pass
+
     def epoch_is_over(self, stage, epoch, curves):
         pass
 
@@ -87,7 +90,7 @@ def start(path, runs):
 def main(folder):
     torch.set_num_threads(1)
     runs = RUNS[1:4]
-    running._sets_of = small_sets
+    running.sets_of = small_sets
     running.BETWEEN_CHECKPOINTS = 0.0
     with Store(Path(folder) / "expected.sqlite") as store:
         train(runs, store)

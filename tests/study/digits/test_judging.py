@@ -126,7 +126,7 @@ def test_pairs_are_labelled_by_the_digit_that_was_chosen(images, tmp_path, monke
             given.update({name: labels.tolist() for name, labels in self._labels.items()})
 
     monkeypatch.setattr(running, "OperatorTask", Spy)
-    monkeypatch.setattr(running, "_sets_of", lambda *_: sets)
+    monkeypatch.setattr(running, "sets_of", lambda *_: sets)
     with Store(tmp_path / "runs.sqlite") as store:
         train([run], store)
         (record,) = store

@@ -257,12 +257,12 @@ def test_warm_ups_have_rates_of_their_own_and_schedules_begin_after_them(images)
         return 0.02 * (1 + math.cos(math.pi * epochs / period)) / 2
 
     first, third = task.rates(0), task.rates(2)
-    assert first["Sum"].shape == (2, 4)
+    assert [len(row) for row in first["Sum"]] == [4, 4]
     for name in ("Digit", "Sum", "Product"):
-        assert first[name][1].tolist() == pytest.approx([0.01, 0.01, cosine(0.5, 4), 0.01])
+        assert first[name][1] == pytest.approx([0.01, 0.01, cosine(0.5, 4), 0.01])
     later = [cosine(1.5, 3), cosine(1.5, 3), cosine(2.5, 4), cosine(0, 1.5)]
-    assert third["Product"][1].tolist() == pytest.approx(later)
-    assert third["Digit"][1].tolist() == pytest.approx([later[0], 0.0, *later[2:]])
+    assert third["Product"][1] == pytest.approx(later)
+    assert third["Digit"][1] == pytest.approx([later[0], 0.0, *later[2:]])
 
 
 def test_the_first_stage_of_a_pipeline_has_a_warm_up_too(images):
@@ -270,7 +270,7 @@ def test_the_first_stage_of_a_pipeline_has_a_warm_up_too(images):
     sets = make_sets(load_images("embedded"), 7, 5)
     task = DigitTask([run.digit_stage], [sets], images)
     assert [task.begin(epoch) for epoch in (0, 1)] == [("s-product",)] * 2
-    assert task.rates(1)["Digit"].tolist() == [[0.01], [0.01]]
+    assert task.rates(1)["Digit"] == [[0.01], [0.01]]
     shorter = DigitTask([replace(run, warm_up=1).digit_stage], [sets], images)
     assert shorter.begin(1) == ("r-product",)
-    assert shorter.rates(1)["Digit"].tolist() == [[0.5], [0.25]]
+    assert shorter.rates(1)["Digit"] == [[0.5], [0.25]]

@@ -20,7 +20,7 @@ from residuum.study.chunking.taggers import Taggers
 from residuum.study.chunking.vectors import WordVectors
 from residuum.study.chunking.vocabulary import known_words, make_lexicon, share_unknown
 from residuum.study.drawing import Indices
-from residuum.training.rates import rates_of
+from residuum.training.rates import Rates, rates_of
 
 
 @final
@@ -98,7 +98,7 @@ class ChunkingTask:
             name: torch.stack([parts.get(name, missing) for parts in found]) for name in self._parts
         }
 
-    def rates(self, epoch: int) -> Mapping[str, Tensor]:
+    def rates(self, epoch: int) -> Mapping[str, Rates]:
         """Return the learning rates of an epoch."""
         return {"Tag": rates_of(self._runs, epoch, self.steps)}
 

@@ -15,7 +15,7 @@ from residuum.study.digits.sets import Sets
 from residuum.study.digits.settings import Settings
 from residuum.study.digits.stacking import operations, percent, stacked
 from residuum.study.digits.tensors import ImageTensors, predict_images, predict_pairs, side_by_side
-from residuum.training.rates import rates_of
+from residuum.training.rates import Rates, rates_of
 
 LEAST_ACCURACY: Final = 80.0
 """A state counts if Digit is more accurate than this: a useless Digit obeys rules vacuously."""
@@ -100,11 +100,12 @@ class JointTask:
             Pairs(outputs, counts, self._weights_now.to(labelled.dtype)),
         )
 
-    def rates(self, epoch: int) -> Mapping[str, Tensor]:
+    def rates(self, epoch: int) -> Mapping[str, Rates]:
         """Return the learning rates of an epoch; that of a frozen network is 0."""
         rates = rates_of(self._runs, epoch, self.steps)
-        is_frozen = torch.tensor([run.freeze and epoch >= run.warm_up for run in self._runs])
-        return {"Digit": rates.masked_fill(is_frozen, 0.0), "Sum": rates, "Product": rates}
+        learns = [not run.freeze or epoch < run.warm_up for run in self._runs]
+        of_digit = [[rate * it for rate, it in zip(row, learns, strict=True)] for row in rates]
+        return {"Digit": of_digit, "Sum": rates, "Product": rates}
 
     def judge(self) -> Mapping[str, Tensor]:
         """Return Digit's accuracy on DEV and coherences on part of PairDEV, in percent."""

@@ -15,7 +15,7 @@ from residuum.study.digits.sets import Sets
 from residuum.study.digits.settings import Settings
 from residuum.study.digits.stacking import operations, percent, stacked
 from residuum.study.digits.tensors import ImageTensors, predict_images, predict_pairs, side_by_side
-from residuum.training.rates import rates_of
+from residuum.training.rates import Rates, rates_of
 
 
 class _LabelledTask:
@@ -82,7 +82,7 @@ class _LabelledTask:
         places = order.unsqueeze(-1).expand(-1, -1, 2)
         return side_by_side(images, self._examples.gather(1, places))
 
-    def rates(self, epoch: int) -> Mapping[str, Tensor]:
+    def rates(self, epoch: int) -> Mapping[str, Rates]:
         """Return the learning rates of an epoch."""
         return dict.fromkeys(self.networks, rates_of(self._runs, epoch, self.steps))
 
