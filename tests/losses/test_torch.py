@@ -23,18 +23,6 @@ def logits(*batch, dtype=torch.float32):
     return {key: torch.randn(*batch, 4, generator=generator).to(dtype) for key in SIDES}
 
 
-@pytest.mark.parametrize("name", ["s-product", "lukasiewicz"])
-def test_torch_compile_takes_the_whole_graph(name):
-    module = rule(name)
-    found = []
-    for function in (module, torch.compile(module, fullgraph=True, backend="aot_eager")):
-        leaves = {key: given.requires_grad_() for key, given in logits(3).items()}
-        penalty = function(leaves)
-        penalty.sum().backward()
-        found.append((penalty.detach(), [leaf.grad for leaf in leaves.values()]))
-    torch.testing.assert_close(found[1], found[0])
-
-
 @pytest.mark.parametrize("name", PAPER)
 def test_vmap_over_examples_is_the_batch(name):
     module, given = rule(name), logits(5)
@@ -148,13 +136,3 @@ def test_a_call_keeps_nothing_alive(name, block, text):
         assert tensors_alive() <= before + grads
     finally:
         gc.enable()
-
-
-@pytest.mark.filterwarnings("ignore")  # PyTorch warns of its own parts
-@pytest.mark.parametrize("name", ["r-hamacher(2)", "s-frank(1/2)", "r-yager(3)"])
-def test_families_with_parameters_are_traced_whole(name):
-    compiled = rs.compile("P & Q -> R", name)
-    assert compiled.relaxation == rs.relaxation(name)
-    logits = {key: torch.randn(5) for key in "PQR"}
-    traced = torch.compile(compiled, fullgraph=True, backend="aot_eager")
-    torch.testing.assert_close(traced(logits), compiled(logits))

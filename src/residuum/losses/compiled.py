@@ -85,8 +85,10 @@ class CompiledRule(nn.Module):
         self._forms = [forms[slot.name] for slot in plan.slots]
         self._exclusive = [slot.is_exclusive for slot in plan.slots]
         self._exact = ExactTwin(plan, self.sources, self._bind)
-        if not plan.sequence_domains:
-            self._bind({}, torch.device("cpu"))  # mistakes in the rule show when it is compiled
+        if not plan.sequence_domains:  # mistakes in the rule show when it is compiled
+            bound = self._bind({}, torch.device("cpu"))
+            if relaxation == EXACT:
+                self._exact.prepare(_sizes(plan), bound)
 
     @property
     def is_made_of_clauses(self) -> bool:
@@ -351,6 +353,11 @@ class CompiledRule(nn.Module):
         if not torch.compiler.is_compiling():  # a trace must not leave its tensors behind
             self._bound[key, str(device)] = moved
         return moved
+
+
+def _sizes(plan: Plan) -> tuple[tuple[int, ...], ...]:
+    """Return the shape of the tensor of each slot, of which none is a sequence."""
+    return tuple(tuple(len(d.labels or ()) for d in slot.domains) for slot in plan.slots)
 
 
 def _named(tensors: Tensors | None, named: Tensors) -> Tensors:

@@ -138,7 +138,7 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
 
 
 def _with_floats(relaxation: Relaxation) -> Relaxation:
-    """Return an equal relaxation whose parameters a trace can follow: fractions become floats.
+    """Return an equal relaxation that a trace follows faster: its fractions become floats.
 
     Only where nothing is lost: a parameter next to the end of its range stays what it is.
     """

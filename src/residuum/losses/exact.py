@@ -61,10 +61,34 @@ class Variable(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Logarithms over the joint states of some variables, for one example or for each."""
+    """Logarithms over the joint states of some variables: 0, or almost −∞ for what is forbidden."""
 
     variables: tuple[Variable, ...]
     logs: Tensor
+
+
+class Step(NamedTuple):
+    """One variable summed out: the tables it is in, in the shape of the joint one, and its place.
+
+    The result is a new table, after all others.
+    """
+
+    tables: tuple[int, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    place: int
+
+
+class Elimination(NamedTuple):
+    """All variables summed out, one after the other.
+
+    The tables are the constraints, then the outcomes of each variable, then those of the steps;
+    `left` are those that no variable is left in.
+    """
+
+    constraints: tuple[Tensor, ...]
+    variables: tuple[Variable, ...]
+    steps: tuple[Step, ...]
+    left: tuple[int, ...]
 
 
 @final
@@ -80,7 +104,7 @@ class ExactTwin:
         self._plan = plan
         self._sources = sources
         self._bind = bind
-        self._constraints: dict[Any, list[Table]] = {}
+        self._eliminations: dict[Any, Elimination] = {}
 
     def log_probability(self, inputs: Sequence[Tensor], call: Call) -> Tensor:
         """Return log P(rule) for inputs with a flat batch; sequences of a length go together."""
@@ -107,88 +131,92 @@ class ExactTwin:
     def _of_one_length(
         self, inputs: Sequence[Tensor], bound: Bound, examples: int, device: torch.device
     ) -> Tensor:
-        call = Call(list(inputs), (examples,), device, bound, {})
         shapes = tuple(tuple(given.shape[1:]) for given in inputs)
-        if shapes not in self._constraints:
-            while len(self._constraints) >= MOST_SHAPES:
-                self._constraints.pop(next(iter(self._constraints)))
-            self._constraints[shapes] = constraints_of(self._plan, bound, shapes)
-        tables = [t._replace(logs=t.logs.to(device)) for t in self._constraints[shapes]]
-        return log_probability(self._plan, call, self._sources(inputs), tables)
+        elimination = self.prepare(shapes, bound)
+        if not elimination.constraints:  # nothing is forbidden; the 0 belongs to the graph still
+            nothing = torch.zeros((), device=device)
+            return sum((x.flatten()[:0].sum() for x in inputs), nothing).expand(examples)
+        sources = self._sources(inputs)
+        logs = [constraint.to(device) for constraint in elimination.constraints]
+        logs += [_outcomes(variable, self._plan, sources) for variable in elimination.variables]
+        total = _sum_out(logs, elimination)
+        total = torch.where(total < _NOTHING / 2, impossible(total.dtype), total)
+        return total.clamp(max=0.0).expand(examples)
+
+    def prepare(self, shapes: tuple[tuple[int, ...], ...], bound: Bound) -> Elimination:
+        """Return what the rule forbids and the order of its variables; a trace must find it."""
+        if shapes not in self._eliminations:
+            while len(self._eliminations) >= MOST_SHAPES:
+                self._eliminations.pop(next(iter(self._eliminations)))
+            self._eliminations[shapes] = _elimination(constraints_of(self._plan, bound, shapes))
+        return self._eliminations[shapes]
 
 
-def log_probability(
-    plan: Plan, call: Call, sources: Sequence[Source], constraints: Sequence[Table]
-) -> Tensor:
-    """Return the logarithm of the probability that the constraints hold, one per example."""
-    if not constraints:  # nothing is forbidden; the 0 still belongs to the graph of the inputs
-        nothing = torch.zeros((), device=call.device)
-        return sum((x.flatten()[:0].sum() for x in call.inputs), nothing).expand(*call.batch)
-    variables = dict.fromkeys(v for table in constraints for v in table.variables)
-    outcomes = [_outcomes(variable, plan, sources, len(call.batch)) for variable in variables]
-    total = _sum_out([*constraints, *outcomes])
-    total = torch.where(total < _NOTHING / 2, impossible(total.dtype), total)
-    return total.clamp(max=0.0).expand(math.prod(call.batch))
-
-
-def _outcomes(variable: Variable, plan: Plan, sources: Sequence[Source], batch: int) -> Table:
-    """Return the logarithms of the probabilities of a variable's values."""
+def _outcomes(variable: Variable, plan: Plan, sources: Sequence[Source]) -> Tensor:
+    """Return the logarithms of the probabilities of a variable's values: examples × values."""
     slot, source = plan.slots[variable.slot], sources[variable.slot]
     depth = len(slot.domains)
 
     def entry(side: Tensor) -> Tensor:
-        own = side.shape[batch:]
+        own = side.shape[1:]
         flat = side.reshape(-1, math.prod(own[:-1]) if slot.is_exclusive else math.prod(own),
                             *own[depth - 1 :] if slot.is_exclusive else ())  # fmt: skip
         return flat[:, variable.entry]
 
     if slot.is_exclusive:
-        logs = entry(source.side("log_true"))
-    else:
-        logs = torch.stack([entry(source.side("log_false")), entry(source.side("log_true"))], -1)
-    return Table((variable,), logs)
+        return entry(source.side("log_true"))
+    return torch.stack([entry(source.side("log_false")), entry(source.side("log_true"))], -1)
 
 
 # Elimination
 
 
-def _sum_out(tables: list[Table]) -> Tensor:
-    """Return the logarithm of the sum, over all states, of the product of the tables."""
-    remaining = {variable for table in tables for variable in table.variables}
+def _elimination(constraints: Sequence[Table]) -> Elimination:
+    """Return the order in which the variables of constraints are summed out, and how."""
+    variables = tuple(dict.fromkeys(v for table in constraints for v in table.variables))
+    scopes = [*(table.variables for table in constraints), *((v,) for v in variables)]
+    live = set(range(len(scopes)))
+    remaining = set(variables)
+    steps = []
     while remaining:
-        variable = min(remaining, key=lambda v: (_joint_size(v, tables), v))
-        touched = [table for table in tables if variable in table.variables]
-        tables = [table for table in tables if variable not in table.variables]
-        tables.append(_without(variable, touched))
+        around = [(v, _neighbours(v, [scopes[number] for number in live])) for v in remaining]
+        variable, joint = min(around, key=lambda pair: (_states(pair[1]), pair[0]))
+        refuse_too_many(joint)
+        touched = sorted(number for number in live if variable in scopes[number])
+        shapes = tuple(
+            tuple(v.size if v in scopes[number] else 1 for v in joint) for number in touched
+        )
+        steps.append(Step(tuple(touched), shapes, joint.index(variable)))
+        live = live - set(touched) | {len(scopes)}
+        scopes.append(tuple(v for v in joint if v != variable))
         remaining.remove(variable)
-    return torch.stack(torch.broadcast_tensors(*(table.logs for table in tables))).sum(0)  # type: ignore[no-untyped-call]
+    logs = tuple(table.logs for table in constraints)
+    return Elimination(logs, variables, tuple(steps), tuple(sorted(live)))
 
 
-def _neighbours(variable: Variable, tables: Iterable[Table]) -> tuple[Variable, ...]:
-    found = {v for table in tables if variable in table.variables for v in table.variables}
-    return tuple(sorted(found))
+def _neighbours(variable: Variable, scopes: Iterable[tuple[Variable, ...]]) -> tuple[Variable, ...]:
+    return tuple(sorted({v for scope in scopes if variable in scope for v in scope}))
 
 
-def _joint_size(variable: Variable, tables: Iterable[Table]) -> int:
-    return math.prod(v.size for v in _neighbours(variable, tables))
+def _states(variables: Iterable[Variable]) -> int:
+    return math.prod(v.size for v in variables)
 
 
-def _without(variable: Variable, tables: Sequence[Table]) -> Table:
-    """Multiply the tables and sum one variable out."""
-    variables = _neighbours(variable, tables)
-    refuse_too_many(variables)
-    total: Any = 0.0
-    for table in tables:
-        shape = [table.logs.shape[0]] + [v.size if v in table.variables else 1 for v in variables]
-        total = total + table.logs.reshape(shape)
-    place = variables.index(variable) + 1
-    kept = tuple(v for v in variables if v is not variable and v != variable)
-    return Table(kept, torch.logsumexp(total, place))
+def _sum_out(logs: list[Tensor], elimination: Elimination) -> Tensor:
+    """Return the logarithm of the sum, over all states, of the product of the tables."""
+    logs = list(logs)
+    for touched, shapes, place in elimination.steps:
+        total: Any = 0.0
+        for number, shape in zip(touched, shapes, strict=True):
+            total = total + logs[number].reshape(logs[number].shape[0], *shape)
+        logs.append(torch.logsumexp(total, place + 1))
+    left = [logs[number] for number in elimination.left]
+    return torch.stack(torch.broadcast_tensors(*left)).sum(0)  # type: ignore[no-untyped-call]
 
 
 def refuse_too_many(variables: Iterable[Variable]) -> None:
     """Raise if the joint states of some variables would not fit."""
-    states = math.prod(v.size for v in variables)
+    states = _states(variables)
     if states > MOST_STATES:
         raise GroundingError(
             f"the exact probability of this rule needs tables of {states:,} joint states, more "

@@ -44,8 +44,8 @@ class Frank(Archimedean):
 
     @property
     def _log_s(self) -> float:
-        # log1p keeps the digits of a parameter close to 1.
-        return math.log1p(float(self.s - 1)) if 0.5 < self.s < 2 else math.log(self.s)
+        # log1p keeps the digits of a parameter close to 1. Traces know no `math` of fractions.
+        return math.log1p(float(self.s - 1)) if 0.5 < self.s < 2 else math.log(float(self.s))
 
     @property
     def _scale(self) -> float:

@@ -60,7 +60,7 @@ class Hamacher(ClosedForm):
         if self.gamma < _SMALL:
             weighed = on.constant(self.gamma) * on.exp(log_odds)
             return on.log1p(weighed) * on.constant(1 / self.gamma)
-        weighed = log_odds + math.log(self.gamma)
+        weighed = log_odds + math.log(float(self.gamma))
         apart = on.maximum(weighed, -weighed)
         total = on.maximum(weighed, 0.0) + on.log1p(on.exp(-apart))
         return total * on.constant(1 / self.gamma)

@@ -55,7 +55,9 @@ class SugenoWeber(ClosedForm):
     def _logarithm(self) -> float:
         """log(1 + λ), also for λ so close to −1 that a float would be −1."""
         weight = Fraction(self.weight)
-        return math.log1p(weight) if abs(weight) < Fraction(1, 2) else math.log(1 + weight)
+        if abs(weight) < Fraction(1, 2):
+            return math.log1p(float(weight))
+        return math.log(float(1 + weight))  # a trace knows no `math` of fractions
 
     def penalty(self, x: Degree) -> Number:
         on = x.on

@@ -1,0 +1,87 @@
+"""torch.compile takes a rule whole, and changes none of its numbers."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import residuum as rs
+from residuum.relaxations import relaxation_names
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch warns of its own parts
+
+SUM = "forall a, b in d: P(a) & Q(b) -> S((a + b) mod 4)"
+NESTED = "forall a in d: P(a) & ~S(a) -> (exists b in d where b != a: Q(b))"
+SIDES = ("P", "Q", "S")
+
+PARAMETERS = (
+    "s-frank(1/3)", "r-frank(1.00000000000000000000001)", "r-hamacher(0.1)", "r-yager(1/3)",
+    "s-dombi(0.3)", "r-aczel-alsina(1/3)", "r-schweizer-sklar(1/3)", "s-schweizer-sklar(-0.3)",
+    "s-sugeno-weber(1/3)", "r-sugeno-weber(-0.99999999999999999999999)",
+)  # fmt: skip
+"""Parameters that no float is, or that would be the end of their range as floats."""
+
+
+@pytest.fixture(autouse=True)
+def _fresh_cache():
+    torch._dynamo.reset()
+
+
+@pytest.fixture
+def own_logic():
+    rs.register(
+        "cubic",
+        rs.Generated(
+            generator=lambda x: x.false**3,
+            inverse=lambda on, penalty: rs.Degree(on, false=on.power(penalty, 1 / 3)),
+            at_zero=1,
+        ),
+    )
+
+
+def logits(*batch):
+    generator = torch.Generator().manual_seed(4)
+    return {key: torch.randn(*batch, 4, generator=generator, requires_grad=True) for key in SIDES}
+
+
+def slopes_of(function, given):
+    penalty = function(given)
+    found = torch.autograd.grad(penalty.sum(), list(given.values()), allow_unused=True)
+    zeros = [torch.zeros_like(one) for one in given.values()]
+    return penalty.detach(), [z if f is None else f for z, f in zip(zeros, found, strict=True)]
+
+
+@pytest.mark.parametrize("name", [*relaxation_names(), *PARAMETERS, "exact"])
+def test_every_relaxation_is_traced_whole(name):
+    rule = rs.compile(NESTED, name, domains={"d": 4})
+    traced = torch.compile(rule, fullgraph=True, backend="eager")
+    torch.testing.assert_close(slopes_of(traced, logits(3)), slopes_of(rule, logits(3)))
+
+
+@pytest.mark.usefixtures("own_logic")
+@pytest.mark.parametrize("name", ["r-cubic", "s-cubic"])
+def test_a_logic_of_ones_own_is_traced_whole(name):
+    rule = rs.compile(NESTED, name, domains={"d": 4})
+    traced = torch.compile(rule, fullgraph=True, backend="eager")
+    torch.testing.assert_close(slopes_of(traced, logits(3)), slopes_of(rule, logits(3)))
+
+
+@pytest.mark.parametrize("name", ["s-product", "lukasiewicz", "r-hamacher(0.1)", "exact"])
+def test_backward_is_traced_too(name):
+    rule = rs.compile(SUM, name, domains={"d": 4})
+    traced = torch.compile(rule, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(slopes_of(traced, logits(3)), slopes_of(rule, logits(3)))
+
+
+@pytest.mark.parametrize("name", ["r-product", "exact"])
+def test_sequences_are_traced_after_one_call(name):
+    rule = rs.compile(
+        "forall i in s, a in d: Tag(i, a) -> ~Tag(i + 1, (a + 1) mod 4)",
+        name,
+        domains={"s": "sequence", "d": 4},
+        predicates={"Tag": ("s", "d")},
+    )
+    given = torch.randn(2, 5, 4)
+    expected = rule(Tag=given)
+    traced = torch.compile(rule, fullgraph=True, backend="eager")
+    torch.testing.assert_close(traced(Tag=given), expected)
