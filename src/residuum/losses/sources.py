@@ -44,14 +44,19 @@ class _Gate(torch.autograd.Function):
         return given.to(torch.float32) if given.dtype not in _WIDE else given.clone()
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ARG004
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         ctx.dtype = inputs[0].dtype
+        ctx.wide = output.dtype
 
     @staticmethod
     def backward(ctx: Any, slope: Tensor) -> Tensor:
         largest = min(torch.finfo(ctx.dtype).max, LARGEST)
         finite = torch.nan_to_num(slope, nan=0.0, posinf=largest, neginf=-largest)
         return finite.clamp(-largest, largest).to(ctx.dtype)
+
+    @staticmethod
+    def jvp(ctx: Any, slope: Tensor) -> Tensor:
+        return slope.to(ctx.wide, copy=True)
 
 
 @final
