@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, final
 
 import torch
 from torch import Tensor, nn
 
+from residuum.errors import GroundingError
 from residuum.grounding import Plan
 from residuum.logic import Formula, Quantifier
 from residuum.losses.blocks import CPU_BLOCK, GPU_BLOCK, evaluate_in_blocks, split
@@ -17,8 +18,16 @@ from residuum.losses.clauses import literals_of
 from residuum.losses.crisp import Crisp, with_predictions
 from residuum.losses.evaluation import Detached, Evaluation
 from residuum.losses.exact import EXACT, ExactTwin
-from residuum.losses.inspection import Violation, describe, groundings_of, worst
+from residuum.losses.inspection import (
+    Place,
+    Violation,
+    describe,
+    groundings_of,
+    lowest,
+    name_violations,
+)
 from residuum.losses.lifting import FEWEST
+from residuum.losses.pieces import Piece, ask, cut, truth_in_pieces
 from residuum.losses.reading import Window
 from residuum.losses.receiving import (
     Bound,
@@ -36,7 +45,7 @@ from residuum.losses.receiving import (
 )
 from residuum.losses.reductions import Reduction, capped, reduce_batch
 from residuum.losses.sources import Form, Source, sources_of
-from residuum.relaxations import Relaxation
+from residuum.relaxations import Degree, Relaxation
 from residuum.relaxations.lukasiewicz import Lukasiewicz
 from residuum.relaxations.minimum import Minimum
 from residuum.relaxations.product import Product
@@ -158,8 +167,16 @@ class CompiledRule(nn.Module):
         call = self.receive(_named(tensors, named), lengths)
         if self.relaxation == EXACT:
             return torch.exp(-self._total(call))
-        degree = self._evaluation(call.inputs, call).degree(len(self.plan.steps) - 1).true
-        return self._per_example(torch.as_tensor(degree, device=call.device), call)
+        root = len(self.plan.steps) - 1
+        if not self._needs_pieces(call):
+            degree = self._evaluation(call.inputs, call).degree(root).true
+            return self._per_example(torch.as_tensor(degree, device=call.device), call)
+
+        def degree_of(piece: Piece) -> Degree:
+            return self._evaluation(piece.call.inputs, piece.call, piece.window).degree(root)
+
+        pieces = self._pieces(call)
+        return truth_in_pieces(pieces, degree_of, self.relaxation.tnorm).reshape(call.batch)
 
     def satisfied(
         self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
@@ -169,7 +186,12 @@ class CompiledRule(nn.Module):
         A prediction is the likeliest class of a softmax, or what is likelier than not.
         """
         call = self.receive(_named(tensors, named), lengths)
-        return self._per_example(self._crisp(call).truth(len(self.plan.steps) - 1), call)
+        root = len(self.plan.steps) - 1
+
+        def holds(piece: Piece) -> Tensor:
+            return self._per_example(self._crisp(piece).truth(root), piece.call)
+
+        return ask(self._pieces(call), holds, torch.logical_and).reshape(call.batch)
 
     def coverage(
         self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
@@ -179,8 +201,13 @@ class CompiledRule(nn.Module):
         Where it is 0 the rule is satisfied for want of anything to say.
         """
         call = self.receive(_named(tensors, named), lengths)
-        share = groundings_of(self.plan).coverage(self._crisp(call), call)
-        return self._per_example(share, call)
+        groundings = groundings_of(self.plan)
+
+        def covered(piece: Piece) -> Tensor:
+            return groundings.covered(self._crisp(piece), piece.call, piece.window)
+
+        holds, counted = ask(self._pieces(call), covered, torch.add).unbind(-1)
+        return (holds / counted.clamp(min=1)).reshape(call.batch)
 
     def violations(
         self,
@@ -196,8 +223,16 @@ class CompiledRule(nn.Module):
         Under `exact` each grounding is read in the product logic.
         """
         call = self.receive(_named(tensors, named), lengths)
+        if top < 0:
+            raise GroundingError(f"top: expected how many violations to name, got {top}")
+        found: list[Place] = []
         with torch.no_grad():
-            return worst(self.plan, self._evaluation(call.inputs, call), call, top)
+            for part, window, first in self._pieces(call):
+                evaluation = self._evaluation(part.inputs, part, window)
+                places = lowest(self.plan, evaluation, part, window, top)
+                found += [place._replace(example=first + place.example) for place in places]
+                found = sorted(found)[:top]
+        return name_violations(self.plan, call, found)
 
     def explain(self) -> str:
         """Return the plan in words: inputs, axes, groundings, memory, and where slopes vanish."""
@@ -212,7 +247,7 @@ class CompiledRule(nn.Module):
             flat = self._exact.log_probability(self._flat_inputs(call), call)
             return -flat.reshape(call.batch)
         examples, block = math.prod(call.batch), self._block(call)
-        if self._size(call) <= block or (self.block is None and _is_transformed(call.inputs)):
+        if not self._needs_pieces(call):
             found = self._as_clauses(call.inputs, call, call.batch, call.lengths)
             if found is not None:
                 return found.reshape(call.batch)
@@ -236,6 +271,20 @@ class CompiledRule(nn.Module):
             takes_largest=not isinstance(self.relaxation.tnorm, Archimedean),
         )
         return total.reshape(call.batch)
+
+    def _needs_pieces(self, call: Call) -> bool:
+        """Return whether there are more groundings in the batch than are evaluated at a time."""
+        if self.block is None and _is_transformed(call.inputs):
+            return False
+        return self._size(call) > self._block(call)
+
+    def _pieces(self, call: Call) -> Iterator[Piece]:
+        """Return the parts of a call that fit a block each."""
+        examples = math.prod(call.batch)
+        parts: list[tuple[slice, Window | None]] = [(slice(0, examples), None)]
+        if self._needs_pieces(call):
+            parts = split(self.plan, call.bound.layout, examples, self._block(call))
+        return cut(call, self._flat_inputs(call), parts)
 
     def _size(self, call: Call) -> int:
         """Return the most groundings in the batch that one step ranges over."""
@@ -313,8 +362,9 @@ class CompiledRule(nn.Module):
             needs_care=not isinstance(self.relaxation.tnorm, Product | Lukasiewicz | Minimum),
         )
 
-    def _crisp(self, call: Call) -> Crisp:
-        return Crisp(self.plan, with_predictions(self.plan, call, self.forms))
+    def _crisp(self, piece: Piece) -> Crisp:
+        predicted = with_predictions(self.plan, piece.call, self.forms)
+        return Crisp(self.plan, predicted, piece.window)
 
     # What is passed
 

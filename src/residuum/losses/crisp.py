@@ -12,7 +12,7 @@ from torch import Tensor
 from residuum.grounding import Plan
 from residuum.grounding.plans import Connect, Known, Quantify, Read, Slot
 from residuum.logic import And, Forall, Iff, Implies, Not
-from residuum.losses.reading import read
+from residuum.losses.reading import Window, length_in, narrowed, read
 from residuum.losses.receiving import Call
 from residuum.losses.sources import Form
 
@@ -34,11 +34,15 @@ def _predict(given: Tensor, slot: Slot, form: Form) -> Tensor:
 
 @final
 class Crisp:
-    """One Boolean run of a plan, on predictions that stand in the place of the inputs."""
+    """One Boolean run of a plan, on predictions that stand in the place of the inputs.
 
-    def __init__(self, plan: Plan, call: Call) -> None:
+    With a window it is over the groundings there.
+    """
+
+    def __init__(self, plan: Plan, call: Call, window: Window | None = None) -> None:
         self._plan = plan
         self._call = call
+        self._window = window
         self._known: dict[int, Tensor] = {}
 
     def truth(self, number: int) -> Tensor:
@@ -49,7 +53,8 @@ class Crisp:
 
     def mask(self, number: int) -> Tensor | None:
         """Return which groundings of a quantifier count; None if all do."""
-        return self._call.masks.get(number, self._call.bound.masks.get(number))
+        mask = self._call.masks.get(number, self._call.bound.masks.get(number))
+        return None if mask is None else narrowed(mask, self._window, self._plan.rank)
 
     def spread(self, x: Tensor, number: int) -> Tensor:
         """Return x in its full length along the axes of a quantifier."""
@@ -59,7 +64,9 @@ class Crisp:
         lengths = self._call.bound.layout.selections[number].lengths
         for axis, length in zip(step.axes, lengths, strict=True):
             assert axis.dimension is not None
-            shape[axis.dimension - self._plan.rank] = length
+            shape[axis.dimension - self._plan.rank] = length_in(
+                self._window, axis.dimension, length
+            )
         return x.expand(shape)
 
     def _compute(self, number: int) -> Tensor:
@@ -69,7 +76,7 @@ class Crisp:
             case Read(slot):
                 bound = self._call.bound
                 access, index = bound.layout.accesses[number], bound.indices.get(number)
-                return read(self._call.inputs[slot], access, index, self._plan.rank, None)
+                return read(self._call.inputs[slot], access, index, self._plan.rank, self._window)
             case Quantify(kind, axes, operand=operand):
                 is_forall = kind is Forall
                 dimensions = [axis.dimension - self._plan.rank for axis in axes]  # type: ignore[operator]

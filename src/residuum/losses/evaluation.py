@@ -14,7 +14,7 @@ from residuum.grounding import Layout, Plan
 from residuum.grounding.plans import Connect, Known, Quantify, Read
 from residuum.logic import And, Forall, Iff, Implies, Not, Or
 from residuum.losses.lifting import Group, Lifted, pool_side
-from residuum.losses.reading import Window, read
+from residuum.losses.reading import Window, length_in, narrowed, read
 from residuum.losses.softmaxes import Side
 from residuum.losses.tensors import LARGEST, TENSORS, impossible
 from residuum.relaxations import Degree, Relaxation
@@ -289,24 +289,15 @@ class Evaluation:
     def _lengths(self, number: int, step: Quantify) -> dict[int, int]:
         """Return the length of each dimension that a quantifier ranges over."""
         found: dict[int, int] = {}
-        window = self._window
         lengths = self._layout.selections[number].lengths
         for axis, length in zip(step.axes, lengths, strict=True):
             assert axis.dimension is not None
-            if window is not None and window.dimension == axis.dimension:
-                length = window.stop - window.start
-            found[axis.dimension] = length
+            found[axis.dimension] = length_in(self._window, axis.dimension, length)
         return found
 
     def _mask(self, number: int) -> Tensor | None:
         mask = self._masks.get(number)
-        window = self._window
-        if mask is None or window is None:
-            return mask
-        dimension = window.dimension - self._plan.rank
-        if mask.shape[dimension] == 1:
-            return mask
-        return mask.narrow(dimension, window.start, window.stop - window.start)
+        return None if mask is None else narrowed(mask, self._window, self._plan.rank)
 
 
 def _spread(x: Tensor, rank: int, lengths: Mapping[int, int]) -> Tensor:

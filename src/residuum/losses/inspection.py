@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from residuum.errors import GroundingError
 from residuum.grounding import Layout, Plan
 from residuum.grounding.plans import Connect, Quantify
 from residuum.logic import (
@@ -23,6 +23,7 @@ from residuum.logic import (
     compute,
     substitute,
 )
+from residuum.losses.reading import Window, length_in, narrowed
 from residuum.losses.receiving import Call
 from residuum.relaxations import Relaxation
 
@@ -61,39 +62,37 @@ class Groundings(NamedTuple):
                 sizes[axis.dimension] = max(sizes[axis.dimension], length)
         return math.prod(sizes)
 
-    def shape(self, layout: Layout) -> list[int]:
-        """Return the lengths of the outermost axes, 1 elsewhere."""
+    def shape(self, layout: Layout, window: Window | None = None) -> list[int]:
+        """Return the lengths of the outermost axes, or of what lies in a window, 1 elsewhere."""
         shape = [1] * self.plan.rank
         for number in self.quantifiers:
             step = self.plan.steps[number]
             assert isinstance(step, Quantify)
             for axis, length in zip(step.axes, layout.selections[number].lengths, strict=True):
                 assert axis.dimension is not None
-                shape[axis.dimension] = length
+                shape[axis.dimension] = length_in(window, axis.dimension, length)
         return shape
 
-    def counted(self, call: Call) -> Tensor:
+    def counted(self, call: Call, window: Window | None = None) -> Tensor:
         """Return which groundings of each example count."""
-        shape = (*call.batch, *self.shape(call.bound.layout))
+        shape = (*call.batch, *self.shape(call.bound.layout, window))
         counted = torch.ones(shape, dtype=torch.bool, device=call.device)
         for number in self.quantifiers:
             mask = call.masks.get(number, call.bound.masks.get(number))
             if mask is not None:
-                counted = counted & mask
+                counted = counted & narrowed(mask, window, self.plan.rank)
         return counted
 
-    def coverage(self, crisp: Crisp, call: Call) -> Tensor:
-        """Return the share of the groundings that count whose antecedent holds."""
-        counted = self.counted(call)
+    def covered(self, crisp: Crisp, call: Call, window: Window | None) -> Tensor:
+        """Return of how many groundings the antecedent holds, and how many count: (batch, 2)."""
+        counted = self.counted(call, window)
         step = self.plan.steps[self.body]
         holds = counted
         if isinstance(step, Connect) and step.kind is Implies:
             holds = counted & crisp.truth(step.operands[0])
-        dimensions = list(range(-self.plan.rank, 0))
-        if not dimensions:
-            return holds.float()
-        total = counted.sum(dimensions, keepdim=True)
-        return holds.sum(dimensions, keepdim=True) / total.clamp(min=1)
+        rows = (len(counted), math.prod(counted.shape[1:]))
+        sums = [one.expand(counted.shape).reshape(rows).sum(-1) for one in (holds, counted)]
+        return torch.stack(sums, -1)
 
 
 def groundings_of(plan: Plan) -> Groundings:
@@ -108,24 +107,54 @@ def groundings_of(plan: Plan) -> Groundings:
     return Groundings(plan, tuple(found), number)
 
 
-def worst(plan: Plan, evaluation: Evaluation, call: Call, top: int) -> list[Violation]:
-    """Return the groundings that are not wholly true, worst first."""
-    if top < 0:
-        raise GroundingError(f"top: expected how many violations to name, got {top}")
+class Place(NamedTuple):
+    """A grounding of an example by its numbers, and its degree."""
+
+    degree: float
+    example: int
+    axes: tuple[int, ...]
+
+
+def lowest(
+    plan: Plan, evaluation: Evaluation, call: Call, window: Window | None, top: int
+) -> list[Place]:
+    """Return where groundings that count have the lowest degrees, below 1."""
     groundings = groundings_of(plan)
-    shape = (*call.batch, *groundings.shape(call.bound.layout))
-    degrees = torch.as_tensor(evaluation.degree(groundings.body).true).expand(shape)
-    counted = groundings.counted(call)
-    flat = torch.where(counted, degrees, torch.inf).flatten()
+    shape = groundings.shape(call.bound.layout, window)
+    degrees = torch.as_tensor(evaluation.degree(groundings.body).true)
+    counted = groundings.counted(call, window)
+    flat = torch.where(counted, degrees.expand(counted.shape), torch.inf).flatten()
     count = min(top, int((flat < 1).sum()))
     values, places = torch.topk(flat, count, largest=False)
     found = []
     for value, place in zip(values.tolist(), places.tolist(), strict=True):
-        where = torch.unravel_index(torch.tensor(place), shape)
-        at = [int(index) for index in where]
-        example, axes = at[: len(call.batch)], at[len(call.batch) :]
-        found.append(Violation(tuple(example), _spell(plan, groundings, call, axes), value))
+        example, *axes = _unravelled(place, (-1, *shape))
+        if window is not None:
+            axes[window.dimension] += window.start
+        found.append(Place(value, example, tuple(axes)))
     return found
+
+
+def _unravelled(place: int, shape: Sequence[int]) -> list[int]:
+    """Return the indices of a place; the first dimension may have any length."""
+    found = []
+    for length in reversed(shape[1:]):
+        place, index = divmod(place, length)
+        found.append(index)
+    return [place, *reversed(found)]
+
+
+def name_violations(plan: Plan, call: Call, places: Iterable[Place]) -> list[Violation]:
+    """Return groundings spelt out, each with the example it belongs to."""
+    groundings = groundings_of(plan)
+    return [
+        Violation(
+            tuple(_unravelled(place.example, call.batch)) if call.batch else (),
+            _spell(plan, groundings, call, list(place.axes)),
+            place.degree,
+        )
+        for place in places
+    ]
 
 
 def _spell(plan: Plan, groundings: Groundings, call: Call, at: list[int]) -> Formula:

@@ -20,6 +20,20 @@ class Window:
     stop: int
 
 
+def narrowed(mask: Tensor, window: Window | None, rank: int) -> Tensor:
+    """Return the part of a mask over all axes that lies in a window."""
+    if window is None or mask.shape[window.dimension - rank] == 1:
+        return mask
+    return mask.narrow(window.dimension - rank, window.start, window.stop - window.start)
+
+
+def length_in(window: Window | None, dimension: int, length: int) -> int:
+    """Return how much of an axis lies in a window."""
+    if window is None or window.dimension != dimension:
+        return length
+    return window.stop - window.start
+
+
 def read(given: Tensor, access: Access, index: Tensor | None, rank: int, window: Window | None
          ) -> Tensor:  # fmt: skip
     """Return the entries of a slot over the axes: (*batch, axis 0, axis 1, …)."""
