@@ -43,7 +43,7 @@ from residuum.losses.receiving import (
     take_tensors,
     without_padding,
 )
-from residuum.losses.reductions import Reduction, capped, reduce_batch
+from residuum.losses.reductions import Reduction, SharedGroup, capped, reduce_batch
 from residuum.losses.sources import Form, Source, sources_of
 from residuum.relaxations import Degree, Relaxation
 from residuum.relaxations.lukasiewicz import Lukasiewicz
@@ -87,7 +87,7 @@ class CompiledRule(nn.Module):
         self.detach = detach
         self.check = check
         self.block = block
-        self.process_group = process_group
+        self._group = SharedGroup(process_group)
         self._is_bundle = is_bundle
         self._bound: dict[Any, Bound] = {}
         # Worked out here, for a trace to find plain lists.
@@ -108,6 +108,15 @@ class CompiledRule(nn.Module):
             return self._bind({}, torch.device("cpu")).clauses is not None
         body = groundings_of(self.plan).body
         return literals_of(self.plan, body, self.relaxation) is not None
+
+    @property
+    def process_group(self) -> Any:
+        """The group over whose batch `reduction` reduces."""
+        return self._group.group
+
+    def set_process_group(self, group: Any) -> None:
+        """Give the rule a process group, as is needed after unpickling one that had one."""
+        self._group = SharedGroup(group)
 
     @property
     def formula(self) -> Formula:
@@ -437,6 +446,11 @@ class CompiledKnowledge(nn.Module):
     def rules(self) -> Mapping[str, CompiledRule]:
         """The compiled rules, by name."""
         return self._rules
+
+    def set_process_group(self, group: Any) -> None:
+        """Give all rules a process group, as is needed after unpickling rules that had one."""
+        for rule in self._rules.values():
+            rule.set_process_group(group)
 
     def forward(
         self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, final
 
 import torch
 from torch import Tensor
@@ -14,6 +14,38 @@ from residuum.relaxations.tnorms import Archimedean
 
 Reduction = Literal["none", "mean", "sum", "conjunction"]
 REDUCTIONS: Final[tuple[Reduction, ...]] = ("none", "mean", "sum", "conjunction")
+
+
+@final
+class SharedGroup:
+    """A process group, or none: copies share it, and a file cannot hold it.
+
+    What was read from a file must be given its group again, lest it should reduce too little.
+    """
+
+    def __init__(self, group: Any, *, is_lost: bool = False) -> None:
+        self._group = group
+        self._is_lost = is_lost
+
+    @property
+    def group(self) -> Any:
+        """The group itself."""
+        if self._is_lost:
+            raise GroundingError(
+                "this was saved with a process_group, which a file cannot hold; give it again: "
+                "`rule.set_process_group(group)`, with None for this process alone"
+            )
+        return self._group
+
+    def __deepcopy__(self, memo: object) -> SharedGroup:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self._is_lost or self._group is not None,)
+
+
+def _restored(is_lost: bool) -> SharedGroup:
+    return SharedGroup(None, is_lost=is_lost)
 
 
 def check_reduction(reduction: str) -> None:

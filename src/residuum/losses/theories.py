@@ -17,7 +17,7 @@ from residuum.losses.compiled import CompiledKnowledge
 from residuum.losses.compiling import compile as compile_knowledge
 from residuum.losses.exact import find_meaning
 from residuum.losses.labelled_data import facts as penalty_of_facts
-from residuum.losses.reductions import Reduction, capped, check_weight
+from residuum.losses.reductions import Reduction, SharedGroup, capped, check_weight
 from residuum.losses.schedules import Schedule, at
 from residuum.losses.sources import Form
 from residuum.relaxations import Relaxation
@@ -90,7 +90,7 @@ class Theory(nn.Module):
             **(weights or {}),
         }
         self._reduction = reduction
-        self._process_group = process_group
+        self._group = SharedGroup(process_group)
         self._inputs = inputs
         self._functions = functions or {}
         self._frozen: set[str] = set()
@@ -105,6 +105,12 @@ class Theory(nn.Module):
         """The relaxation of the present epoch."""
         chosen: str | Relaxation = at(self._relaxation, self.epoch)  # type: ignore[assignment]
         return find_meaning(chosen)
+
+    def set_process_group(self, group: Any) -> None:
+        """Give the theory a process group, as is needed after unpickling one that had one."""
+        self._group = SharedGroup(group)
+        for compiled in self._compiled.values():
+            compiled.set_process_group(group)
 
     def weight(self, name: str) -> float:
         """Return the weight of a rule or a set of facts in the present epoch."""
@@ -176,7 +182,7 @@ class Theory(nn.Module):
             inputs=form,
             independent=predicate.is_independent,
             reduction=self._reduction,
-            process_group=self._process_group,
+            process_group=self._group.group,
         )
 
     def _rules(self) -> CompiledKnowledge:
@@ -188,7 +194,7 @@ class Theory(nn.Module):
                 inputs=self._inputs,
                 functions=self._functions,
                 reduction=self._reduction,
-                process_group=self._process_group,
+                process_group=self._group.group,
             )
             for rule in compiled.rules.values():
                 rule.weight = 1.0  # weights are applied to the parts
