@@ -253,3 +253,38 @@ def test_different_members_of_one_function_are_different_tensors(networks, data)
 def test_a_member_that_is_not_one_per_example_is_refused(networks):
     with pytest.raises(GroundingError, match=r"`at\(p, a\)` depends on `a`"):
         rs.Theory(rs.loads(SHELF.format(first="a")), Digit=networks["Digit"])
+
+
+INSPECTED = """
+    domain d = a, b
+    domain image
+    predicate P(image, d)
+    predicate Q(image, d)
+    rule same: forall m in image, x in d: P(m, x) -> Q(m, x)
+    rule never: forall m in image: ~P(m, a)
+"""
+
+
+def test_a_theory_says_which_rules_its_networks_break_and_where():
+    certain = torch.nn.Linear(2, 2, bias=False)
+    torch.nn.init.eye_(certain.weight)
+    turned = torch.nn.Linear(2, 2, bias=False)
+    with torch.no_grad():
+        turned.weight.copy_(torch.tensor([[1.0, 1.0], [0.0, 1.0]]))  # ties are `a`
+    theory = rs.Theory(rs.loads(INSPECTED), relaxation="lukasiewicz", P=certain, Q=turned)
+    images = torch.tensor([[9.0, 0.0], [0.0, 9.0]])
+    obeyed = theory.satisfied(image=images)
+    assert {name: one.tolist() for name, one in obeyed.items()} == {
+        "same": [True, False],
+        "never": [False, True],
+    }
+    found = theory.violations(image=images, top=1)
+    assert [(str(one.grounding), one.example) for one in found["never"]] == [
+        ('~P(m, "a")', (0,)),
+    ]
+    assert [(str(one.grounding), one.example) for one in found["same"]] == [
+        ('P(m, "b") -> Q(m, "b")', (1,)),
+    ]
+    assert found["same"][0].degree == pytest.approx(0.5, abs=1e-3)
+    with pytest.raises(rs.ResiduumError, match="has no tensor `pair`"):
+        theory.satisfied(pair=images)

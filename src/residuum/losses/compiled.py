@@ -456,9 +456,7 @@ class CompiledKnowledge(nn.Module):
         self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
     ) -> dict[str, Tensor]:
         """Return each rule's penalty; every rule takes the tensors it reads."""
-        given = _named(tensors, named)
-        known = {name: None for rule in self._rules.values() for name in rule.forms}
-        refuse_unknown(given, list(known))
+        given = self._known(_named(tensors, named))
         sources: dict[str, Source] = {}
         together: dict[str, Tensor] = {}
         for names, bundle in self._bundles.items():
@@ -472,6 +470,40 @@ class CompiledKnowledge(nn.Module):
             else rule.penalty(_call(rule, given, lengths, sources))
             for name, rule in self._rules.items()
         }
+
+    def satisfied(
+        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+    ) -> dict[str, Tensor]:
+        """Return for each rule whether the predictions obey it, one Boolean per example."""
+        given = self._known(_named(tensors, named))
+        return {
+            name: rule.satisfied(_read_by(rule, given), lengths=_lengths_for(rule, lengths))
+            for name, rule in self._rules.items()
+        }
+
+    def violations(
+        self,
+        tensors: Tensors | None = None,
+        /,
+        *,
+        top: int = 5,
+        lengths: Any = None,
+        **named: Tensor,
+    ) -> dict[str, list[Violation]]:
+        """Return for each rule its groundings with the lowest degrees, worst first."""
+        given = self._known(_named(tensors, named))
+        return {
+            name: rule.violations(
+                _read_by(rule, given), top=top, lengths=_lengths_for(rule, lengths)
+            )
+            for name, rule in self._rules.items()
+        }
+
+    def _known(self, given: Tensors) -> Tensors:
+        """Return the tensors if some rule reads each of them."""
+        known = {name: None for rule in self._rules.values() for name in rule.forms}
+        refuse_unknown(given, list(known))
+        return given
 
 
 def bundled_rules(rules: Mapping[str, CompiledRule]) -> list[Names]:
@@ -501,10 +533,17 @@ def _have_one_batch(plan: Plan, given: Tensors) -> bool:
     return len(shapes) <= 1
 
 
+def _read_by(rule: CompiledRule, given: Tensors) -> Tensors:
+    return {slot: given[slot] for slot in rule.forms if slot in given}
+
+
+def _lengths_for(rule: CompiledRule, lengths: Any) -> Any:
+    return lengths if rule.plan.sequence_domains else None
+
+
 def _call(rule: CompiledRule, given: Tensors, lengths: Any, shared: dict[str, Source]) -> Call:
     """Return the call of one rule, whose softmaxes are computed once for all rules."""
-    read = {slot: given[slot] for slot in rule.forms if slot in given}
-    call = rule.receive(read, lengths if rule.plan.sequence_domains else None)
+    call = rule.receive(_read_by(rule, given), _lengths_for(rule, lengths))
     if call.bound.clauses is not None:
         return call
     names = [slot.name for slot in rule.plan.slots]

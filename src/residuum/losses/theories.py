@@ -16,6 +16,7 @@ from residuum.logic import Application, Term, Variable
 from residuum.losses.compiled import CompiledKnowledge
 from residuum.losses.compiling import compile as compile_knowledge
 from residuum.losses.exact import find_meaning
+from residuum.losses.inspection import Violation
 from residuum.losses.labelled_data import facts as penalty_of_facts
 from residuum.losses.reductions import Reduction, SharedGroup, capped, check_weight
 from residuum.losses.schedules import Schedule, at
@@ -136,29 +137,56 @@ class Theory(nn.Module):
         """Return the total penalty of facts and rules, and its parts."""
         given = dict(facts or {})
         _check_names("set of facts", given, self.knowledge.facts)
-        rules = self._rules() if tensors else None
-        known = [name for slot in _slots(self._rules()) for name in _tensors_of(slot)]
-        _check_names("tensor", tensors, dict.fromkeys(known))
         requests = _Requests(dict(self.networks.items()), self._frozen)
         for name, pair in given.items():
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise GroundingError(f"facts `{name}`: expected a pair (inputs, labels)")
         for name, (inputs, _) in given.items():
             requests.add(("facts", name), self.knowledge.facts[name].predicate, (inputs,))
-        if rules is not None:
-            for slot in _slots(rules):
-                requests.add(
-                    ("slot", slot.name), slot.predicate.name, self._arguments(slot, tensors)
-                )
+        if tensors:
+            self._request_slots(requests, tensors)
         outputs = requests.run()
         parts: dict[str, Tensor] = {
             name: self._penalty_of_facts(name, outputs["facts", name], labels)
             for name, (_, labels) in given.items()
         }
-        if rules is not None:
-            slots = {slot.name: outputs["slot", slot.name] for slot in _slots(rules)}
-            parts |= rules(slots, lengths=lengths)
+        if tensors:
+            parts |= self._rules()(self._of_slots(outputs), lengths=lengths)
         return Assessment(self._total(parts), parts)
+
+    @torch.no_grad()
+    def satisfied(self, *, lengths: Any = None, **tensors: Tensor) -> dict[str, Tensor]:
+        """Return for each rule whether the networks' predictions obey it, by example.
+
+        The tensors are those of a call.
+        """
+        return self._rules().satisfied(self._predictions(tensors), lengths=lengths)
+
+    @torch.no_grad()
+    def violations(
+        self, *, top: int = 5, lengths: Any = None, **tensors: Tensor
+    ) -> dict[str, list[Violation]]:
+        """Return for each rule its groundings with the lowest degrees, worst first.
+
+        The tensors are those of a call.
+        """
+        return self._rules().violations(self._predictions(tensors), top=top, lengths=lengths)
+
+    def _predictions(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return what the networks say of the tensors, by slot."""
+        requests = _Requests(dict(self.networks.items()), self._frozen)
+        self._request_slots(requests, tensors)
+        return self._of_slots(requests.run())
+
+    def _request_slots(self, requests: _Requests, tensors: Mapping[str, Tensor]) -> None:
+        slots = _slots(self._rules())
+        known = dict.fromkeys(name for slot in slots for name in _tensors_of(slot))
+        _check_names("tensor", tensors, known)
+        for slot in slots:
+            requests.add(("slot", slot.name), slot.predicate.name, self._arguments(slot, tensors))
+
+    def _of_slots(self, outputs: Mapping[Key, Tensor]) -> dict[str, Tensor]:
+        return {slot.name: outputs["slot", slot.name] for slot in _slots(self._rules())}
 
     def _total(self, parts: Mapping[str, Tensor]) -> Tensor:
         if not parts:
