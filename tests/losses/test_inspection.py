@@ -143,6 +143,32 @@ def test_the_plan_is_explained():
         assert words in told
 
 
+ABOUT_ONE_LABEL = [
+    ("~(Has(cat) & Has(dog))", "obeyed"),
+    ("Has(cat) -> ~Has(dog)", "obeyed"),
+    ("exists x in label: Has(x)", "obeyed"),
+    ("forall x, y in label where x != y: ~(Has(x) & Has(y))", "obeyed"),
+    ("Has(cat) & Has(dog)", "broken"),
+    ("forall x in label: Has(x)", "broken"),
+    ("Has(cat) -> Has(animal)", None),
+    ("Has(cat) | Has(dog)", None),
+    ("forall x in label: Has(x) -> Has(animal)", None),
+    ("Has(cat) & Has(dog) -> Other", None),
+]
+
+
+@pytest.mark.parametrize(("text", "outcome"), ABOUT_ONE_LABEL)
+def test_a_rule_that_one_label_decides_is_warned_of(text, outcome):
+    options = {"domains": {"label": ["cat", "dog", "animal"]}, "predicates": {"Has": ("label",)}}
+    told = rs.compile(text, **options).explain()
+    if outcome is None:
+        assert "warning" not in told
+    else:
+        assert f"whichever that is, the rule is {outcome}; if several" in told
+    apart = rs.compile(text, outputs={"Has": "independent"}, **options)
+    assert "warning" not in apart.explain()
+
+
 def test_compiled_rules_have_no_parameters_and_print_themselves():
     rule = digits("r-product")
     assert list(rule.parameters()) == []

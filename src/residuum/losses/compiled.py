@@ -244,9 +244,12 @@ class CompiledRule(nn.Module):
         return name_violations(self.plan, call, found)
 
     def explain(self) -> str:
-        """Return the plan in words: inputs, axes, groundings, memory, and where slopes vanish."""
+        """Return the plan in words: inputs, axes, groundings, memory, and where slopes vanish.
+
+        It warns of a rule about one softmax that every prediction obeys, or none.
+        """
         known = self._bound.get(((), "cpu"))
-        return describe(self.plan, None if known is None else known.layout, self.relaxation)
+        return describe(self.plan, known, self.relaxation)
 
     # Evaluation
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import torch
 from torch import Tensor
@@ -23,13 +23,16 @@ from residuum.logic import (
     compute,
     substitute,
 )
+from residuum.losses.crisp import Crisp
 from residuum.losses.reading import Window, length_in, narrowed
-from residuum.losses.receiving import Call
+from residuum.losses.receiving import Bound, Call
 from residuum.relaxations import Relaxation
 
 if TYPE_CHECKING:
-    from residuum.losses.crisp import Crisp
     from residuum.losses.evaluation import Evaluation
+
+MOST_TRIED: Final = 1 << 20
+"""Groundings that a look at every class of a softmax may take."""
 
 
 @dataclass(frozen=True)
@@ -185,8 +188,8 @@ def _binds(formula: Quantifier, step: Quantify) -> bool:
     return {axis.variable for axis in step.axes} <= names
 
 
-def describe(plan: Plan, layout: Layout | None, relaxation: Relaxation) -> str:
-    """Return the plan in words."""
+def describe(plan: Plan, bound: Bound | None, relaxation: Relaxation) -> str:
+    """Return the plan in words; without a layout the rule is over sequences."""
     lines = [f"{plan.formula}", f"relaxation {relaxation}"]
     lines += [f"reads {slot}" for slot in plan.slots]
     groundings = groundings_of(plan)
@@ -197,15 +200,41 @@ def describe(plan: Plan, layout: Layout | None, relaxation: Relaxation) -> str:
                 if axis.domain.labels is not None:
                     size = f"{len(axis.domain.labels)} long"
                 lines.append(f"axis {axis.variable} over {axis.domain.name}, {size}")
-    if layout is not None:
-        count = groundings.largest(layout)
+    if bound is not None:
+        count = groundings.largest(bound.layout)
         lines.append(
             f"{count:,} groundings per example, {4 * count:,} bytes each time one number is kept "
             "for all of them (single precision)"
         )
     implies = any(isinstance(s, Connect) and s.kind in (Implies, Iff) for s in plan.steps)
     lines.append(_where_slopes_vanish(relaxation, implies))
+    if bound is not None:
+        lines += _what_one_label_decides(plan, bound)
     return "\n".join(lines)
+
+
+def _what_one_label_decides(plan: Plan, bound: Bound) -> list[str]:
+    """Return a warning if a rule about one softmax holds for every class, or for none."""
+    if len(plan.slots) != 1:
+        return []
+    (slot,) = plan.slots
+    if not slot.is_exclusive or len(slot.domains) != 1:
+        return []
+    classes = len(slot.domains[0].labels or ())
+    if classes < 2 or classes * groundings_of(plan).largest(bound.layout) > MOST_TRIED:
+        return []
+    predicted = torch.eye(classes, dtype=torch.bool)
+    call = Call([predicted], (classes,), predicted.device, bound, {})
+    holds = Crisp(plan, call).truth(len(plan.steps) - 1)
+    if holds.any() and not holds.all():
+        return []
+    name = slot.predicate.name
+    warning = (
+        f"warning: `{name}` is one softmax, of which exactly one member is true, and whichever "
+        f"that is, the rule is {'obeyed' if holds.all() else 'broken'}; if several may be true, "
+        f"or none, pass outputs={{{name!r}: 'independent'}}"
+    )
+    return [warning]
 
 
 def _where_slopes_vanish(relaxation: Relaxation, implies: bool) -> str:
