@@ -73,6 +73,17 @@ def test_backward_is_traced_too(name):
     torch.testing.assert_close(slopes_of(traced, logits(3)), slopes_of(rule, logits(3)))
 
 
+@pytest.mark.parametrize("form", ["probs", "log_probs"])
+def test_probabilities_are_traced_too(form):
+    rule = rs.compile(SUM, "r-product", domains={"d": 4}, inputs=form)
+    traced = torch.compile(rule, fullgraph=True, backend="aot_eager")
+    given = {key: one.detach().log_softmax(-1) for key, one in logits(3).items()}
+    read = {key: (one if form == "log_probs" else one.exp()) for key, one in given.items()}
+    found = [slopes_of(one, {k: x.clone().requires_grad_() for k, x in read.items()})
+             for one in (traced, rule)]  # fmt: skip
+    torch.testing.assert_close(found[0], found[1])
+
+
 @pytest.mark.parametrize("name", ["r-product", "exact"])
 def test_sequences_are_traced_after_one_call(name):
     rule = rs.compile(

@@ -54,6 +54,10 @@ class _Gate(torch.autograd.Function):
         finite = torch.nan_to_num(slope, nan=0.0, posinf=largest, neginf=-largest)
         return finite.clamp(-largest, largest).to(ctx.dtype)
 
+
+class _GateBothWays(_Gate):
+    """The same with forward slopes, which pass as they are; torch.compile refuses what has them."""
+
     @staticmethod
     def jvp(ctx: Any, slope: Tensor) -> Tensor:
         return slope.to(ctx.wide, copy=True)
@@ -173,5 +177,6 @@ class _Layers:
 
 def _widened(given: Tensor, *, is_steep: bool) -> Tensor:
     if is_steep:
-        given = _Gate.apply(given)  # type: ignore[no-untyped-call]
+        gate = _Gate if torch.compiler.is_compiling() else _GateBothWays
+        given = gate.apply(given)  # type: ignore[no-untyped-call]
     return given if given.dtype in _WIDE else given.float()
