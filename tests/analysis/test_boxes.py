@@ -47,3 +47,28 @@ def test_parallel_guards_of_unlike_scale_are_told_apart():
         False,
         False,
     ]
+
+
+def test_signs_that_exclude_each_other_on_a_box_do_so_on_its_halves():
+    rng = random.Random(1)
+    inherited = 0
+    for _ in range(60):
+        guards = [random_polynomial(rng, 3, 2) for _ in range(2)]
+        guards[1] += rng.choice((-3, 3)) * guards[0]
+        boxes = random_boxes(rng, 3, 40)
+        for axis in range(3):
+            step = np.zeros((3, 1))
+            step[axis] = 0.5
+            halves = boxes.halves * (1 - step)
+            halved = [Boxes(boxes.centres + s * step * boxes.halves, halves) for s in (-1, 1)]
+            for one in halved:
+                expansions = [
+                    [from_exact(guard).expand(place) for guard in guards] for place in (boxes, one)
+                ]
+                # Guards that are decided on a half are not asked about.
+                open_ = np.all([np.abs(g.coefficients[0]) <= g.bulk() for g in expansions[1]], 0)
+                for signs in SIGNS:
+                    whole, half = (never_both(*pair, signs) for pair in expansions)
+                    assert half[whole & open_].all()
+                    inherited += (whole & open_).sum()
+    assert inherited > 50

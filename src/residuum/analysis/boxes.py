@@ -9,10 +9,8 @@ a box cut by a plane, and those with more are bounded, for they are small where 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cache
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -303,19 +301,30 @@ def never_both(left: Expansion, right: Expansion, signs: tuple[int, int]) -> Any
     """Return on which boxes two guards cannot have these signs.
 
     That is so where one plus a positive multiple of the other, each times its sign, is negative.
-    The multiple is the one that cancels the slopes, as far as they are opposed.
+    With the best multiple, what holds on a box is found on its halves too.
     """
     shape = tuple(max(pair) for pair in zip(left.degrees, right.degrees, strict=True))
     first, second = signs[0] * _padded(left, shape), signs[1] * _padded(right, shape)
-    slopes = _places_of_slopes(shape)
-    opposed = -(first[slopes] * second[slopes]).sum(axis=0)
-    multiple = opposed / (second[slopes] ** 2).sum(axis=0)
-    multiple = np.where((multiple > 0) & np.isfinite(multiple), multiple, 1.0)
+    multiple = _lowering(first[1:], second)
     # Each coefficient is rounded twice.
     sizes = np.abs(first).sum(axis=0) + multiple * np.abs(second).sum(axis=0)
     error = left.error + multiple * right.error + 4 * expansions.ROUNDING * sizes
     added = Expansion(shape, first + multiple * second, error * UPWARDS)
     return added.coefficients[0] + added.bulk() * UPWARDS < 0
+
+
+def _lowering(first: Array, second: Array) -> Array:
+    """Return the m ≥ 0 that makes the upper bound m b₀ + Σ |aₖ + m bₖ| least; any other will do.
+
+    It is convex in m, and its slope rises by 2 |bₖ| where m passes −aₖ / bₖ.
+    """
+    steps = np.abs(second[1:])
+    places = np.where(steps > 0, -first / np.where(steps > 0, second[1:], 1.0), np.inf)
+    order = np.argsort(places, axis=0)
+    slopes = 2 * np.cumsum(np.take_along_axis(steps, order, axis=0), axis=0)
+    lowest = np.argmax(slopes >= steps.sum(axis=0) - second[0], axis=0)
+    best = np.take_along_axis(places, np.take_along_axis(order, lowest[None], axis=0), axis=0)[0]
+    return np.where(np.isfinite(best), np.maximum(best, 0.0), 1.0)
 
 
 def _padded(guard: Expansion, shape: tuple[int, ...]) -> Array:
@@ -325,14 +334,6 @@ def _padded(guard: Expansion, shape: tuple[int, ...]) -> Array:
     size = (*(degree + 1 for degree in guard.degrees), -1)
     padded[corner] = guard.coefficients.reshape(size)
     return padded.reshape(-1, len(guard.error))
-
-
-@cache
-def _places_of_slopes(degrees: tuple[int, ...]) -> Any:
-    places = np.arange(math.prod(degree + 1 for degree in degrees))
-    grid = places.reshape([degree + 1 for degree in degrees])
-    units = np.eye(len(degrees), dtype=int)
-    return np.array([grid[tuple(units[axis])] for axis, degree in enumerate(degrees) if degree])
 
 
 def _sides(sign: int) -> tuple[bool, ...]:
