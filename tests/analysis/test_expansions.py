@@ -130,3 +130,20 @@ def test_means_of_monomials():
     assert means[0, 0] == 1
     assert means[2, 0] == means[0, 2] == pytest.approx(1 / 3)
     assert means[1, 1] == means[1, 0] == means[0, 1] == 0
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_no_value_is_closer_to_zero_than_the_least_one(axes):
+    rng = random.Random(20 + axes)
+    positive = 0
+    for _ in range(20):
+        exact = random_polynomial(rng, axes, 3, constant=rng.choice((-4, 4)))
+        scale = max(abs(Fraction(int(c.p), int(c.q))) for _, c in exact.terms())
+        boxes = random_boxes(rng, axes, 8)
+        least = from_exact(exact).expand(boxes).least()
+        positive += (least > 0).sum()
+        for box in range(8):
+            for _ in range(5):
+                value = exact_at(exact, in_cube(boxes, box, random_u(rng, axes))) / scale
+                assert Fraction(float(least[box])) <= abs(value)
+    assert positive > 50

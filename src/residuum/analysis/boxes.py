@@ -209,26 +209,58 @@ class Evaluator:
         order, cut_order = (ORDERS[axes], None)
         if guards:
             order, cut_order = CUT_ORDERS.get(axes, (order, None))
-        models: dict[Leaf, Model] = {}
+        divisors: dict[Leaf, Expansion] = {}
         poles = np.zeros((axes, boxes.number))
+        known = np.ones(boxes.number, dtype=bool)
         for leaf in dict.fromkeys(table.values()):
-            above, below = (part.expand(boxes) for part in self._quotient(leaf))
-            models[leaf] = divide(above, below, order)
-            poles += np.where(np.isinf(models[leaf].error), below.variation(), 0.0)
-        cases = list(models.values())
+            divisors[leaf] = below = self._quotient(leaf)[1].expand(boxes)
+            clear = below.least() > 0
+            known &= clear
+            if not clear.all():
+                poles += np.where(clear, 0.0, below.variation())
+        # Where a case may have a pole, nothing comes of the others.
+        bounds = Bounds(
+            np.zeros(boxes.number),
+            np.full(boxes.number, np.inf),
+            self._vague_blame(guards, group, poles),
+        )
+        if known.any():
+            here = boxes.of(known)
+            models = {
+                leaf: divide(self._quotient(leaf)[0].expand(here), below.of(known), order)
+                for leaf, below in divisors.items()
+            }
+            undecided = {name: group.undecided[name].of(known) for name in guards}
+            found = self._bounds_of_known(guards, table, undecided, models, cut_order)
+            bounds.low[known] = found.low
+            bounds.high[known] = found.high
+            vague = bounds.blame[:, known]
+            bounds.blame[:, known] = np.where(np.isfinite(found.blame), found.blame, vague)
+        return bounds
 
-        centre, width = np.zeros(boxes.number), np.zeros(boxes.number)
-        blame = np.zeros((axes, boxes.number))
+    def _bounds_of_known(
+        self,
+        guards: Sequence[str],
+        table: Mapping[tuple[bool, ...], Leaf],
+        undecided: Mapping[str, Expansion],
+        models: Mapping[Leaf, Model],
+        cut_order: int | None,
+    ) -> Bounds:
+        """Return bounds where every case has a model; the blame is infinite where no cut has."""
+        cases = list(models.values())
+        axes, order, number = self.axes, cases[0].order, len(cases[0].error)
+        centre, width = np.zeros(number), np.zeros(number)
+        blame = np.zeros((axes, number))
         deltas = {
             chosen: _difference(table, models, chosen)
             for chosen in itertools.product((False, True), repeat=len(guards))
         }
-        self._merge(deltas, guards, group)
+        self._merge(deltas, guards, undecided)
         for chosen, delta in deltas.items():
             if sum(chosen) == 0:
                 centre = centre + mean(delta, axes, order)
             elif sum(chosen) == 1 and cut_order is not None:
-                guard = group.undecided[guards[chosen.index(True)]]
+                guard = undecided[guards[chosen.index(True)]]
                 part = mean_where_positive(delta, order, cut_order, guard)
                 centre, width, blame = centre + part.mean, width + part.error, blame + part.blame
             else:  # between 0 and Δ everywhere
@@ -237,7 +269,7 @@ class Evaluator:
                 blame = blame + half * variation(delta, axes, order)
         worst = np.minimum(
             np.maximum.reduce([model.error for model in cases]),
-            sum((model.mean_error for model in cases), np.zeros(boxes.number)),
+            sum((model.mean_error for model in cases), np.zeros(number)),
         )
         size = sum(model.size for model in cases)
         width = (width + worst + ROUNDING[len(guards)] * size) * UPWARDS
@@ -246,20 +278,21 @@ class Evaluator:
         high = np.minimum(np.maximum.reduce([high for _, high in ranges]), centre + width)
         for model in cases:
             tail = variation(model.coefficients, axes, order, order - 1)
-            blame = blame + np.where(np.isinf(model.error), 0.0, model.mean_error) * tail
-
-        blame = np.where(np.isfinite(width), blame, self._vague_blame(guards, group, poles))
-        return Bounds(np.fmax(low, 0.0), high, blame)
+            blame = blame + model.mean_error * tail
+        return Bounds(np.fmax(low, 0.0), high, np.where(np.isfinite(width), blame, np.inf))
 
     def _merge(
-        self, deltas: dict[tuple[bool, ...], Array], guards: Sequence[str], group: _Group
+        self,
+        deltas: dict[tuple[bool, ...], Array],
+        guards: Sequence[str],
+        undecided: Mapping[str, Expansion],
     ) -> None:
         """Fold differences for several guards into those for fewer, where signs exclude each other.
 
         If gᵢ > 0 only where gⱼ > 0, then [gᵢ > 0][gⱼ > 0] is [gᵢ > 0], and so on.
         """
         for i, j in itertools.combinations(range(len(guards)), 2):
-            a, b = (group.undecided[guards[one]] for one in (i, j))
+            a, b = (undecided[guards[one]] for one in (i, j))
             known = self._tree.exclude(guards[i], guards[j])
             left = np.ones(len(a.error), dtype=bool)
             for signs in _EQUIVALENT:

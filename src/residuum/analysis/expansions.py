@@ -76,7 +76,7 @@ class Polynomial:
         """Return the polynomial in the coordinates of each box."""
         local = np.repeat(self.coefficients[..., None], boxes.number, axis=-1)
         for axis, degree in enumerate(self.degrees):
-            along = np.moveaxis(local, axis, 0)
+            along = local.swapaxes(0, axis)
             for first in range(degree):
                 for power in range(degree - 1, first - 1, -1):
                     along[power] += boxes.centres[axis] * along[power + 1]
@@ -141,6 +141,11 @@ class Expansion(NamedTuple):
         total: Array = np.abs(self.coefficients[1:]).sum(axis=0) * UPWARDS + self.error
         return total
 
+    def least(self) -> Array:
+        """Return a lower bound of the absolute value; where it is negative, nothing is known."""
+        least: Array = np.abs(self.coefficients[0]) * (1 - 1e-15) - self.bulk()
+        return least
+
     def mean(self) -> Array:
         """Return the mean over each box, rounded upwards."""
         signed = _mean_monomials(self.degrees) @ self.coefficients
@@ -150,8 +155,7 @@ class Expansion(NamedTuple):
 
     def variation(self) -> Array:
         """Return the share of each axis in how it varies, for comparison only."""
-        weights = np.array(list(_all_exponents(self.degrees)), dtype=float).T
-        return shares(weights @ np.abs(self.coefficients))
+        return shares(_powers(self.degrees) @ np.abs(self.coefficients))
 
 
 @cache
@@ -163,6 +167,11 @@ def exponents(axes: int, order: int) -> tuple[tuple[int, ...], ...]:
 
 def _all_exponents(degrees: Sequence[int]) -> itertools.product[tuple[int, ...]]:
     return itertools.product(*(range(degree + 1) for degree in degrees))
+
+
+@cache
+def _powers(degrees: tuple[int, ...]) -> Array:
+    return np.array(list(_all_exponents(degrees)), dtype=float).T
 
 
 @cache
@@ -191,9 +200,14 @@ def _indicator(degrees: tuple[int, ...]) -> Array:
 
 def variation(coefficients: Array, axes: int, order: int, lowest: int = 1) -> Array:
     """Return the share of each axis in how the terms from a degree on vary, for comparison only."""
-    listed = np.array(exponents(axes, order), dtype=float).T
-    counted = listed.sum(axis=0) >= lowest
-    return shares(listed[:, counted] @ np.abs(coefficients[counted]))
+    # Exponents stand lowest degrees first.
+    first = len(exponents(axes, lowest - 1))
+    return shares(_listed(axes, order)[:, first:] @ np.abs(coefficients[first:]))
+
+
+@cache
+def _listed(axes: int, order: int) -> Array:
+    return np.array(exponents(axes, order), dtype=float).T
 
 
 def shares(amounts: Array) -> Array:

@@ -66,7 +66,7 @@ def _integral(polynomial: Array, order: int, slopes: Array, offset: Array) -> Ar
     at = middle[interval, box] + nodes[:, None] * half[interval, box]
     every = np.tile(box, len(nodes))
     inner = _integral(
-        _collapse(polynomial[:, every], order, len(slopes), at.ravel()),
+        _collapse(polynomial[:, box], order, len(slopes), at),
         order,
         rest[:, every],
         offset[every] + slope[every] * at.ravel(),
@@ -94,14 +94,14 @@ def _intervals(slope: Array, rest: Array, offset: Array) -> tuple[Array, Array]:
 
 
 def _collapse(polynomial: Array, order: int, axes: int, at: Array) -> Array:
-    """Return the polynomial in the other axes once the first is known."""
-    result = np.empty((len(exponents(axes - 1, order)), len(at)))
+    """Return the polynomial in the other axes once the first is at each of these places."""
+    result = np.empty((len(exponents(axes - 1, order)), *at.shape))
     for place, rows in enumerate(_by_others(axes, order)):
         value = polynomial[rows[-1]]
         for row in reversed(rows[:-1]):
             value = value * at + polynomial[row]
         result[place] = value
-    return result
+    return result.reshape(len(result), at.size)
 
 
 @cache

@@ -101,7 +101,7 @@ def divide(above: Expansion, below: Expansion, order: int) -> Model:
     what rounding left over; beyond it, the sum of the absolute coefficients bounds it.
     """
     axes = len(below.degrees)
-    least = np.abs(below.coefficients[0]) * (1 - 1e-15) - below.bulk()
+    least = below.least()
     fits = least > 0
     first = np.where(fits, below.coefficients[0], 1.0)
     dividend, divisor = above.low(order), below.low(order)
