@@ -142,7 +142,8 @@ def varies_more(findings: Findings, records: Sequence[Record], about: About) -> 
         ]
         for names in (about.worse, about.better)
     ]
-    return _by_variances(samples[0], samples[1], "they vary", "the others")
+    worse, better = ", ".join(about.worse), ", ".join(about.better)
+    return _by_variances(samples[0], samples[1], f"{worse} vary", better)
 
 
 def varies_more_with_less_data(
