@@ -1,8 +1,12 @@
 """No test, nor a program that one starts, reads or writes the user's own cache or store."""
 
+import os
 from importlib.util import find_spec
 
 import pytest
+
+# One process for each core runs the tests: more threads in each would only wait for one another.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 if find_spec("triton") is None:  # only a GPU needs these, and nothing else imports them
     collect_ignore = [

@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 import pytest
-import torch
 
 BESIDE = Path(__file__).parents[3] / "shared" / "data"
 
@@ -17,12 +16,3 @@ def data_folder(monkeypatch) -> Path:
         pytest.skip("no data: name their folder in RESIDUUM_DATA")
     monkeypatch.setenv("RESIDUUM_DATA", str(folder))
     return folder
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _one_thread():
-    """Networks this small are slower on several threads, and much slower where cores are busy."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
