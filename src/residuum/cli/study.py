@@ -25,7 +25,7 @@ study = typer.Typer(name="study", help="Run the experiments of the paper.", no_a
 ARCHIVES: Final = Path("results")
 """Where records that belong to a repository lie, below the current folder."""
 
-QUICK: Final[dict[str, Any]] = {"digit_sizes": (200,), "pair_sizes": (1_000,), "seeds": (0,)}
+QUICK: Final[dict[str, Any]] = {"digit_sizes": (200,), "pair_sizes": (4_000,), "seeds": (0,)}
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Wanted:
 def digits(
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="One seed of each relaxation on small images, in minutes."),
+        typer.Option("--quick", help="One seed of each relaxation on small images, in two minutes."),
     ] = False,
     images: Annotated[
         ImagesName | None,
