@@ -46,7 +46,7 @@ class Wanted:
 def digits(
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="One seed of each relaxation on small images, in two minutes."),
+        typer.Option("--quick", help="One seed of each on small images, in two minutes."),
     ] = False,
     images: Annotated[
         ImagesName | None,
