@@ -53,7 +53,9 @@ with mpmath.workdps(50):
 @pytest.mark.parametrize(("text", "value"), CLOSED.items())
 def test_bounds_hold_the_value_derived_by_hand_and_are_narrow(text, value):
     result = consistency(text, "r-product", method="boxes")
-    assert (result.kind, result.method) == ("certified", "boxes")
+    assert result.method == "boxes"
+    # Coordinates race by the clock; in some of them the bounds of a simple formula meet.
+    assert result.kind == ("exact" if result.low == result.high else "certified")
     assert mpmath.mpf(result.low) <= value <= mpmath.mpf(result.high)
     assert result.low <= result.value <= result.high
     assert result.high - result.low <= 1e-8
