@@ -187,7 +187,7 @@ def step(x, weight, bias, slope):
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 class TestOnTheGpu:
-    @pytest.fixture(params=[(3, 64, 28, 28, 1, 32), (3, 64, 14, 14, 32, 64)], scope="class")
+    @pytest.fixture(params=[(3, 64, 28, 28, 1, 32), (3, 64, 14, 14, 32, 64)])
     def inputs(self, request):
         """Two layers of the digits, with sums in several parts; weights are exact in bfloat16."""
         runs, images, height, width, _, outputs = request.param
