@@ -48,9 +48,12 @@ def facts(
         raise GroundingError(f"inputs: expected one of {', '.join(FORMS)}, got {inputs!r}")
     if not isinstance(outputs, Tensor):
         raise GroundingError(f"outputs: expected a tensor, got {type(outputs).__name__}")
-    labels = torch.as_tensor(labels, device=outputs.device)
+    labels = torch.as_tensor(labels)
+    check = _check_statements if independent else _check_labels
+    check(outputs, labels)  # where they are: the device need not be waited for
+    labels = labels.to(outputs.device)
     (source,) = sources_of([outputs], [inputs], [not independent], needs_care=True)
-    degree = _stated(source, outputs, labels) if independent else _labelled(source, outputs, labels)
+    degree = _stated(source, labels) if independent else _labelled(source, labels)
     with torch.autocast(outputs.device.type, enabled=False):
         penalty = logic.penalty(degree)
         counts = None
@@ -60,8 +63,7 @@ def facts(
         return reduce_batch(penalty, reduction, logic, counts, process_group)
 
 
-def _labelled(source: Source, outputs: Tensor, labels: Tensor) -> Degree:
-    """Return the degree of the labelled class of each example."""
+def _check_labels(outputs: Tensor, labels: Tensor) -> None:
     if outputs.dim() == 0 or labels.shape != outputs.shape[:-1] or labels.is_floating_point():
         raise GroundingError(
             f"labels: expected integers of shape {tuple(outputs.shape[:-1])}, one per example, "
@@ -76,17 +78,25 @@ def _labelled(source: Source, outputs: Tensor, labels: Tensor) -> Degree:
                 f"labels lie between 0 and {classes - 1}, got {int(wrong[0])} "
                 f"({IGNORED} marks an example without a label)"
             )
-    index = labels.where(labels != IGNORED, 0).unsqueeze(-1)
-    return degree_with(lambda side: source.side(side).gather(-1, index).squeeze(-1))
 
 
-def _stated(source: Source, outputs: Tensor, labels: Tensor) -> Degree:
-    """Return the degree of each output, or of its negation where the label is 0."""
+def _check_statements(outputs: Tensor, labels: Tensor) -> None:
     if labels.shape != outputs.shape or bool(((labels != 0) & (labels != 1)).any()):
         raise GroundingError(
             f"labels of independent outputs: expected 0 or 1 in shape {tuple(outputs.shape)}, "
             f"got shape {tuple(labels.shape)}"
         )
+
+
+def _labelled(source: Source, labels: Tensor) -> Degree:
+    """Return the degree of the labelled class of each example."""
+    labels = labels.long()
+    index = labels.where(labels != IGNORED, 0).unsqueeze(-1)
+    return degree_with(lambda side: source.side(side).gather(-1, index).squeeze(-1))
+
+
+def _stated(source: Source, labels: Tensor) -> Degree:
+    """Return the degree of each output, or of its negation where the label is 0."""
     holds = labels.bool()
     return degree_with(
         lambda side: torch.where(holds, source.side(side), source.side(MIRRORED[side]))

@@ -180,14 +180,14 @@ def check_lengths(
     """Return the lengths of padded sequences as a tensor, or raise if they cannot be."""
     if not sizes:
         raise GroundingError("lengths are given, but the rule has no sequence domain")
-    checked: Tensor = torch.as_tensor(lengths, device=device)
+    checked: Tensor = torch.as_tensor(lengths)
     if checked.is_floating_point() or tuple(checked.shape) != batch:
         raise GroundingError(
             f"lengths: expected integers of shape {batch}, one per sequence, "
             f"got {checked.dtype} of shape {tuple(checked.shape)}"
         )
     if torch.compiler.is_compiling() or not checked.numel():  # a trace has no values to look at
-        return checked
+        return checked.to(device)
     shortest, longest = layout.shortest, min(sizes.values())
     low, high = int(checked.min()), int(checked.max())
     if low < shortest or high > longest:
@@ -195,7 +195,7 @@ def check_lengths(
             f"lengths lie between {shortest}, for the positions the rule names, and {longest}, "
             f"the padded length, got {low if low < shortest else high}"
         )
-    return checked
+    return checked.to(device)  # looked at where they were: the device need not be waited for
 
 
 def without_padding(plan: Plan, tensors: Sequence[Tensor], lengths: Tensor) -> list[Tensor]:

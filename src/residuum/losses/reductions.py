@@ -71,6 +71,13 @@ def capped(total: Tensor, relaxation: Relaxation) -> Tensor:
     return total.clamp(max=float(tnorm.limit))
 
 
+def conjoined(penalties: Tensor, relaxation: Relaxation) -> Tensor:
+    """Return the penalty of the outermost conjunction of what stands along the last dimension."""
+    if isinstance(relaxation.tnorm, Archimedean):
+        return capped(penalties.sum(-1), relaxation)
+    return penalties.amax(-1)
+
+
 def reduce_batch(
     penalty: Tensor,
     reduction: Reduction,
@@ -92,8 +99,7 @@ def reduce_batch(
         return penalty.sum() / number
     if reduction == "sum" or not penalty.numel():
         return penalty.sum()
-    is_sum = isinstance(relaxation.tnorm, Archimedean)
-    return capped(penalty.sum(), relaxation) if is_sum else penalty.amax()
+    return conjoined(penalty.flatten(), relaxation)
 
 
 def _across_processes(

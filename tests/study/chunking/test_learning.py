@@ -11,7 +11,7 @@ from residuum.results import Store
 from residuum.study.chunking.corpus import load_corpus
 from residuum.study.chunking.knowledge import tag_names
 from residuum.study.chunking.learning import ChunkingTask
-from residuum.study.chunking.penalties import penalties
+from residuum.study.chunking.penalties import Reading, penalties
 from residuum.study.chunking.running import id_of, train_and_measure
 from residuum.study.chunking.settings import Settings
 from residuum.training.optimisers import clipped
@@ -68,9 +68,32 @@ def test_losses_are_those_that_loops_over_words_and_rules_give(relaxation, rules
     share = 1 if relaxation == "s-godel" else 3
     labels, learnt = join(parts["labels"]), weight * join(parts["rules"])
     expected = join((labels, learnt)) / share
-    found = penalties(relaxation, logits, tags, lengths, rules=rules, weight=weight)
+    # Beside a run of another kind and one of the same kind with another weight.
+    others = [Reading("s-product", "paper", 2.0), Reading(relaxation, rules, 7 * weight)]
+    readings = [Reading(relaxation, rules, weight), *others]
+    stacked = (torch.stack([tensor] * 3) for tensor in (logits, tags, lengths))
+    found, *_, heavy = penalties(readings, *stacked)
     assert float(found["labels"]) == pytest.approx(labels / share)
     assert float(found["total"]) == pytest.approx(expected)
+    assert float(heavy["total"]) == pytest.approx(join((labels, 7 * learnt)) / share)
+
+
+def test_rules_are_grounded_in_sentences_without_labels_too():
+    generator = torch.Generator().manual_seed(1)
+    logits = 4 * torch.randn(1, 3, 4, 23, generator=generator, dtype=torch.float64)
+    lengths = torch.tensor([[4, 3, 2]])
+    tags = torch.randint(23, (1, 1, 4), generator=generator)
+    reading = [Reading("s-product", "paper", 2.0)]
+    (both,) = penalties(reading, logits, tags, lengths)
+    (alone,) = penalties(reading, logits[:, :1], tags, lengths[:, :1])
+    _, *unlabelled = (
+        penalties(reading, logits[:, one : one + 1], tags, lengths[:, one : one + 1])[0]
+        for one in range(3)
+    )
+    assert both["labels"] == pytest.approx(float(alone["labels"]))
+    for rule in ("begin_then_inside", "inside_then_inside"):
+        parts = [alone[rule], *(found[rule] for found in unlabelled)]
+        assert float(both[rule]) == pytest.approx(float(sum(parts)))
 
 
 def _training(runs):
@@ -84,6 +107,7 @@ def test_a_run_is_the_same_alone_in_a_stack_and_again():
         replace(PLAIN, relaxation="s-godel", warm_up=1, warm_up_weight=0.0),
         replace(PLAIN, seed=20, constraints=False, learning_rate=0.02),
         replace(PLAIN, relaxation="lukasiewicz-maxsat", rules="all", weight=0.1),
+        replace(PLAIN, cell="lstm", relaxation="s-product", seed=20),
     ]
     together = _training(runs)
     together.run()

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple, final
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 from torch.nn.utils.rnn import pad_sequence
 
 from residuum.losses.labelled_data import IGNORED
@@ -20,11 +21,11 @@ POOL: Final = 20
 
 
 class Batch(NamedTuple):
-    """Sentences side by side, the longest first: tensors (sentences, positions).
+    """Sentences side by side for each of several readers: (readers, sentences, positions).
 
-    `spellings` has the characters of each form in the batch, and `forms` says which is where.
-    Beyond the `lengths`, which stay on the CPU, tags state nothing. `places` are those of the
-    sentences in their part of the corpus.
+    `spellings` has the characters of each form that a reader sees, and `forms` says which is
+    where. Beyond the `lengths`, tags state nothing. `places` are those of the sentences in their
+    part of the corpus. Words and spellings are on the device, all else is on the CPU.
     """
 
     places: Tensor
@@ -39,51 +40,68 @@ class Batch(NamedTuple):
 class Sentences:
     """The sentences of one part of a corpus as numbers."""
 
-    def __init__(
-        self, lexicon: Lexicon, sentences: Sequence[Sentence], device: torch.device
-    ) -> None:
+    def __init__(self, lexicon: Lexicon, sentences: Sequence[Sentence]) -> None:
         index = {tag: number for number, tag in enumerate(tag_names())}
         numbers = [lexicon.numbers(sentence) for sentence in sentences]
-        self._device = device
-        self._spellings = torch.tensor(lexicon.spellings)
-        self._words = _padded([words for words, _ in numbers], UNKNOWN)
-        self._forms = _padded([forms for _, forms in numbers], 0)
-        self._tags = _padded([[index[tag] for tag in one.tags] for one in sentences], IGNORED)
+        self.spellings = torch.tensor(lexicon.spellings)
+        self.words = _padded([words for words, _ in numbers], UNKNOWN)
+        self.forms = _padded([forms for _, forms in numbers], 0)
+        self.tags = _padded([[index[tag] for tag in one.tags] for one in sentences], IGNORED)
         self.lengths = torch.tensor([len(sentence.words) for sentence in sentences])
 
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def all_batches(self, size: int) -> Iterator[Batch]:
-        """Yield all sentences, those of like length together."""
-        for places in torch.split(self.lengths.argsort(stable=True), size):
-            yield self.batch(places)
 
-    def batch(self, places: Tensor) -> Batch:
-        """Return some of the sentences on the device."""
-        places = places[self.lengths[places].argsort(descending=True, stable=True)]
-        lengths = self.lengths[places]
-        longest = int(lengths[0])
-        distinct, forms = torch.unique(self._forms[places, :longest], return_inverse=True)
-        spellings = self._spellings[distinct]
-        spellings = spellings[:, : int((spellings != END).sum(1).max())].long()
-        words, tags = self._words[places, :longest], self._tags[places, :longest]
-        words, forms, spellings, tags = (
-            one.to(self._device) for one in (words, forms, spellings, tags)
-        )
-        return Batch(places, words, forms, spellings, tags, lengths)
+def make_batch(parts: Sequence[Sentences], places: Sequence[Tensor], device: torch.device) -> Batch:
+    """Put some sentences of each reader's part side by side, as many for each."""
+    lengths = torch.stack([part.lengths[some] for part, some in zip(parts, places, strict=True)])
+    longest = int(lengths.max())
+
+    def cut(rows: Tensor, value: int) -> Tensor:
+        return pad(rows[:, :longest], (0, max(0, longest - rows.shape[1])), value=value)
+
+    words, tags, forms, spellings = [], [], [], []
+    for part, some in zip(parts, places, strict=True):
+        words.append(cut(part.words[some], UNKNOWN))
+        tags.append(cut(part.tags[some], IGNORED))
+        distinct, where = torch.unique(cut(part.forms[some], 0), return_inverse=True)
+        forms.append(where)
+        spellings.append(part.spellings[distinct])
+    spelt = pad_sequence(spellings, batch_first=True, padding_value=END)
+    width = int((spelt != END).sum(-1).max())
+    return Batch(
+        torch.stack(list(places)),
+        torch.stack(words).to(device),
+        torch.stack(forms).to(device),
+        spelt[..., :width].to(device),
+        torch.stack(tags),
+        lengths,
+    )
+
+
+def all_batches(parts: Sequence[Sentences], size: int, device: torch.device) -> Iterator[Batch]:
+    """Yield all sentences of parts of the same size, those of like length together."""
+    orders = [part.lengths.argsort(stable=True) for part in parts]
+    for places in zip(*(torch.split(order, size) for order in orders), strict=True):
+        yield make_batch(parts, places, device)
 
 
 def bucketed(lengths: Tensor, size: int, seed: int, epoch: int) -> list[Tensor]:
     """Return the places of all sentences in batches, in an order of the seed's and the epoch's.
 
     Sentences are shuffled, sorted by length within pools, cut into batches, and the batches
-    shuffled.
+    shuffled: alike for all seeds, so that their steps have sentences of like length.
     """
     order = _shuffled(len(lengths), "sentences", seed, epoch)
     pools = [pool[lengths[pool].argsort(stable=True)] for pool in torch.split(order, POOL * size)]
     batches = [batch for pool in pools for batch in torch.split(pool, size)]
-    return [batches[place] for place in _shuffled(len(batches), "batches", seed, epoch).tolist()]
+    return [batches[place] for place in _shuffled(len(batches), "batches", 0, epoch).tolist()]
+
+
+def sampled(count: int, among: int, seed: int, epoch: int) -> Tensor:
+    """Return places of so many sentences, others in each epoch; none twice before all are used."""
+    return _shuffled(among, "unlabelled", seed, epoch).repeat(-(-count // among))[:count]
 
 
 def _shuffled(count: int, name: str, seed: int, epoch: int) -> Tensor:

@@ -8,24 +8,26 @@ from typing import final
 import torch
 from torch import Tensor
 
-from residuum.study.chunking.batches import Sentences, bucketed
+from residuum.study.chunking.batches import Sentences, bucketed, make_batch, sampled
 from residuum.study.chunking.corpus import Corpus, Sentence
 from residuum.study.chunking.knowledge import chunking_knowledge
-from residuum.study.chunking.penalties import penalties
-from residuum.study.chunking.predicting import likeliest, predict
-from residuum.study.chunking.scoring import score
+from residuum.study.chunking.penalties import Reading, penalties
+from residuum.study.chunking.predicting import tag
 from residuum.study.chunking.settings import Settings
-from residuum.study.chunking.splits import make_split
+from residuum.study.chunking.spans import count_chunks
+from residuum.study.chunking.splits import Split, make_split
 from residuum.study.chunking.taggers import Taggers
 from residuum.study.chunking.vectors import WordVectors
 from residuum.study.chunking.vocabulary import known_words, make_lexicon, share_unknown
-from residuum.study.drawing import Indices
 from residuum.training.rates import Rates, rates_of
 
 
 @final
 class ChunkingTask:
-    """Taggers that learn the tags of their own sentences, judged by F1 on their own DEV."""
+    """Taggers that learn the tags of their own sentences, judged by F1 on their own DEV.
+
+    Runs with the same seed read the same sentences.
+    """
 
     def __init__(
         self,
@@ -38,23 +40,31 @@ class ChunkingTask:
         self._runs = list(runs)
         self.corpus = corpus
         self.lexicon = make_lexicon(corpus)
-        splits = [make_split(len(corpus.train), run.fraction, run.seed) for run in runs]
-        train = [_chosen(corpus, split.train) for split in splits]
-        self._dev = [_chosen(corpus, split.dev) for split in splits]
         self._device = device
-        self._train = [Sentences(self.lexicon, part, device) for part in train]
-        self._dev_numbers = [Sentences(self.lexicon, part, device) for part in self._dev]
-        known = [torch.tensor(known_words(self.lexicon, part, vectors)) for part in train]
+        self._seeds = list(dict.fromkeys(run.seed for run in runs))
+        self._readers = torch.tensor([self._seeds.index(run.seed) for run in runs], device=device)
+        self._readers_here = self._readers.cpu()
+        splits = [make_split(len(corpus.train), first.fraction, seed) for seed in self._seeds]
+        read = ("train", "unlabelled") if first.unlabelled else ("train",)
+        self._read, self._dev = (
+            [Sentences(self.lexicon, self._chosen(split, *names)) for split in splits]
+            for names in (read, ("dev",))
+        )
+        self._labelled = len(splits[0].train)
+        known = [
+            torch.tensor(known_words(self.lexicon, self._chosen(split, "train"), vectors))
+            for split in splits
+        ]
         self.taggers = Taggers(
             [run.seed for run in runs],
-            torch.stack(known),
+            torch.stack(known)[self._readers_here],
             None if vectors is None else _table(vectors, self.lexicon.words),
             cell=first.cell,
             hidden=first.hidden,
             device=device,
         )
         self.networks = {"Tag": self.taggers}
-        self.steps = -(-len(self._train[0]) // first.batch)
+        self.steps = -(-self._labelled // first.batch)
         learnt = [chunking_knowledge(run.rules).rules for run in runs if run.constraints]
         self._parts = (
             "labels",
@@ -62,37 +72,49 @@ class ChunkingTask:
             "total",
         )
         self._epoch = 0
-        self._batches: list[list[Tensor]] = []
+        self._steps_now: list[tuple[Tensor, ...]] = []
+
+    def _chosen(self, split: Split, *names: str) -> list[Sentence]:
+        return [self.corpus.train[place] for name in names for place in getattr(split, name)]
 
     def unknown_words(self, run: int, sentences: Sequence[Sentence]) -> float:
         """Return how many words of sentences a run does not know, in percent."""
         return share_unknown(self.lexicon, self.taggers.known[run].cpu().numpy(), sentences)
 
     def begin(self, epoch: int) -> None:
-        """Order the sentences anew."""
+        """Order the sentences anew; for each with labels there is another without, if asked."""
         self._epoch = epoch
-        self._batches = [
-            bucketed(part.lengths, run.batch, run.seed, epoch)
-            for run, part in zip(self._runs, self._train, strict=True)
-        ]
+        orders = map(self._order, self._read, self._seeds)
+        self._steps_now = list(zip(*orders, strict=True))
+
+    def _order(self, part: Sentences, seed: int) -> list[Tensor]:
+        """Return the places of a reader's sentences step by step, those with labels first."""
+        batch = self._runs[0].batch
+        order = bucketed(part.lengths[: self._labelled], batch, seed, self._epoch)
+        if not self._runs[0].unlabelled:
+            return order
+        some = sampled(self._labelled, len(part) - self._labelled, seed, self._epoch)
+        some = some + self._labelled
+        others = bucketed(part.lengths[some], batch, seed, self._epoch)
+        return [torch.cat([ones, some[twos]]) for ones, twos in zip(order, others, strict=True)]
 
     def losses(self, step: Tensor) -> Mapping[str, Tensor]:
         """Return the parts of the loss of a step, one number per run; NaN for what it lacks."""
         number = int(step)
         moment = self._epoch * self.steps + number
-        found = []
-        for place, run in enumerate(self._runs):
-            batch = self._train[place].batch(self._batches[place][number])
-            found.append(
-                penalties(
-                    run.relaxation_at(self._epoch),
-                    self.taggers(place, batch, moment),
-                    batch.tags,
-                    batch.lengths,
-                    rules=run.rules,
-                    weight=run.weight_at(self._epoch),
-                )
+        batch = make_batch(self._read, self._steps_now[number], self._device)
+        logits = self.taggers(batch, self._readers, moment)
+        labelled = batch.tags.shape[1] // (2 if self._runs[0].unlabelled else 1)
+        readings = [
+            Reading(
+                run.relaxation_at(self._epoch),
+                run.rules,
+                run.weight_at(self._epoch) if run.constraints else 0.0,
             )
+            for run in self._runs
+        ]
+        tags, lengths = batch.tags[:, :labelled], batch.lengths
+        found = penalties(readings, logits, tags[self._readers_here], lengths[self._readers_here])
         missing = torch.tensor(torch.nan, device=self._device)
         return {
             name: torch.stack([parts.get(name, missing) for parts in found]) for name in self._parts
@@ -104,17 +126,13 @@ class ChunkingTask:
 
     def judge(self) -> Mapping[str, Tensor]:
         """Return the F1 of the likeliest tags on DEV, in percent."""
-        found = []
-        for run, (sentences, numbers) in enumerate(zip(self._dev, self._dev_numbers, strict=True)):
-            gold = [sentence.tags for sentence in sentences]
-            tags = predict(self.taggers, run, numbers, likeliest)
-            found.append(score(gold, tags).overall.f1)
-        f1 = torch.tensor(found, dtype=torch.float64)
+        sums = torch.zeros(3, len(self._runs), dtype=torch.float64)
+        for found in tag(self.taggers, self._dev, self._readers):
+            counted = count_chunks(found.gold, found.likeliest, found.lengths)
+            sums += torch.stack(counted[:3]).sum((2, 3)).cpu()
+        correct, guessed, gold = sums
+        f1 = 200 * correct / (guessed + gold).clamp(min=1)
         return {"f1": f1, "score": f1}
-
-
-def _chosen(corpus: Corpus, places: Indices) -> list[Sentence]:
-    return [corpus.train[place] for place in places]
 
 
 def _table(vectors: WordVectors, words: Mapping[str, int]) -> Tensor:

@@ -1,8 +1,8 @@
-"""What a trained tagger is measured by on TEST."""
+"""What trained taggers are measured by on TEST."""
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +13,9 @@ from residuum.results.records import Outcomes
 from residuum.study.chunking.batches import Sentences
 from residuum.study.chunking.decoding import decode
 from residuum.study.chunking.knowledge import RulesName
-from residuum.study.chunking.predicting import Decoder, likeliest, predict
-from residuum.study.chunking.scoring import Score, score
+from residuum.study.chunking.predicting import Tagged, tag
+from residuum.study.chunking.scoring import Tally
+from residuum.study.chunking.spans import chunk_kinds, count_chunks
 from residuum.study.chunking.taggers import Taggers
 from residuum.study.chunking.transitions import Violations, transitions_of
 
@@ -26,14 +27,8 @@ class Measured(NamedTuple):
     outcomes: dict[str, Outcomes]
 
 
-def measure(
-    taggers: Taggers,
-    run: int,
-    sentences: Sentences,
-    gold: list[tuple[str, ...]],
-    rules: RulesName,
-) -> Measured:
-    """Return all measures of a run.
+def measure(taggers: Taggers, sentences: Sentences, rules: Sequence[RulesName]) -> list[Measured]:
+    """Return all measures of each run, whose decoding obeys its rules.
 
     `f1` and its like are of the likeliest tags one by one, those that begin with `viterbi` of the
     likeliest tags that obey the rules. `violations` are shares of transitions that break the
@@ -41,45 +36,81 @@ def measure(
     mass.
     """
     device = taggers.seeds.device
-    broken, obeyed = transitions_of("paper").to(device), transitions_of(rules).to(device)
-    hard, soft = Violations(broken), Violations(broken)
-
-    def watched(logits: Tensor, lengths: Tensor) -> Tensor:
-        tags = likeliest(logits, lengths)
-        hard.add_tags(tags, lengths)
-        soft.add_probabilities(torch.softmax(logits, -1), lengths)
-        return tags
-
-    def scored(decoder: Decoder) -> Score:
-        return score(gold, predict(taggers, run, sentences, decoder))
-
-    plain, obedient = scored(watched), scored(partial(decode, transitions=obeyed))
-    measures = {
-        **_shares(plain, ""),
-        **_shares(obedient, "viterbi_"),
-        **{f"f1/{kind}": tally.f1 for kind, tally in plain.types.items()},
-        "violations": hard.share,
-        "soft_violations": soft.share,
-    }
-    outcomes = {
-        "gold": _counts([tally.gold for tally in plain.sentences]),
-        "guessed": _counts([tally.guessed for tally in plain.sentences]),
-        "correct": _counts([tally.correct for tally in plain.sentences]),
-        "viterbi_guessed": _counts([tally.guessed for tally in obedient.sentences]),
-        "viterbi_correct": _counts([tally.correct for tally in obedient.sentences]),
-    }
-    return Measured(measures, outcomes)
-
-
-def _shares(found: Score, start: str) -> dict[str, float]:
-    overall = found.overall
-    return {
-        f"{start}f1": overall.f1,
-        f"{start}precision": overall.precision,
-        f"{start}recall": overall.recall,
-        f"{start}accuracy": found.accuracy,
-    }
+    broken = transitions_of("paper").to(device)
+    plain, obedient = (_Tallies(taggers.runs, sentences) for _ in range(2))
+    hard, soft = ([Violations(broken) for _ in rules] for _ in range(2))
+    readers = torch.zeros(taggers.runs, dtype=torch.int64, device=device)
+    for found in tag(taggers, [sentences], readers):
+        tags = found.likeliest
+        plain.add(found, tags)
+        obedient.add(found, _obeying(found, rules))
+        chances = found.logits.softmax(-1)
+        for run in range(taggers.runs):
+            hard[run].add_tags(tags[run], found.lengths[run])
+            soft[run].add_probabilities(chances[run], found.lengths[run])
+    return [
+        Measured(
+            {
+                **plain.shares(run, ""),
+                **obedient.shares(run, "viterbi_"),
+                **plain.by_kind(run),
+                "violations": hard[run].share,
+                "soft_violations": soft[run].share,
+            },
+            {
+                "gold": plain.outcome(run, 2),
+                "guessed": plain.outcome(run, 1),
+                "correct": plain.outcome(run, 0),
+                "viterbi_guessed": obedient.outcome(run, 1),
+                "viterbi_correct": obedient.outcome(run, 0),
+            },
+        )
+        for run in range(taggers.runs)
+    ]
 
 
-def _counts(numbers: list[int]) -> Outcomes:
-    return np.array(numbers, np.uint8)  # no sentence has more than 255 words
+def _obeying(found: Tagged, rules: Sequence[RulesName]) -> Tensor:
+    """Return the likeliest tags that obey the rules of each run."""
+    return torch.stack([
+        decode(found.logits[run], found.lengths[run], transitions_of(name).to(found.logits.device))
+        for run, name in enumerate(rules)
+    ])  # fmt: skip
+
+
+class _Tallies:
+    """Correct, guessed and gold chunks by run, sentence and kind, and tags that are right."""
+
+    def __init__(self, runs: int, sentences: Sentences) -> None:
+        self._chunks = torch.zeros(3, runs, len(sentences), len(chunk_kinds()), dtype=torch.int64)
+        self._right_tags = torch.zeros(runs, dtype=torch.int64)
+        self._tags = int(sentences.lengths.sum())
+
+    def add(self, found: Tagged, tags: Tensor) -> None:
+        """Count what is right in the tags of a batch."""
+        counted = count_chunks(found.gold, tags, found.lengths)
+        self._chunks[:, :, found.places[0]] = torch.stack(counted[:3]).cpu()
+        self._right_tags += counted.right_tags.sum(-1).cpu()
+
+    def shares(self, run: int, start: str) -> dict[str, float]:
+        """Return precision, recall and F1 of all chunks, and the accuracy of the tags."""
+        tally = Tally(*self._chunks[:, run].sum((1, 2)).tolist())
+        return {
+            f"{start}f1": tally.f1,
+            f"{start}precision": tally.precision,
+            f"{start}recall": tally.recall,
+            f"{start}accuracy": 100 * int(self._right_tags[run]) / self._tags,
+        }
+
+    def by_kind(self, run: int) -> dict[str, float]:
+        """Return the F1 of each kind of chunk that there is or that was guessed."""
+        tallies = map(Tally._make, self._chunks[:, run].sum(1).T.tolist())
+        return {
+            f"f1/{kind}": tally.f1
+            for kind, tally in zip(chunk_kinds(), tallies, strict=True)
+            if tally.guessed or tally.gold
+        }
+
+    def outcome(self, run: int, which: int) -> Outcomes:
+        """Return one of the counts by sentence."""
+        counts = self._chunks[which, run].sum(-1)
+        return counts.numpy().astype(np.uint8)  # no sentence has more than 255 words

@@ -45,11 +45,8 @@ def train_and_measure(
     )
     training.run(watch)
     training.best.restore()
-    test = Sentences(task.lexicon, corpus.test, device)
-    gold = [sentence.tags for sentence in corpus.test]
-    measured = [
-        measure(task.taggers, place, test, gold, run.rules) for place, run in enumerate(runs)
-    ]
+    test = Sentences(task.lexicon, corpus.test)
+    measured = measure(task.taggers, test, [run.rules for run in runs])
     seconds = (time.monotonic() - started) / len(runs)
     return [
         Record(

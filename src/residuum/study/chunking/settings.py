@@ -25,8 +25,9 @@ class Settings:
     """The settings of one run; equal settings are the same run.
 
     `corpus` and `embeddings` are the names that the corpus and the vectors give themselves. With
-    `constraints` the `rules` are learnt beside the labels, with a `weight` (λ); without them
-    rules are still what decoding obeys. `hidden` counts the units of both directions. For the
+    `constraints` the `rules` are learnt beside the labels, with a `weight` (λ), if `unlabelled`
+    also from as many of the sentences that are not in use; without them rules are still what
+    decoding obeys. `hidden` counts the units of both directions. For the
     first `warm_up` epochs another relaxation is learnt, with a rate and a weight of its own.
     """
 
@@ -36,6 +37,7 @@ class Settings:
     fraction: float = 1.0
     constraints: bool
     rules: RulesName = "paper"
+    unlabelled: bool = False
     seed: int
     cell: Cell = "lstm"
     hidden: int = 256
@@ -71,6 +73,11 @@ class Settings:
             raise ResiduumError(
                 f"warm_up: expected at most the {self.epochs} epochs, got {self.warm_up}"
             )
+        if self.unlabelled and not (self.constraints and self.fraction < 1):
+            raise ResiduumError(
+                "unlabelled: expected constraints, which need no labels, and a fraction below 1, "
+                f"got constraints={self.constraints} and fraction={self.fraction:g}"
+            )
         for name in ("weight", "warm_up_weight"):
             check_weight(getattr(self, name), name)
             if not self.constraints:  # runs that differ in what they do not use are the same
@@ -86,7 +93,7 @@ class Settings:
         """What runs must have in common to be trained together."""
         return (
             self.corpus, self.embeddings, self.fraction, self.cell, self.hidden, self.epochs,
-            self.batch, self.optimiser, self.clip, self.judge_every,
+            self.batch, self.optimiser, self.clip, self.judge_every, self.unlabelled,
         )  # fmt: skip
 
     def relaxation_at(self, epoch: int) -> str:

@@ -9,13 +9,14 @@ from typing import Final, final
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from residuum.study.chunking.batches import Batch
+from residuum.study.chunking.corpus import LONGEST_SENTENCE
 from residuum.study.chunking.knowledge import tag_names
 from residuum.study.chunking.settings import Cell
 from residuum.study.chunking.vocabulary import CHARACTERS, END, UNKNOWN
-from residuum.training.randomness import dropped_out, purpose, starting_values
+from residuum.training.randomness import hashed, kept, purpose, starting_values
+from residuum.training.recurrence import gru, lstm
 
 CHARACTER_UNITS: Final = 30
 ENCODING: Final = 100
@@ -33,7 +34,7 @@ _GATES: Final = {"lstm": 4, "gru": 3}
 
 @final
 class Taggers(nn.Module):
-    """One tagger for each run, their parameters stacked; runs are evaluated one by one.
+    """One tagger for each run, their parameters stacked; all are evaluated together.
 
     Words, by vectors that are learnt on, and the largest response of filters to their characters
     go through a bidirectional LSTM or GRU, with dropout before and after, to a logit for each
@@ -96,50 +97,84 @@ class Taggers(nn.Module):
         """How many runs are stacked."""
         return len(self.words)
 
-    def forward(self, run: int, batch: Batch, moment: int | None = None) -> Tensor:
-        """Return the logits of one run: (sentences, positions, tags); padding has any value.
+    def forward(self, batch: Batch, readers: Tensor, moment: int | None = None) -> Tensor:
+        """Return the logits: (runs, sentences, positions, tags); padding has any value.
 
-        With a `moment`, the number of a step of training, units are dropped out.
+        `readers` says whose sentences of the batch each run reads. With a `moment`, the number of
+        a step of training, units are dropped out.
         """
-        words = batch.words.where(self.known[run][batch.words], UNKNOWN)
-        encoded = self._encoding(run, batch.spellings)[batch.forms]
-        x = torch.cat([self.words[run][words], encoded], -1)
-        packed = pack_padded_sequence(x, batch.lengths, batch_first=True)
-        data = self._dropped_out("before", run, packed.data, moment)
-        data = self._recurrent(run, data, packed.batch_sizes)
-        data = self._dropped_out("after", run, data, moment)
-        data = functional.linear(data, self.output_weight[run], self.output_bias[run])
-        logits, _ = pad_packed_sequence(packed_like(packed, data), batch_first=True)
-        return logits
+        # Time goes before sentences, so that a step in time is a slice of each network's part.
+        words = batch.words[readers].mT
+        words = words.where(self.known[self._each(3), words], UNKNOWN)
+        encoded = self._encoding(batch.spellings[readers])[self._each(3), batch.forms[readers].mT]
+        x = torch.cat([_looked_up(self.words, words), encoded], -1)
+        x = self._dropped_out("before", x, moment)
+        turned = _turned(batch.lengths[readers.cpu()], x.shape[1]).to(x.device)
+        x = self._recurrent(torch.cat([x, _gathered(x, turned)]))
+        forward, backward = torch.split(x, self.runs)
+        x = torch.cat([forward, _gathered(backward, turned)], -1)
+        x = self._dropped_out("after", x, moment)
+        return _linear(x, self.output_weight, self.output_bias).transpose(1, 2)
 
-    def _encoding(self, run: int, spellings: Tensor) -> Tensor:
-        """Return what is made of the characters of words: (words, ENCODING)."""
-        is_over = (spellings == END).unsqueeze(1)
+    def _each(self, dimensions: int) -> Tensor:
+        """Return the numbers of the runs along the first of so many dimensions."""
+        numbers = torch.arange(self.runs, device=self.seeds.device)
+        return numbers.reshape(-1, *(1,) * (dimensions - 1))
+
+    def _encoding(self, spellings: Tensor) -> Tensor:
+        """Return what is made of the characters of words: (runs, words, ENCODING)."""
+        is_over = (spellings == END).unsqueeze(-1)
         # Beyond its end a word is as if it were the longest: filters see zeros there.
-        x = self.characters[run][spellings].mT.masked_fill(is_over, 0.0)
-        weight, bias = self.filters_weight[run], self.filters_bias[run]
-        responses = functional.conv1d(x, weight, bias, padding=WINDOW // 2)
-        return responses.masked_fill(is_over, -torch.inf).amax(-1)
+        x = _looked_up(self.characters, spellings.long()).masked_fill(is_over, 0.0)
+        beside = WINDOW // 2
+        windows = functional.pad(x, (0, 0, beside, beside)).unfold(2, WINDOW, 1).flatten(3)
+        responses = _linear(windows, self.filters_weight.flatten(2), self.filters_bias)
+        return responses.masked_fill(is_over, -torch.inf).amax(2)
 
-    def _recurrent(self, run: int, data: Tensor, sizes: Tensor) -> Tensor:
-        weights = [
-            getattr(self, f"{direction}_{name}_{part}")[run]
-            for direction in ("forward", "backward")
-            for part in ("weight", "bias")
+    def _recurrent(self, x: Tensor) -> Tensor:
+        """Return the outputs of both directions, one after the other along the runs."""
+        given, given_bias, added, added_bias = (
+            torch.cat([getattr(self, f"{way}_{name}_{part}") for way in ("forward", "backward")])
             for name in ("input", "state")
-        ]
-        zero = data.new_zeros(2, int(sizes[0]), self._units)
+            for part in ("weight", "bias")
+        )
         if self.cell == "lstm":
-            return torch.lstm(data, sizes, (zero, zero), weights, True, 1, 0.0, False, True)[0]
-        return torch.gru(data, sizes, zero, weights, True, 1, 0.0, False, True)[0]
+            return lstm(_linear(x, given, given_bias + added_bias), added.mT)
+        return gru(_linear(x, given, given_bias), added.mT, added_bias)
 
-    def _dropped_out(self, name: str, run: int, x: Tensor, moment: int | None) -> Tensor:
+    def _dropped_out(self, name: str, x: Tensor, moment: int | None) -> Tensor:
+        """Return x (runs, positions, sentences, units) with some units at 0."""
         if moment is None:
             return x
-        key = purpose(f"tagger: dropout {name}")
-        return dropped_out(x, DROPOUT, self.seeds[run], key, moment)
+        positions, sentences = (torch.arange(size, device=x.device) for size in x.shape[1:3])
+        # What is dropped does not depend on how long the others of a batch are.
+        places = positions.unsqueeze(-1) + sentences * LONGEST_SENTENCE
+        seeds = self.seeds.reshape(-1, 1, 1)
+        keys = hashed(seeds, purpose(f"tagger: dropout {name}"), moment, places)
+        return x * kept(1 - DROPOUT, keys, x.shape[-1]).to(x.dtype) / (1 - DROPOUT)
 
 
-def packed_like(other: PackedSequence, data: Tensor) -> PackedSequence:
-    """Return data packed as another sequence is."""
-    return PackedSequence(data, other.batch_sizes, other.sorted_indices, other.unsorted_indices)
+def _linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """Apply to the last dimension of x, run by run, a linear layer."""
+    found = torch.baddbmm(bias.unsqueeze(1), x.flatten(1, -2), weight.mT)
+    return found.reshape(*x.shape[:-1], -1)
+
+
+def _looked_up(tables: Tensor, numbers: Tensor) -> Tensor:
+    """Return the rows of each run's table that its numbers name."""
+    runs, size, _ = tables.shape
+    firsts = size * torch.arange(runs, device=numbers.device)
+    places = numbers + firsts.reshape(-1, *(1,) * (numbers.dim() - 1))
+    return functional.embedding(places, tables.flatten(0, 1))
+
+
+def _turned(lengths: Tensor, positions: int) -> Tensor:
+    """Return where each position is when sentences are read backwards: (runs, positions, …)."""
+    places = torch.arange(positions)[:, None]
+    lengths = lengths.unsqueeze(1)
+    return torch.where(places < lengths, lengths - 1 - places, places)
+
+
+def _gathered(x: Tensor, places: Tensor) -> Tensor:
+    """Return x (runs, positions, sentences, units) with its positions in another order."""
+    return x.gather(1, places.unsqueeze(-1).expand(x.shape))

@@ -12,9 +12,8 @@ import torch
 from torch import Tensor
 
 import residuum as rs
-from residuum.losses.reductions import capped
+from residuum.losses.reductions import conjoined
 from residuum.relaxations import relaxation as find_relaxation
-from residuum.relaxations.tnorms import Archimedean
 from residuum.syntax import Knowledge, loads
 
 _ONE_BLOCK: Final = 2**40
@@ -88,19 +87,14 @@ def _evaluation(name: str) -> Evaluation:
     logic = find_relaxation(name)
     rules = rs.compile(digit_knowledge(), name, block=_ONE_BLOCK)
 
-    def conjunction(penalties: Tensor) -> Tensor:
-        if isinstance(logic.tnorm, Archimedean):
-            return capped(penalties.sum(-1), logic)
-        return penalties.amax(-1)
-
     def evaluate(labelled: Labelled, pairs: Pairs | None) -> dict[str, Tensor]:
         stated = rs.facts(labelled.logits, labelled.labels, logic, reduction="none")
-        parts = {"labels": conjunction(stated * labelled.counts)}
+        parts = {"labels": conjoined(stated * labelled.counts, logic)}
         weighted = [*parts.values()]
         if pairs is not None:
             for rule, penalties in rules(pairs.outputs).items():
-                parts[rule] = conjunction(penalties * pairs.counts)
+                parts[rule] = conjoined(penalties * pairs.counts, logic)
                 weighted.append(parts[rule] * pairs.weights)
-        return {**parts, "total": conjunction(torch.stack(weighted, -1))}
+        return {**parts, "total": conjoined(torch.stack(weighted, -1), logic)}
 
     return evaluate
