@@ -8,9 +8,11 @@ import pytest
 
 from made_up_runs import run
 from residuum.cli.interrupts import holding_interrupts
-from residuum.cli.watching import _Clock, watching
+from residuum.cli.study.digits import WORDS
+from residuum.cli.study.watching import _Clock
+from residuum.cli.study.watching import watching as any_watching
 from residuum.study.digits.planning import plan
-from residuum.study.digits.running import Stage
+from residuum.study.running import Stage
 from residuum.training.tasks import Curves
 
 RUNS = plan("embedded", ["joint"], ["r-product", "s-product"], [20], [40], [0, 1], epochs=2)
@@ -28,6 +30,10 @@ def interrupts():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+def watching(runs):
+    return any_watching(runs, WORDS)
 
 
 def tell(watch):

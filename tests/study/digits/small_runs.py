@@ -17,6 +17,7 @@ import torch
 
 from residuum.results.encoding import to_line
 from residuum.results.store import Store
+from residuum.study import running as any_running
 from residuum.study.digits import running
 from residuum.study.digits.images import load_images
 from residuum.study.digits.sets import make_sets
@@ -91,7 +92,7 @@ def main(folder):
     torch.set_num_threads(1)
     runs = RUNS[1:4]
     running.sets_of = small_sets
-    running.BETWEEN_CHECKPOINTS = 0.0
+    any_running.BETWEEN_CHECKPOINTS = 0.0
     with Store(Path(folder) / "expected.sqlite") as store:
         train(runs, store)
         expected = [content(record) for record in store]

@@ -19,6 +19,7 @@ from residuum.errors import ResiduumError
 from residuum.results.encoding import from_line, to_line
 from residuum.results.records import run_id
 from residuum.results.store import Store
+from residuum.study import running as any_running
 from residuum.study.digits import running
 from residuum.study.digits.joint import JointTask
 from residuum.study.digits.settings import Settings
@@ -97,7 +98,7 @@ def test_what_a_watcher_stops_goes_on_exactly(store, uninterrupted, runs, stoppi
 
 
 def test_what_is_stopped_within_an_epoch_goes_on_exactly(store, uninterrupted, monkeypatch):
-    monkeypatch.setattr(running, "BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr(any_running, "BETWEEN_CHECKPOINTS", 0.0)
     losses, steps = JointTask.losses, []
 
     def failing(task, step):
@@ -328,10 +329,10 @@ def test_stacks_hold_runs_of_the_same_shape_and_progress():
         replace(PIPELINE, digit_epochs=4),
         replace(PIPELINE, selection="gold"),
     ]  # fmt: skip
-    found = running.stacks([*together, *apart], 36, lambda _: 0)
+    found = any_running.stacks([*together, *apart], 36, lambda _: 0)
     assert sorted(map(len, found)) == [1] * len(apart) + [len(together)]
     assert {*found[[len(one) for one in found].index(4)]} == {*together}
-    half_done = running.stacks(together, 36, lambda run: run.seed)
+    half_done = any_running.stacks(together, 36, lambda run: run.seed)
     assert sorted(map(len, half_done)) == [1, 3]
 
 
@@ -340,7 +341,7 @@ def test_stacks_are_not_too_large_and_neighbours_share_their_relaxation():
     runs = [
         replace(JOINT, relaxation=name, seed=seed) for seed, name in product(range(7), relaxations)
     ]
-    found = running.stacks(runs, 8, lambda _: 0)
+    found = any_running.stacks(runs, 8, lambda _: 0)
     assert list(map(len, found)) == [8, 8, 5]
     assert {run for stack in found for run in stack} == {*runs}
     order = [run.relaxation for stack in found for run in stack]

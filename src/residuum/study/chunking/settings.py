@@ -6,13 +6,16 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
 from residuum.errors import ResiduumError
-from residuum.losses.exact import find_meaning
-from residuum.losses.reductions import check_weight
-from residuum.study.choices import check_choice
+from residuum.relaxations.meanings import find_meaning
+from residuum.study.choices import check_choice, check_weight
 from residuum.study.chunking.knowledge import RulesName
 from residuum.training.rates import OptimiserName, Rate, Schedule
 
 Cell = Literal["lstm", "gru"]
+
+STUDY: Final = "chunking"
+TUNING: Final = "chunking-tuning"
+"""What runs are kept as whose taggers never saw TEST."""
 
 SCHEME: Final = 1
 """Raised when the same settings begin to mean something else: older records do not count then."""
@@ -26,7 +29,8 @@ class Settings:
 
     `corpus` and `embeddings` are the names that the corpus and the vectors give themselves. With
     `constraints` the `rules` are learnt beside the labels, with a `weight` (λ); without them
-    rules are still what decoding obeys. `hidden` counts the units of both directions. For the
+    rules are still what decoding obeys. `unlabelled` sentences, those that are not in use, can
+    ground rules too. `hidden` counts the units of both directions. For the
     first `warm_up` epochs another relaxation is learnt, with a rate and a weight of its own.
     """
 
@@ -36,6 +40,7 @@ class Settings:
     fraction: float = 1.0
     constraints: bool
     rules: RulesName = "paper"
+    unlabelled: bool = False
     seed: int
     cell: Cell = "lstm"
     hidden: int = 256
@@ -71,8 +76,13 @@ class Settings:
             raise ResiduumError(
                 f"warm_up: expected at most the {self.epochs} epochs, got {self.warm_up}"
             )
+        if self.unlabelled and not self.constraints:
+            raise ResiduumError(
+                "unlabelled: expected constraints beside it, as nothing else is learnt from "
+                "sentences without labels"
+            )
         for name in ("weight", "warm_up_weight"):
-            check_weight(getattr(self, name), name)
+            check_weight(name, getattr(self, name))
             if not self.constraints:  # runs that differ in what they do not use are the same
                 object.__setattr__(self, name, 0.0)
 
@@ -85,8 +95,8 @@ class Settings:
     def stack(self) -> tuple[Any, ...]:
         """What runs must have in common to be trained together."""
         return (
-            self.corpus, self.embeddings, self.fraction, self.cell, self.hidden, self.epochs,
-            self.batch, self.optimiser, self.clip, self.judge_every,
+            self.corpus, self.embeddings, self.fraction, self.unlabelled, self.cell, self.hidden,
+            self.epochs, self.batch, self.optimiser, self.clip, self.judge_every,
         )  # fmt: skip
 
     def relaxation_at(self, epoch: int) -> str:

@@ -1,8 +1,8 @@
-"""`residuum study digits`: the experiments of the paper, run and tabulated."""
+"""`residuum study digits`: digits from labels, sums and products from rules."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, cast
@@ -10,22 +10,33 @@ from typing import Annotated, Any, Final, cast
 import typer
 
 from residuum.cli.inputs import AsJson
-from residuum.cli.outputs import print_json
+from residuum.cli.study.options import (
+    AsMarkdown,
+    AsTable,
+    Device,
+    Epochs,
+    Names,
+    Seeds,
+    StoreFile,
+    check_markdown,
+    names_in,
+    seeds_in,
+)
+from residuum.cli.study.training import as_object, find_records, train
+from residuum.cli.study.watching import Part, Words
 from residuum.errors import ResiduumError
 from residuum.relaxations import relaxation as find_relaxation
-from residuum.results import Record, Store, default_store, merge, read_archive
+from residuum.results import Record
 from residuum.study.choices import check_choice
 from residuum.study.digits.images import ImagesName
 from residuum.study.digits.sets import DIGIT_SIZES, PAIR_SIZES, PairPool
-from residuum.study.digits.settings import Protocol, Settings
+from residuum.study.digits.settings import STUDY, TUNING, Protocol, Settings
 from residuum.training.devices import DeviceName, find_device
 
-study = typer.Typer(name="study", help="Run the experiments of the paper.", no_args_is_help=True)
-
-ARCHIVES: Final = Path("results")
-"""Where records that belong to a repository lie, below the current folder."""
-
 QUICK: Final[dict[str, Any]] = {"digit_sizes": (200,), "pair_sizes": (4_000,), "seeds": (0,)}
+
+# Images that networks see for one example of a stage, a pair counting twice.
+_IMAGES_PER_EXAMPLE: Final = {"joint": 7, "Digit": 1, "Sum": 2, "Product": 2}
 
 
 @dataclass(frozen=True)
@@ -42,7 +53,6 @@ class Wanted:
     epochs: int | None
 
 
-@study.command()
 def digits(
     quick: Annotated[
         bool,
@@ -61,15 +71,7 @@ def digits(
             help="Joint learning (by default) or a pipeline; repeat it for both.",
         ),
     ] = None,
-    relaxation: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--relaxation",
-            "-r",
-            metavar="NAME",
-            help="A relaxation; repeat it, or separate names by commas. Without it: the paper's.",
-        ),
-    ] = None,
+    relaxation: Names = None,
     digit_size: Annotated[
         list[int] | None,
         typer.Option(min=1, help="Labelled images (DIGIT); repeat it. By default three sizes."),
@@ -78,9 +80,7 @@ def digits(
         list[int] | None,
         typer.Option(min=1, help="Unlabelled pairs (PAIR); repeat it. By default the middle size."),
     ] = None,
-    seeds: Annotated[
-        str | None, typer.Option(metavar="NUMBERS", help="Such as 0,20,50, the default.")
-    ] = None,
+    seeds: Seeds = None,
     pair_pool: Annotated[
         PairPool | None,
         typer.Option(
@@ -88,29 +88,11 @@ def digits(
             "authors' code did.",
         ),
     ] = None,
-    epochs: Annotated[
-        int | None,
-        typer.Option(min=1, help="Instead of those chosen for each relaxation and size."),
-    ] = None,
-    device: Annotated[
-        DeviceName,
-        typer.Option(help="By default CUDA where there is any."),
-    ] = "auto",
-    store: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Where runs are kept; see RESIDUUM_STORE."),
-    ] = None,
-    table: Annotated[
-        bool,
-        typer.Option(
-            "--table",
-            help="Train nothing: print the paper's tables and claims from the records in the "
-            "store and in results/*.jsonl.",
-        ),
-    ] = False,
-    markdown: Annotated[
-        bool, typer.Option("--markdown", help="With --table: as Markdown.")
-    ] = False,
+    epochs: Epochs = None,
+    device: Device = "auto",
+    store: StoreFile = None,
+    table: AsTable = False,
+    markdown: AsMarkdown = False,
     as_json: AsJson = False,
 ) -> None:
     """Learn digits from labels, and sums and products of digits from rules alone.
@@ -127,50 +109,29 @@ def digits(
     wanted = Wanted(
         images,
         _protocols(protocol or ()),
-        _names(relaxation),
+        names_in(relaxation, find_relaxation),
         digit_size or (),
         pair_size or (),
-        _numbers(seeds),
+        seeds_in(seeds),
         pair_pool,
         epochs,
     )
-    if markdown and not table:
-        raise ResiduumError("--markdown is a form of --table: give both")
+    check_markdown(markdown=markdown, table=table)
     if table:
-        from residuum.cli.study_reports import print_tables
+        from residuum.cli.study.digits_reports import print_tables
 
-        asked = [record for record in _records(store) if _is_wanted(record, wanted)]
-        if not asked:
-            raise ResiduumError(
-                f"no records of this in the store nor in {ARCHIVES}/*.jsonl; train some first, "
-                "with the same command without --table"
-            )
+        asked = find_records(store, (STUDY, TUNING), lambda record: _is_wanted(record, wanted))
         print_tables(asked, epochs, as_json=as_json, markdown=markdown)
         return
     if quick:
         wanted = _quick(wanted)
-    _train(wanted, device, Path(store or default_store()), as_json)
-
-
-def _names(given: list[str] | None) -> list[str]:
-    names = [part for name in given or () for part in name.split(",")]
-    return [find_relaxation(name).name for name in names]
+    _train(wanted, device, store, as_json)
 
 
 def _protocols(given: Sequence[str]) -> list[Protocol]:
     for name in given:
         check_choice("--protocol", name, Protocol)
     return list(cast(Sequence[Protocol], given))
-
-
-def _numbers(text: str | None) -> list[int]:
-    try:
-        numbers = [] if text is None else [int(word) for word in text.split(",")]
-    except ValueError:
-        numbers = [-1]
-    if any(number < 0 for number in numbers):
-        raise ResiduumError(f"--seeds: expected whole numbers such as 0,20,50, got {text!r}")
-    return numbers
 
 
 def _quick(wanted: Wanted) -> Wanted:
@@ -181,39 +142,18 @@ def _quick(wanted: Wanted) -> Wanted:
     )
 
 
-def _train(wanted: Wanted, device: DeviceName, path: Path, as_json: bool) -> None:
+def _train(wanted: Wanted, device: DeviceName, path: Path | None, as_json: bool) -> None:
     """Run what is missing, and print what came out."""
-    from residuum.cli.study_reports import as_object, print_summary
-    from residuum.cli.watching import watching
+    from residuum.cli.study.digits_reports import print_summary
 
     chosen = find_device(device)
-    from residuum.study.digits.running import id_of, run_all, sets_of
+    from residuum.study.digits.running import Digits, sets_of
 
     runs = _plan(wanted, "bfloat16" if chosen.type == "cuda" else "float32")
     for run in runs:  # what is impossible is refused before anything is trained
         sets_of(run.images, run.digit_size, run.pair_size, run.pair_pool)
-    with Store(path) as store:
-        missing = [run for run in runs if id_of(run) not in store]
-        typer.echo(
-            f"{len(runs)} runs, {len(runs) - len(missing)} of them found in {path}", err=True
-        )
-        try:
-            with watching(missing) as watch:
-                run_all(missing, store, device=chosen, watch=watch)
-        except KeyboardInterrupt:
-            done = [run for run in runs if id_of(run) in store]
-            if as_json:
-                print_json([as_object(store.get(id_of(run))) for run in done])
-            typer.echo(
-                f"residuum: interrupted with {len(done)} of {len(runs)} runs done; the same "
-                "command goes on from here",
-                err=True,
-            )
-            raise
-        records = [store.get(id_of(run)) for run in runs]
-    if as_json:
-        print_json([as_object(record) for record in records])
-    else:
+    records = train(Digits(chosen), runs, path, WORDS, as_object if as_json else None)
+    if not as_json:
         print_summary(records, runs[0])
 
 
@@ -248,16 +188,35 @@ def _is_wanted(record: Record, wanted: Wanted) -> bool:
     return all(not values or known[name] in values for name, values in asked.items())
 
 
-def _records(path: Path | None) -> list[Record]:
-    """Return the runs of this study in the store and in the archives below this folder."""
-    from residuum.study.digits.settings import STUDY, TUNING
+def _common(run: Settings) -> str:
+    return f"{run.protocol}, {run.images}, PAIR {run.pair_size:,}, {run.optimiser}"
 
-    sources: list[Iterable[Record]] = []
-    if path is not None and not path.exists():
-        raise ResiduumError(f"--store: there is no file {path}")
-    path = path or default_store()
-    if path.exists():
-        with Store(path) as store:
-            sources.append([record for name in (STUDY, TUNING) for record in store.records(name)])
-    sources += [read_archive(archive) for archive in sorted(ARCHIVES.glob("*.jsonl"))]
-    return [record for record in merge(*sources) if record.study in (STUDY, TUNING)]
+
+def _done(record: Record) -> str:
+    known, measures = record.configuration, record.measures
+    return (
+        f"{known['relaxation']}, {known['protocol']}, DIGIT {known['digit_size']:,}, "
+        f"PAIR {known['pair_size']:,}, seed {known['seed']}: "
+        f"Digit {measures['digit_accuracy']:.1f}%, operators "
+        f"{measures['operator_accuracy']:.1f}%, coherence {measures['coherence']:.1f}%"
+    )
+
+
+def _parts(run: Settings) -> list[Part]:
+    """Return the stages of a run, with the images that networks see in an epoch of each."""
+    lengths = {"joint": run.epochs}
+    if run.protocol == "pipeline":
+        lengths = {"Digit": run.digit_epochs, "Sum": run.epochs, "Product": run.epochs}
+    return [
+        Part(
+            stage,
+            epochs,
+            _IMAGES_PER_EXAMPLE[stage] * (run.digit_size if stage == "Digit" else run.pair_size),
+        )
+        for stage, epochs in lengths.items()
+    ]
+
+
+WORDS: Final = Words[Settings](
+    stack=_common, row=lambda run: run.relaxation, done=_done, parts=_parts
+)

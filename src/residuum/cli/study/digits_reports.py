@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import typer
 
@@ -13,17 +12,6 @@ from residuum.study.digits.claims import evaluate, told
 from residuum.study.digits.findings import OUTCOMES, Findings, System, of_presets
 from residuum.study.digits.settings import STUDY, Settings
 from residuum.study.digits.tables import MISSING, NOTES, shown, tables, to_json, to_markdown
-
-
-def as_object(record: Record) -> dict[str, Any]:
-    """Return a run as a flat object: its settings, its measures, and what it took."""
-    return {
-        "id": record.id,
-        **record.configuration,
-        **record.measures,
-        "seconds": record.seconds,
-        "environment": dict(record.environment),
-    }
 
 
 def print_summary(records: Sequence[Record], first: Settings) -> None:

@@ -1,0 +1,11 @@
+"""The studies that there are."""
+
+from __future__ import annotations
+
+import typer
+
+from residuum.cli.study.digits import digits
+
+study = typer.Typer(name="study", help="Run the experiments of the paper.", no_args_is_help=True)
+for experiment in (digits,):
+    study.command()(experiment)
