@@ -13,8 +13,9 @@ import small_runs
 import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
-from small_runs import JOINT, PIPELINE, RUNS, Silent, content, train
+from small_runs import JOINT, PIPELINE, RUNS, train
 
+from killed_training import Silent, StopError, Stopping, content
 from residuum.errors import ResiduumError
 from residuum.results.encoding import from_line, to_line
 from residuum.results.records import run_id
@@ -44,29 +45,6 @@ def uninterrupted(tmp_path_factory):
         with Store(tmp_path_factory.mktemp("whole") / "runs.sqlite") as store:
             train(RUNS, store)
             return {record.id: content(record) for record in store}
-
-
-class StopError(Exception):
-    pass
-
-
-class Stopping(Silent):
-    """Raises when a stage has reached an epoch, or when so many runs are over."""
-
-    def __init__(self, stage=None, epoch=None, runs=None):
-        super().__init__()
-        self.when = stage, epoch
-        self.runs = runs
-
-    def epoch_is_over(self, stage, epoch, curves):
-        assert curves.epochs == list(range(1, epoch + 1))
-        if (stage.name, epoch) == self.when:
-            raise StopError
-
-    def run_is_over(self, record):
-        super().run_is_over(record)
-        if len(self.over) == self.runs:
-            raise StopError
 
 
 def found_in(store):
@@ -118,7 +96,8 @@ def test_what_is_stopped_within_an_epoch_goes_on_exactly(store, uninterrupted, m
 
 
 def test_killed_at_any_moment_or_two_at_once_each_run_is_kept_once(tmp_path):
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    paths = os.pathsep.join(sys.path)  # where this test found what it imports
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": paths}
     done = subprocess.run(
         [sys.executable, small_runs.__file__, tmp_path],
         check=True, capture_output=True, text=True, env=environment, timeout=300,
