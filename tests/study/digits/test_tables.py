@@ -8,10 +8,11 @@ import pytest
 from made_up_runs import PAIRS, SEEDS, run, runs
 from residuum.errors import ComparisonError
 from residuum.results import paired_bootstrap, paired_t_test
-from residuum.study.digits.findings import RESAMPLES, Findings, Setting, System, of_presets
+from residuum.study.digits.findings import Findings, Setting, System, of_presets
 from residuum.study.digits.images import load_images
 from residuum.study.digits.sets import draw_pair_test, make_sets
 from residuum.study.digits.tables import MISSING, tables, to_json, to_markdown
+from residuum.study.findings import RESAMPLES
 
 HERE = Setting("mnist", "paper", 1000, 5000)
 R, S = System("joint", "r-product"), System("joint", "s-product")

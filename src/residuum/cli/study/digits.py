@@ -158,7 +158,8 @@ def _train(wanted: Wanted, device: DeviceName, path: Path | None, as_json: bool)
 
 
 def _plan(wanted: Wanted, precision: str) -> list[Settings]:
-    from residuum.study.digits.planning import SEEDS, plan
+    from residuum.study.digits.planning import plan
+    from residuum.study.planning import SEEDS
 
     images: ImagesName = wanted.images or "embedded"
     return plan(

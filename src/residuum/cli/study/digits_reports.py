@@ -8,7 +8,8 @@ import typer
 
 from residuum.cli.outputs import print_json, print_table
 from residuum.results import Record
-from residuum.study.digits.claims import evaluate, told
+from residuum.study.claims import told
+from residuum.study.digits.claims import evaluate
 from residuum.study.digits.findings import OUTCOMES, Findings, System, of_presets
 from residuum.study.digits.settings import STUDY, Settings
 from residuum.study.digits.tables import MISSING, NOTES, shown, tables, to_json, to_markdown
