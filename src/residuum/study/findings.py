@@ -114,6 +114,17 @@ class Findings(ABC, Generic[SettingT, SystemT]):
         resampled = self._resampled(setting, seeds, kind)
         return resampled.compare(_label(first, measure), _label(second, measure))
 
+    def compare_measures(
+        self, setting: SettingT, system: SystemT, first: str, second: str
+    ) -> Comparison | None:
+        """Compare two measures of one system that are made of the same examples."""
+        kind = self.kind(first)
+        seeds = self._common(setting, system)
+        if not seeds or kind is None:
+            return None
+        resampled = self._resampled(setting, seeds, kind)
+        return resampled.compare(_label(system, first), _label(system, second))
+
     def compare_by_seeds(
         self, setting: SettingT, first: SystemT, second: SystemT, measure: str
     ) -> Comparison | None:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, Final, NamedTuple
 
-from residuum.results import Record, paired_t_test, welch_t_test
+from residuum.results import Record, paired_t_test
+from residuum.study.ablations import alike, are_less_sensitive, are_worse, over_weights
 from residuum.study.claim_rules import Rule, gives_the_same, outperforms
 from residuum.study.deciding import (
     Decision,
@@ -132,7 +133,7 @@ def is_worse_without_warm_up(
 ) -> Decision:
     """Decide whether a relaxation without its warm-up is less accurate than with it."""
     without = _alike(records, relaxation=about.relaxation, warm_up=0)
-    return _ablated(
+    return are_worse(
         findings, without, about, [about.relaxation], "runs of s-godel without a warm-up"
     )
 
@@ -143,7 +144,7 @@ def is_worst_without_warm_up(
     """Decide whether a relaxation without its warm-up is less accurate than every other."""
     without = _alike(records, relaxation=about.relaxation, warm_up=0)
     others = [name for name in PAPER["joint"] if name != about.relaxation]
-    return _ablated(findings, without, about, others, "runs of s-godel without a warm-up")
+    return are_worse(findings, without, about, others, "runs of s-godel without a warm-up")
 
 
 def digit_decays_unless_frozen(
@@ -231,19 +232,11 @@ def is_less_sensitive_to_weight(
     Runs are compared that differ in nothing but the weight, three weights at least.
     """
     del findings
-    ranges = {name: _ranges_over_weights(records, name) for name in (*about.better, *about.worse)}
-    lacking = [name for name, found in ranges.items() if len(found) < 2]
-    if lacking:
-        return Decision(
-            "open", f"missing: runs with three weights, all else equal, of {', '.join(lacking)}"
-        )
-    steady = [value for name in about.better for value in ranges[name]]
-    touchy = [value for name in about.worse for value in ranges[name]]
-    return by_one_test(
-        welch_t_test(touchy, steady),
-        f"scores range over {mean_of(steady):.1f} points with {', '.join(about.better)}, over "
-        f"{mean_of(touchy):.1f} with {', '.join(about.worse)}",
-    )
+    scores = {
+        name: over_weights(_with_weights(records, name), _dev_score)
+        for name in (*about.better, *about.worse)
+    }
+    return are_less_sensitive(scores, about)
 
 
 def restarts_vary_less(findings: Findings, records: Sequence[Record], about: About) -> Decision:
@@ -284,42 +277,13 @@ def _of_joint(records: Iterable[Record], **where: object) -> list[Record]:
 
 
 def _alike(records: Iterable[Record], **where: object) -> dict[Setting, dict[str, Values]]:
-    """Return the measures by seed of runs with these values, by setting.
+    """Return the measures by seed of runs with these values, by setting."""
 
-    Of several kinds of runs in a setting, the kind with the best score on DEV counts.
-    """
-    kinds: dict[Setting, dict[object, list[Record]]] = defaultdict(lambda: defaultdict(list))
-    for record in _of_joint(records, **where):
+    def setting_of(record: Record) -> Setting:
         known: Any = record.configuration
-        setting = Setting(*(known[name] for name in Setting._fields))
-        kind = tuple(value for name, value in known.items() if name != "seed")
-        kinds[setting][kind].append(record)
-    found = {}
-    for setting, groups in kinds.items():
-        best = max(groups.values(), key=lambda group: mean_of([_dev_score(run) for run in group]))
-        found[setting] = {
-            measure: {int(str(run.configuration["seed"])): run.measures[measure] for run in best}
-            for measure in best[0].measures
-        }
-    return found
+        return Setting(*(known[name] for name in Setting._fields))
 
-
-def _ablated(
-    findings: Findings,
-    ablated: Mapping[Setting, Mapping[str, Values]],
-    about: About,
-    names: Sequence[str],
-    what: str,
-) -> Decision:
-    """Decide whether runs that lack something are worse than those of some relaxations."""
-    differences = [
-        difference_of(f"{measure} of {name}, {about.words(setting)}", usual, values[measure])
-        for setting, values in ablated.items()
-        for measure in about.measures
-        for name in names
-        if (usual := findings.values(setting, System("joint", name), measure))
-    ]
-    return decided(differences) if differences else Decision("open", f"missing: {what}")
+    return alike(_of_joint(records, **where), setting_of, _dev_score)
 
 
 def _share_of_warm_up(record: Record) -> float | None:
@@ -336,17 +300,14 @@ def _share_of_warm_up(record: Record) -> float | None:
     return before / after
 
 
-def _ranges_over_weights(records: Iterable[Record], relaxation: str) -> list[float]:
-    """Return the differences of the best and the worst score among runs that are else equal."""
-    groups: dict[object, dict[object, float]] = defaultdict(dict)
-    for record in records:
-        known = dict(record.configuration)
-        if (known["relaxation"], known["images"], known["protocol"]) == (
-            relaxation, "mnist", "joint",
-        ):  # fmt: skip
-            weight = known.pop("weight")
-            groups[tuple(known.values())][weight] = _dev_score(record)
-    return [max(g.values()) - min(g.values()) for g in groups.values() if len(g) > 2]
+def _with_weights(records: Iterable[Record], relaxation: str) -> list[Record]:
+    """Return joint runs on MNIST, measured or not."""
+    wanted = {"relaxation": relaxation, "images": "mnist", "protocol": "joint"}
+    return [
+        record
+        for record in records
+        if all(record.configuration[name] == value for name, value in wanted.items())
+    ]
 
 
 def _dev_score(record: Record) -> float:
