@@ -51,7 +51,9 @@ def are_worse(
         for name in names
         if (usual := findings.values(setting, about.system(name), measure))
     ]
-    return decided(differences) if differences else Decision("open", f"missing: {what}")
+    if not differences:
+        return Decision("open", f"missing: {what}")
+    return decided(differences, about.decimals)
 
 
 def over_weights(records: Iterable[Record], score: Score) -> list[dict[float, float]]:

@@ -37,6 +37,10 @@ class Ranking(Protocol):
     def settings(self) -> Sequence[Any]:
         """In which settings."""
 
+    @property
+    def decimals(self) -> int:
+        """How many decimals of a percentage matter."""
+
     def system(self, relaxation: str) -> Any:
         """Return the system that stands for a relaxation."""
 
@@ -56,7 +60,7 @@ def outperforms(
         for setting in about.settings
         for measure in about.measures
         for one, other in product(about.better, about.worse)
-    ])  # fmt: skip
+    ], about.decimals)  # fmt: skip
 
 
 def gives_the_same(

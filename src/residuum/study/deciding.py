@@ -56,7 +56,7 @@ def difference_of(where: str, first: Values, second: Values) -> Difference:
     return Difference(where, compared, by_seed)
 
 
-def decided(differences: Sequence[Difference | None]) -> Decision:
+def decided(differences: Sequence[Difference | None], decimals: int = 1) -> Decision:
     """Decide a claim that all differences are positive.
 
     One that is significantly negative, corrected for their number, refutes it, and so does a mean
@@ -75,11 +75,11 @@ def decided(differences: Sequence[Difference | None]) -> Decision:
     evidence = (
         f"positive in {sum(sign > 0 for sign in signs)} of {len(known)} comparisons, "
         f"significantly in {sum(sign > 0 for sign in clear)}, the reverse significantly in "
-        f"{sum(sign < 0 for sign in clear)}; mean {mean_of(signs):+.1f} points{_p(mean)}"
+        f"{sum(sign < 0 for sign in clear)}; mean {mean_of(signs):+.{decimals}f} points{_p(mean)}"
     )
     lowest = min(known, key=lambda found: found.compared.difference)
     if lowest.compared.difference < 0:
-        evidence += f"; lowest {lowest.compared.difference:+.1f}: {lowest.where}"
+        evidence += f"; lowest {lowest.compared.difference:+.{decimals}f}: {lowest.where}"
     missing = len(differences) - len(known)
     if missing:
         evidence += f"; missing: {missing} of {len(differences)} comparisons"
@@ -122,7 +122,9 @@ def by_variances(
     return Decision("refuted" if p_value >= 1 - SIGNIFICANCE else "open", evidence)
 
 
-def by_gains(few: Values, many: Values, where: tuple[str, str]) -> Decision | None:
+def by_gains(
+    few: Values, many: Values, where: tuple[str, str], decimals: int = 1
+) -> Decision | None:
     """Decide a claim that the first of two leads is larger; None if there are too few seeds."""
     seeds = sorted(few.keys() & many.keys())
     if len(seeds) < 2:
@@ -130,7 +132,8 @@ def by_gains(few: Values, many: Values, where: tuple[str, str]) -> Decision | No
     ones, others = ([lead[seed] for seed in seeds] for lead in (few, many))
     return by_one_test(
         paired_t_test(ones, others),
-        f"ahead by {mean_of(ones):+.1f} points {where[0]}, by {mean_of(others):+.1f} {where[1]}",
+        f"ahead by {mean_of(ones):+.{decimals}f} points {where[0]}, by "
+        f"{mean_of(others):+.{decimals}f} {where[1]}",
     )
 
 

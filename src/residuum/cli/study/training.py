@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -61,12 +61,12 @@ def train(
     return records
 
 
-def as_object(record: Record) -> dict[str, Any]:
+def as_object(record: Record, measures: Mapping[str, float] | None = None) -> dict[str, Any]:
     """Return a run as a flat object: its settings, its measures, and what it took."""
     return {
         "id": record.id,
         **record.configuration,
-        **record.measures,
+        **(record.measures if measures is None else measures),
         "seconds": record.seconds,
         "environment": dict(record.environment),
     }

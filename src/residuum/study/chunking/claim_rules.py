@@ -13,6 +13,7 @@ from residuum.results import Record, paired_t_test
 from residuum.study.ablations import alike, are_less_sensitive, are_worse, over_weights
 from residuum.study.chunking.findings import Findings, Setting, System, label
 from residuum.study.chunking.settings import STUDY
+from residuum.study.chunking.table_rows import DECIMALS
 from residuum.study.claim_rules import Rule, gives_the_same, outperforms
 from residuum.study.deciding import (
     Decision,
@@ -48,6 +49,11 @@ class About(NamedTuple):
         """The settings in question."""
         return [Setting(CORPUS, self.embeddings, fraction) for fraction in self.fractions]
 
+    @property
+    def decimals(self) -> int:
+        """As many as were printed."""
+        return DECIMALS
+
     def system(self, relaxation: str) -> System:
         """Return the system that stands for a relaxation."""
         return System(relaxation, self.constraints)
@@ -67,7 +73,7 @@ def constraints_help(findings: Findings, _records: Sequence[Record], about: Abou
         for setting in about.settings
         for measure in about.measures
         for name in PAPER
-    ])  # fmt: skip
+    ], about.decimals)  # fmt: skip
 
 
 def constraints_help_more_with_less_data(
@@ -83,7 +89,7 @@ def constraints_help_more_with_less_data(
         known = [found for found in each if found]
         gains.append(mean_by_seed(known) if len(known) == len(each) else {})
     least, most = (f"at {100 * about.fractions[place]:g}%" for place in (0, -1))
-    found = by_gains(gains[0], gains[1], (least, most))
+    found = by_gains(gains[0], gains[1], (least, most), about.decimals)
     missing = f"missing: two seeds of every relaxation with and without rules, {least} and {most}"
     return found or Decision("open", missing)
 

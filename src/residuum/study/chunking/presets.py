@@ -50,13 +50,14 @@ def plan(
 ) -> list[Settings]:
     """Return the settings of all runs, none twice; without relaxations, of the paper's.
 
-    With `unlabelled` the runs that learn rules ground them on sentences without labels, too.
+    With `unlabelled` the runs that learn rules ground them on sentences without labels, too,
+    where there are any.
     """
     runs = [
         of_length(
             preset(
                 corpus, relaxation, fraction=fraction, constraints=is_constrained, seed=seed,
-                unlabelled=unlabelled and is_constrained, **others,
+                unlabelled=unlabelled and is_constrained and fraction < 1, **others,
             ),
             epochs,
         )

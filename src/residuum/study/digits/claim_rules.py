@@ -53,6 +53,11 @@ class About(NamedTuple):
             for pair_size, digit_size in product(self.pair_sizes, SIZES)
         ]
 
+    @property
+    def decimals(self) -> int:
+        """As many as were printed."""
+        return 1
+
     def system(self, relaxation: str) -> System:
         """Return the system that stands for a relaxation."""
         return System(self.protocol, relaxation)
