@@ -105,3 +105,13 @@ def test_a_record_says_how_many_words_of_test_are_unknown(uninterrupted):
     # All of these runs see nearly all sentences: what is never there cannot be known.
     never = 100 * sum(word not in seen for word in test) / len(test)
     assert all(never <= one["measures"]["unknown_words"] <= 100 for one in uninterrupted.values())
+
+
+def test_both_decodings_are_measured_and_one_obeys_the_rules(uninterrupted):
+    for one in uninterrupted.values():
+        measures = one["measures"]
+        names = ("f1", "precision", "recall", "accuracy", "violations", "f1/NP")
+        assert {*names, *(f"viterbi_{name}" for name in names)} <= measures.keys()
+        assert measures["viterbi_violations"] == 0
+    # Taggers that have seen so little break rules by the likeliest tags.
+    assert any(one["measures"]["violations"] > 0 for one in uninterrupted.values())

@@ -44,14 +44,14 @@ FRACTIONS: Final[dict[CorpusName, tuple[float, ...]]] = {"conll2000": (0.1, 1.0)
 class Wanted:
     """What was asked for; what is None or empty was not said."""
 
-    corpus: CorpusName | None
-    relaxations: Sequence[str]
-    fractions: Sequence[float]
-    constraints: bool | None
-    unlabelled: bool
-    seeds: Sequence[int]
-    weight: float | None
-    epochs: int | None
+    corpus: CorpusName | None = None
+    relaxations: Sequence[str] = ()
+    fractions: Sequence[float] = ()
+    constraints: bool | None = None
+    unlabelled: bool = False
+    seeds: Sequence[int] = ()
+    weight: float | None = None
+    epochs: int | None = None
 
 
 def chunking(
@@ -134,11 +134,17 @@ def chunking(
     if table:
         _print_tables(wanted, decode, store, as_json=as_json, markdown=markdown)
         return
-    if quick and (corpus == "conll2000" or embeddings):
-        raise ResiduumError("--quick is for the sample, without vectors; leave it out for others")
-    if quick and not wanted.seeds:
-        wanted = replace(wanted, seeds=(0,))
+    if quick and embeddings:
+        raise ResiduumError("--quick is for the sample without vectors; leave out one of both")
+    if quick:
+        wanted = _quick(wanted)
     _train(wanted, decode or "argmax", embeddings, device, store, as_json)
+
+
+def _quick(wanted: Wanted) -> Wanted:
+    if wanted.corpus == "conll2000":
+        raise ResiduumError("--quick is for the sample; leave it out for CoNLL-2000")
+    return replace(wanted, seeds=wanted.seeds or (0,))
 
 
 def _train(
