@@ -134,6 +134,7 @@ def test_gold_tags_that_break_rules_are_counted_at_the_start(chunking, own_text)
         (("--fraction", "0.01"), "too few"),
         (("--seeds", "x"), "expected whole numbers such as 0,20,50, got 'x'"),
         (("--unlabelled", "--no-constraints"), "--unlabelled is for rules"),
+        (("--unlabelled",), "with all sentences in use none is without labels"),
         (("--quick", "--corpus", "conll2000"), "--quick is for the sample"),
         (("--quick", "--embeddings", "x.txt"), "--quick is for the sample"),
         (("--embeddings", "x.txt"), "x.txt"),

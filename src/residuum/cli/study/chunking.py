@@ -189,12 +189,16 @@ def _vectors(path: Path | None, corpus: Corpus) -> WordVectors | None:
 def _plan(wanted: Wanted, corpus: str, embeddings: str | None) -> list[Settings]:
     from residuum.study.chunking.presets import plan
 
-    constraints = (False, True) if wanted.constraints is None else (wanted.constraints,)
+    fractions = wanted.fractions or FRACTIONS[wanted.corpus or "sample"]
+    if wanted.unlabelled and min(fractions) >= 1:
+        raise ResiduumError(
+            "--unlabelled: with all sentences in use none is without labels; give a --fraction"
+        )
     return plan(
         corpus,
         wanted.relaxations,
-        wanted.fractions or FRACTIONS[wanted.corpus or "sample"],
-        constraints,
+        fractions,
+        (False, True) if wanted.constraints is None else (wanted.constraints,),
         wanted.seeds or SEEDS,
         unlabelled=wanted.unlabelled,
         epochs=wanted.epochs,

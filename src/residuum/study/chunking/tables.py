@@ -18,8 +18,8 @@ NOTES: Final = (
     "significantly worse than the best relaxation of the row (p > 0.05) by the bootstrap over "
     "seeds and test sentences. Differences are in points, with intervals of 95% by the same "
     "bootstrap; bold or *: not 0 (p ≤ 0.05). All is corrected by Holm for all comparisons of its "
-    "table. Tags that obey the rules break none. The printed figures are of vectors of 300 "
-    "dimensions, of rules between a word and itself, and bold there means best. "
+    "table. Tags that obey the rules break none. The printed figures are of one seed, of vectors "
+    "of 300 dimensions and of rules that related a word to itself; bold there means best. "
     f"{MISSING}: not run."
 )
 
