@@ -156,6 +156,14 @@ def test_the_best_weight(scores, status):
     assert RULES["best_weight_is_between"](Findings([]), records, elsewhere).status == "open"
 
 
+def test_a_best_weight_has_two_bounds():
+    about = ALL._replace(relaxation="r-product", weights=[0.5, 2.0])
+    for best, status in ((0.1, "refuted"), (1.0, "confirmed"), (10.0, "refuted")):
+        scores = {weight: 80 if weight == best else 60 for weight in (0.1, 1.0, 10.0)}
+        records = over_weights("r-product", scores)
+        assert RULES["best_weight_is_between"](Findings([]), records, about).status == status
+
+
 def test_every_rule_decides_a_claim_and_every_claim_has_a_rule():
     assert {claim.rule for claim in claims()} == set(RULES)
     assert len({claim.name for claim in claims()}) == len(claims())

@@ -68,6 +68,21 @@ def test_what_is_stopped_within_an_epoch_goes_on_exactly(store, uninterrupted, m
     assert content(record) == uninterrupted[id_of(RUN)]
 
 
+def test_what_is_measured_is_the_state_that_was_chosen(store):
+    for seed in range(8):  # until one was best before its end
+        run = replace(RUN, seed=seed)
+        train([run], store)
+        whole = store.get(id_of(run))
+        chosen = int(whole.curves["selected"].values[0])
+        if chosen < run.epochs:
+            break
+    assert chosen < run.epochs
+    # With a constant rate, a run that ends there ends in that state.
+    shorter = replace(run, epochs=chosen)
+    train([shorter], store)
+    assert store.get(id_of(shorter)).measures == whole.measures
+
+
 def test_killed_at_any_moment_or_two_at_once_each_run_is_kept_once(tmp_path, uninterrupted):
     paths = os.pathsep.join(sys.path)  # where this test found what it imports
     done = subprocess.run(
