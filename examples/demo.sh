@@ -1,6 +1,6 @@
 #!/usr/bin/env sh
-# What `make demo` shows: a rule as a loss, the verbs of the theory, and a study of digits in two
-# minutes. It needs no data but the small images that come with scikit-learn.
+# What `make demo` shows: a rule as a loss, the verbs of the theory, and two studies in three
+# minutes. It needs no data but small images that come with scikit-learn and sentences of our own.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -48,3 +48,7 @@ kept=$(mktemp -d)
 trap 'rm -rf "$kept"' EXIT
 export RESIDUUM_STORE="$kept/runs.sqlite"
 run study digits --quick
+
+echo
+echo "Chunks of sentences from labels, and from rules between the tags of neighbours:"
+run study chunking --quick

@@ -1,16 +1,23 @@
 """What is seen of a training, and how it is stopped."""
 
 import io
+import math
 import signal
 import sys
+from dataclasses import replace
 
 import pytest
 
+from made_up_chunk_runs import run as tagger_run
 from made_up_runs import run
 from residuum.cli.interrupts import holding_interrupts
-from residuum.cli.watching import _Clock, watching
+from residuum.cli.study.chunking import WORDS as WORDS_OF_CHUNKING
+from residuum.cli.study.digits import WORDS
+from residuum.cli.study.watching import _Clock
+from residuum.cli.study.watching import watching as any_watching
+from residuum.study.chunking.presets import plan as plan_of_taggers
 from residuum.study.digits.planning import plan
-from residuum.study.digits.running import Stage
+from residuum.study.running import Stage
 from residuum.training.tasks import Curves
 
 RUNS = plan("embedded", ["joint"], ["r-product", "s-product"], [20], [40], [0, 1], epochs=2)
@@ -30,6 +37,10 @@ def interrupts():
     signal.signal(signal.SIGINT, before)
 
 
+def watching(runs):
+    return any_watching(runs, WORDS)
+
+
 def tell(watch):
     watch.stack_starts(RUNS)
     watch.epoch_is_over(Stage(RUNS, "joint", 2), 1, CURVES)
@@ -44,6 +55,46 @@ def test_lines_say_the_mean_of_each_relaxation(capfd):
     assert "r-product: loss of labels 5; on DEV digit accuracy 91.0%" in seen
     assert "s-product: loss of labels 30; on DEV digit accuracy 51.0%" in seen
     assert "done: r-product, joint, DIGIT 1,000, PAIR 5,000, seed 0: Digit 90" in seen
+
+
+def test_a_run_without_rules_shows_no_losses_of_rules(capfd):
+    runs = plan_of_taggers("sample", ["r-product"], [1.0], [False, True], [0])
+    curves = Curves(
+        epochs=[1],
+        losses={"labels": [[4.0, 6.0]], "start": [[math.nan, 2.0]], "total": [[4.0, 8.0]]},
+        judged=[1],
+        measures={"f1": [[50.0, 60.0]], "score": [[50.0, 60.0]]},
+    )
+    with any_watching(runs, WORDS_OF_CHUNKING) as watch:
+        watch.stack_starts(runs)
+        watch.epoch_is_over(Stage(runs, "Tag", 30), 1, curves)
+        watch.run_is_over(tagger_run("r-product", 0, 90, constraints=True))
+    seen = capfd.readouterr().err
+    assert "2 runs together: sample, 100% of the sentences, no vectors" in seen
+    assert "r-product: loss of labels 4; on DEV f1 50.0%" in seen
+    assert "r-product + C: loss of labels 6, start 2; on DEV f1 60.0%" in seen
+    assert "done: r-product + C, 10%, seed 0: F1 8" in seen
+
+
+def test_a_loss_that_has_diverged_is_shown(capfd):
+    curves = replace(CURVES, losses={name: [[math.nan] * 4] for name in CURVES.losses})
+    with watching(RUNS) as watch:
+        watch.stack_starts(RUNS)
+        watch.epoch_is_over(Stage(RUNS, "joint", 2), 1, curves)
+    assert "r-product: loss of labels nan; on DEV" in capfd.readouterr().err
+
+
+def test_stages_before_one_count_as_done(monkeypatch, capfd):
+    now = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    settings = plan("embedded", ["pipeline"], ["r-product"], [20], [40], [0], epochs=4)
+    [one_run] = [replace(one, digit_epochs=2) for one in settings]
+    with watching([one_run]) as watch:
+        watch.stack_starts([one_run])
+        now += 8
+        watch.epoch_is_over(Stage([one_run], "Sum", 4), 1, CURVES)
+    # 120 of 2 · 20 + 2 · 4 · 2 · 40 images are gone, and the 80 of this epoch took 8 seconds.
+    assert "Sum: epoch 1 of 4, 0 of 1 run done, 56 s left" in capfd.readouterr().err
 
 
 def test_a_terminal_shows_a_table_that_is_gone_at_the_end(monkeypatch, capfd):

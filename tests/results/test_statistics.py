@@ -14,6 +14,7 @@ from residuum.errors import ComparisonError
 from residuum.results import (
     Comparison,
     find_best,
+    find_best_of_each,
     holm,
     mean_and_deviation,
     paired_t_test,
@@ -190,6 +191,25 @@ def test_one_system_is_the_best_and_none_is_an_error():
     assert find_best({"a": 1.0}, compared({})).ties == ("a",)
     with pytest.raises(ComparisonError, match="got none"):
         find_best({}, compared({}))
+
+
+def test_rows_of_a_table_are_corrected_for_together():
+    p_values = {"few": {"ab": 0.02, "ac": 0.001, "bc": 0.3}, "many": {"ab": 0.03}}
+    rows = {"few": {"a": 90.0, "b": 89.0, "c": 70.0}, "many": {"b": 95.0, "a": 91.0}}
+
+    def compare(row, *pair):
+        return Comparison(1.0, None, None, p_values[row]["".join(sorted(pair))])
+
+    # Of all four: 4 · 0.001, 3 · 0.02, 2 · 0.03 and 0.3.
+    found = find_best_of_each(rows, compare)
+    assert (found["few"].name, found["few"].ties) == ("a", ("a", "b"))
+    assert found["few"].p_values == pytest.approx({"b": 0.06, "c": 0.004})
+    assert (found["many"].name, found["many"].ties) == ("b", ("b", "a"))
+    assert found["many"].p_values == pytest.approx({"a": 0.06})
+    alone = find_best_of_each({"many": rows["many"]}, compare)
+    assert alone["many"].ties == ("b",)
+    # What cannot be compared counts against nobody.
+    assert find_best_of_each(rows, lambda *_: None)["few"].ties == ("a", "b", "c")
 
 
 def test_the_best_of_equal_systems_is_seldom_alone():

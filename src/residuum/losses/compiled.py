@@ -17,7 +17,7 @@ from residuum.losses.clause_penalties import can_multiply, penalties
 from residuum.losses.clauses import literals_of
 from residuum.losses.crisp import Crisp, with_predictions
 from residuum.losses.evaluation import Detached, Evaluation
-from residuum.losses.exact import EXACT, ExactTwin
+from residuum.losses.exact import ExactTwin
 from residuum.losses.inspection import (
     Place,
     Violation,
@@ -47,6 +47,7 @@ from residuum.losses.reductions import Reduction, SharedGroup, capped, reduce_ba
 from residuum.losses.sources import Form, Source, sources_of
 from residuum.relaxations import Degree, Relaxation
 from residuum.relaxations.lukasiewicz import Lukasiewicz
+from residuum.relaxations.meanings import EXACT
 from residuum.relaxations.minimum import Minimum
 from residuum.relaxations.product import Product
 from residuum.relaxations.tnorms import Archimedean

@@ -21,10 +21,10 @@ from residuum.logic import And, Forall, Formula, Implies
 from residuum.losses.blocks import bytes_for
 from residuum.losses.compiled import CompiledKnowledge, CompiledRule, bundled_rules
 from residuum.losses.evaluation import Detached
-from residuum.losses.exact import EXACT, find_meaning
 from residuum.losses.reductions import Reduction, check_reduction, check_weight
 from residuum.losses.sources import FORMS, Form
 from residuum.relaxations import Relaxation
+from residuum.relaxations.meanings import EXACT, find_meaning
 from residuum.syntax import Knowledge, as_formula
 
 Inputs = Form | Mapping[str, Form]

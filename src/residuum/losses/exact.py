@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, final
 import torch
 from torch import Tensor
 
-from residuum.errors import GroundingError, UnknownRelaxationError
+from residuum.errors import GroundingError
 from residuum.grounding import Plan
 from residuum.grounding.plans import Connect, Quantify, Read
 from residuum.losses.crisp import Crisp
@@ -25,12 +25,7 @@ from residuum.losses.reading import read
 from residuum.losses.receiving import Bound, Call
 from residuum.losses.sources import Source
 from residuum.losses.tensors import impossible
-from residuum.relaxations import Relaxation
-from residuum.relaxations import relaxation as find_relaxation
-from residuum.relaxations.product import Product
-
-EXACT: Final = Relaxation("exact", Product(), "S")
-"""Independent examples and rules multiply, as in the product logic."""
+from residuum.relaxations.meanings import find_meaning as find_meaning
 
 MOST_STATES: Final = 1 << 20
 """The most joint states of variables that one table may have."""
@@ -40,16 +35,6 @@ MOST_SHAPES: Final = 64
 """Shapes whose tables are kept; the oldest goes first."""
 
 _STATES_AT_A_TIME: Final = 1 << 12
-
-
-def find_meaning(name: str | Relaxation) -> Relaxation:
-    """Return a relaxation by name, `exact` included."""
-    if name == EXACT.name:
-        return EXACT
-    try:
-        return find_relaxation(name)
-    except UnknownRelaxationError as error:
-        raise UnknownRelaxationError(f"{error}, and `exact`") from None
 
 
 class Variable(NamedTuple):

@@ -9,12 +9,12 @@ from torch import Tensor
 
 from residuum.errors import GroundingError
 from residuum.losses.evaluation import degree_with
-from residuum.losses.exact import find_meaning
 from residuum.losses.reductions import Reduction, check_reduction, reduce_batch
 from residuum.losses.softmaxes import MIRRORED
 from residuum.losses.sources import FORMS, Form, Source, sources_of
 from residuum.losses.tensors import is_traced
 from residuum.relaxations import Degree, Relaxation
+from residuum.relaxations.meanings import find_meaning
 
 IGNORED: Final = -100
 """The label of an example that states nothing, as in PyTorch."""

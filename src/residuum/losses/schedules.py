@@ -7,8 +7,8 @@ from functools import partial
 from typing import TypeVar
 
 from residuum.errors import GroundingError
-from residuum.losses.exact import find_meaning
 from residuum.relaxations import Relaxation
+from residuum.relaxations.meanings import find_meaning
 
 T = TypeVar("T")
 Schedule = Callable[[int], T]

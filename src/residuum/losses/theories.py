@@ -15,13 +15,13 @@ from residuum.grounding.plans import Slot
 from residuum.logic import Application, Term, Variable
 from residuum.losses.compiled import CompiledKnowledge
 from residuum.losses.compiling import compile as compile_knowledge
-from residuum.losses.exact import find_meaning
 from residuum.losses.inspection import Violation
 from residuum.losses.labelled_data import facts as penalty_of_facts
 from residuum.losses.reductions import Reduction, SharedGroup, capped, check_weight
 from residuum.losses.schedules import Schedule, at
 from residuum.losses.sources import Form
 from residuum.relaxations import Relaxation
+from residuum.relaxations.meanings import find_meaning
 from residuum.relaxations.tnorms import Archimedean
 from residuum.syntax import Knowledge
 

@@ -14,6 +14,7 @@ from residuum.results.statistics import Best as Best
 from residuum.results.statistics import Comparison as Comparison
 from residuum.results.statistics import Summary as Summary
 from residuum.results.statistics import find_best as find_best
+from residuum.results.statistics import find_best_of_each as find_best_of_each
 from residuum.results.statistics import holm as holm
 from residuum.results.statistics import mean_and_deviation as mean_and_deviation
 from residuum.results.statistics import paired_t_test as paired_t_test

@@ -10,7 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias, TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from residuum.errors import ComparisonError
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+Row = TypeVar("Row")
 
 ROUNDING: Final = 1e-12
 """Relative; deviations smaller than this come from rounding, not from the runs."""
@@ -165,20 +166,42 @@ def find_best(
     All pairs are compared and corrected for together, because which one is the best was read off
     the same runs. A comparison that has no p-value counts against nobody.
     """
-    if not means:
+    rows = {"": means}
+    found = find_best_of_each(rows, lambda _, *pair: compare(*pair), significance=significance)
+    return found[""]
+
+
+def find_best_of_each(
+    rows: Mapping[Row, Mapping[str, float]],
+    compare: Callable[[Row, str, str], Comparison | None],
+    *,
+    significance: float = 0.05,
+) -> dict[Row, Best]:
+    """Find the same for each row of a table, corrected for all comparisons of all rows.
+
+    Where two systems cannot be compared, that counts against neither.
+    """
+    if not all(rows.values()):
         raise ComparisonError("expected the mean of one system at least, got none")
-    best = max(means, key=lambda name: means[name])
-    pairs = list(itertools.combinations(means, 2))
-    found = {pair: compare(*pair).p_value for pair in pairs}
-    known = {pair: p_value for pair, p_value in found.items() if p_value is not None}
-    corrected = dict(zip(known, holm(list(known.values())), strict=True))
-    against = {
-        next(name for name in pair if name != best): corrected.get(pair)
-        for pair in pairs
-        if best in pair
+    pairs = [(row, *pair) for row in rows for pair in itertools.combinations(rows[row], 2)]
+    compared = {pair: compare(*pair) for pair in pairs}
+    known = {
+        pair: found.p_value
+        for pair, found in compared.items()
+        if found is not None and found.p_value is not None
     }
-    worse = {name for name, p in against.items() if p is not None and p <= significance}
-    return Best(best, tuple(name for name in means if name not in worse), against)
+    corrected = dict(zip(known, holm(list(known.values())), strict=True))
+    bests = {}
+    for row, means in rows.items():
+        best = max(means, key=lambda name: means[name])
+        against = {
+            other if one == best else one: corrected.get((where, one, other))
+            for where, one, other in pairs
+            if where == row and best in (one, other)
+        }
+        worse = {name for name, p in against.items() if p is not None and p <= significance}
+        bests[row] = Best(best, tuple(name for name in means if name not in worse), against)
+    return bests
 
 
 def _sample(values: Sequence[float]) -> Floats:

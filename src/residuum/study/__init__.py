@@ -1,1 +1,1 @@
-"""The experiments of the paper: their data, and later their networks, protocols and measures."""
+"""The experiments of the paper, each in a folder of its own, and what all of them share."""

@@ -1,10 +1,11 @@
-"""Options that are one of a few names, refused in words when they are none of them."""
+"""Settings that make no sense, refused in words."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, get_args
 
-from residuum.errors import DataError, suggest
+from residuum.errors import DataError, ResiduumError, suggest
 
 
 def check_choice(what: str, chosen: object, options: Any) -> None:
@@ -21,4 +22,13 @@ def check_choice(what: str, chosen: object, options: Any) -> None:
         expected = f"{', '.join(others)} or {last}"
         raise DataError(
             f"{what}: expected {expected}, got {chosen!r}.{suggest(str(chosen), known)}"
+        )
+
+
+def check_weight(what: str, weight: float) -> None:
+    """Raise unless rules can have this weight."""
+    if not 0 <= weight < math.inf:
+        raise ResiduumError(
+            f"{what}: expected a number from 0 on, got {weight}; "
+            "a negative one would reward what breaks the rules"
         )

@@ -3,8 +3,9 @@
 import pytest
 
 from made_up_runs import LAWS, SEEDS, run, runs
+from residuum.study.claims import told
 from residuum.study.digits.claim_rules import RULES, SIZES, About
-from residuum.study.digits.claims import claims, evaluate, told
+from residuum.study.digits.claims import claims, evaluate
 from residuum.study.digits.findings import Findings, of_presets
 from residuum.study.digits.settings import TUNING
 

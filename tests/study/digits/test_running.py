@@ -13,12 +13,14 @@ import small_runs
 import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
-from small_runs import JOINT, PIPELINE, RUNS, Silent, content, train
+from small_runs import JOINT, PIPELINE, RUNS, train
 
+from killed_training import Silent, StopError, Stopping, content
 from residuum.errors import ResiduumError
 from residuum.results.encoding import from_line, to_line
 from residuum.results.records import run_id
 from residuum.results.store import Store
+from residuum.study import running as any_running
 from residuum.study.digits import running
 from residuum.study.digits.joint import JointTask
 from residuum.study.digits.settings import Settings
@@ -43,29 +45,6 @@ def uninterrupted(tmp_path_factory):
         with Store(tmp_path_factory.mktemp("whole") / "runs.sqlite") as store:
             train(RUNS, store)
             return {record.id: content(record) for record in store}
-
-
-class StopError(Exception):
-    pass
-
-
-class Stopping(Silent):
-    """Raises when a stage has reached an epoch, or when so many runs are over."""
-
-    def __init__(self, stage=None, epoch=None, runs=None):
-        super().__init__()
-        self.when = stage, epoch
-        self.runs = runs
-
-    def epoch_is_over(self, stage, epoch, curves):
-        assert curves.epochs == list(range(1, epoch + 1))
-        if (stage.name, epoch) == self.when:
-            raise StopError
-
-    def run_is_over(self, record):
-        super().run_is_over(record)
-        if len(self.over) == self.runs:
-            raise StopError
 
 
 def found_in(store):
@@ -97,7 +76,7 @@ def test_what_a_watcher_stops_goes_on_exactly(store, uninterrupted, runs, stoppi
 
 
 def test_what_is_stopped_within_an_epoch_goes_on_exactly(store, uninterrupted, monkeypatch):
-    monkeypatch.setattr(running, "BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr(any_running, "BETWEEN_CHECKPOINTS", 0.0)
     losses, steps = JointTask.losses, []
 
     def failing(task, step):
@@ -117,7 +96,8 @@ def test_what_is_stopped_within_an_epoch_goes_on_exactly(store, uninterrupted, m
 
 
 def test_killed_at_any_moment_or_two_at_once_each_run_is_kept_once(tmp_path):
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    paths = os.pathsep.join(sys.path)  # where this test found what it imports
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": paths}
     done = subprocess.run(
         [sys.executable, small_runs.__file__, tmp_path],
         check=True, capture_output=True, text=True, env=environment, timeout=300,
@@ -328,10 +308,10 @@ def test_stacks_hold_runs_of_the_same_shape_and_progress():
         replace(PIPELINE, digit_epochs=4),
         replace(PIPELINE, selection="gold"),
     ]  # fmt: skip
-    found = running.stacks([*together, *apart], 36, lambda _: 0)
+    found = any_running.stacks([*together, *apart], 36, lambda _: 0)
     assert sorted(map(len, found)) == [1] * len(apart) + [len(together)]
     assert {*found[[len(one) for one in found].index(4)]} == {*together}
-    half_done = running.stacks(together, 36, lambda run: run.seed)
+    half_done = any_running.stacks(together, 36, lambda run: run.seed)
     assert sorted(map(len, half_done)) == [1, 3]
 
 
@@ -340,7 +320,7 @@ def test_stacks_are_not_too_large_and_neighbours_share_their_relaxation():
     runs = [
         replace(JOINT, relaxation=name, seed=seed) for seed, name in product(range(7), relaxations)
     ]
-    found = running.stacks(runs, 8, lambda _: 0)
+    found = any_running.stacks(runs, 8, lambda _: 0)
     assert list(map(len, found)) == [8, 8, 5]
     assert {run for stack in found for run in stack} == {*runs}
     order = [run.relaxation for stack in found for run in stack]

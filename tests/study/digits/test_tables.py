@@ -8,10 +8,12 @@ import pytest
 from made_up_runs import PAIRS, SEEDS, run, runs
 from residuum.errors import ComparisonError
 from residuum.results import paired_bootstrap, paired_t_test
-from residuum.study.digits.findings import RESAMPLES, Findings, Setting, System, of_presets
+from residuum.study.digits.findings import Findings, Setting, System, of_presets
 from residuum.study.digits.images import load_images
 from residuum.study.digits.sets import draw_pair_test, make_sets
-from residuum.study.digits.tables import MISSING, tables, to_json, to_markdown
+from residuum.study.digits.tables import tables
+from residuum.study.findings import RESAMPLES
+from residuum.study.tables import MISSING, to_markdown
 
 HERE = Setting("mnist", "paper", 1000, 5000)
 R, S = System("joint", "r-product"), System("joint", "s-product")
@@ -100,6 +102,13 @@ def test_only_seeds_that_both_have_are_compared():
     assert nothing.compare(HERE, R, S, "digit_accuracy") is None
 
 
+def test_a_system_with_other_seeds_disturbs_no_comparison():
+    others = [run("s-godel", 0, 70), run("s-godel", 1, 70)]
+    both = [*runs("r-product", 90), *runs("s-product", 80)]
+    found = Findings([*both, *others]).compare(HERE, R, S, "coherence")
+    assert found == Findings(both).compare(HERE, R, S, "coherence")
+
+
 def test_other_settings_are_left_out_and_counted(records):
     others = [run("r-product", 1, 50, learning_rate=0.123), run("r-product", 2, 50, weight=9.0)]
     chosen = of_presets([*records, *others])
@@ -152,6 +161,6 @@ def test_markdown_has_as_many_cells_in_every_row(found):
 
 
 def test_plain_data_have_one_object_for_each_cell_that_was_run(found):
-    cells = to_json(found["digit_accuracy"])["cells"]
+    cells = found["digit_accuracy"].to_json()["cells"]
     assert [cell["relaxation"] for cell in cells] == ["s-godel", "s-product", "r-product"]
     assert {cell["seeds"] for cell in cells} == {len(SEEDS)}

@@ -32,29 +32,29 @@ def measure(taggers: Taggers, sentences: Sentences, rules: Sequence[RulesName]) 
 
     `f1` and its like are of the likeliest tags one by one, those that begin with `viterbi` of the
     likeliest tags that obey the rules. `violations` are shares of transitions that break the
-    rules of the paper, whatever rules were learnt: of the likeliest tags, and of their probability
-    mass.
+    rules of the paper, whatever rules were learnt; `soft_violations` of their probability mass.
     """
     device = taggers.seeds.device
     broken = transitions_of("paper").to(device)
     plain, obedient = (_Tallies(taggers.runs, sentences) for _ in range(2))
-    hard, soft = ([Violations(broken) for _ in rules] for _ in range(2))
+    hard, left, soft = ([Violations(broken) for _ in rules] for _ in range(3))
     readers = torch.zeros(taggers.runs, dtype=torch.int64, device=device)
     for found in tag(taggers, [sentences], readers):
-        tags = found.likeliest
+        tags, obeying = found.likeliest, _obeying(found, rules)
         plain.add(found, tags)
-        obedient.add(found, _obeying(found, rules))
+        obedient.add(found, obeying)
         chances = found.logits.softmax(-1)
         for run in range(taggers.runs):
             hard[run].add_tags(tags[run], found.lengths[run])
+            left[run].add_tags(obeying[run], found.lengths[run])
             soft[run].add_probabilities(chances[run], found.lengths[run])
     return [
         Measured(
             {
                 **plain.shares(run, ""),
-                **obedient.shares(run, "viterbi_"),
-                **plain.by_kind(run),
                 "violations": hard[run].share,
+                **obedient.shares(run, "viterbi_"),
+                "viterbi_violations": left[run].share,
                 "soft_violations": soft[run].share,
             },
             {
@@ -92,22 +92,19 @@ class _Tallies:
         self._right_tags += counted.right_tags.sum(-1).cpu()
 
     def shares(self, run: int, start: str) -> dict[str, float]:
-        """Return precision, recall and F1 of all chunks, and the accuracy of the tags."""
+        """Return precision, recall and F1 of chunks, of each kind too, and accuracy of tags."""
         tally = Tally(*self._chunks[:, run].sum((1, 2)).tolist())
+        kinds = map(Tally._make, self._chunks[:, run].sum(1).T.tolist())
         return {
             f"{start}f1": tally.f1,
             f"{start}precision": tally.precision,
             f"{start}recall": tally.recall,
             f"{start}accuracy": 100 * int(self._right_tags[run]) / self._tags,
-        }
-
-    def by_kind(self, run: int) -> dict[str, float]:
-        """Return the F1 of each kind of chunk that there is or that was guessed."""
-        tallies = map(Tally._make, self._chunks[:, run].sum(1).T.tolist())
-        return {
-            f"f1/{kind}": tally.f1
-            for kind, tally in zip(chunk_kinds(), tallies, strict=True)
-            if tally.guessed or tally.gold
+            **{
+                f"{start}f1/{name}": kind.f1
+                for name, kind in zip(chunk_kinds(), kinds, strict=True)
+                if kind.guessed or kind.gold
+            },
         }
 
     def outcome(self, run: int, which: int) -> Outcomes:

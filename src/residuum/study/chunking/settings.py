@@ -6,13 +6,16 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
 from residuum.errors import ResiduumError
-from residuum.losses.exact import find_meaning
-from residuum.losses.reductions import check_weight
-from residuum.study.choices import check_choice
+from residuum.relaxations.meanings import find_meaning
+from residuum.study.choices import check_choice, check_weight
 from residuum.study.chunking.knowledge import RulesName
 from residuum.training.rates import OptimiserName, Rate, Schedule
 
 Cell = Literal["lstm", "gru"]
+
+STUDY: Final = "chunking"
+TUNING: Final = "chunking-tuning"
+"""What runs are kept as whose taggers never saw TEST."""
 
 SCHEME: Final = 1
 """Raised when the same settings begin to mean something else: older records do not count then."""
@@ -79,7 +82,7 @@ class Settings:
                 f"got constraints={self.constraints} and fraction={self.fraction:g}"
             )
         for name in ("weight", "warm_up_weight"):
-            check_weight(getattr(self, name), name)
+            check_weight(name, getattr(self, name))
             if not self.constraints:  # runs that differ in what they do not use are the same
                 object.__setattr__(self, name, 0.0)
 
@@ -92,8 +95,8 @@ class Settings:
     def stack(self) -> tuple[Any, ...]:
         """What runs must have in common to be trained together."""
         return (
-            self.corpus, self.embeddings, self.fraction, self.cell, self.hidden, self.epochs,
-            self.batch, self.optimiser, self.clip, self.judge_every, self.unlabelled,
+            self.corpus, self.embeddings, self.fraction, self.unlabelled, self.cell, self.hidden,
+            self.epochs, self.batch, self.optimiser, self.clip, self.judge_every,
         )  # fmt: skip
 
     def relaxation_at(self, epoch: int) -> str:

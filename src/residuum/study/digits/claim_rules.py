@@ -6,29 +6,33 @@ it saw stands beside it in numbers. All are about MNIST with pairs as the paper 
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from residuum.results import Comparison, Record, holm, paired_t_test, welch_t_test
-from residuum.study.digits.findings import Findings, Setting, System, Values
+from residuum.results import Record, paired_t_test
+from residuum.study.ablations import alike, are_less_sensitive, are_worse, over_weights
+from residuum.study.claim_rules import Rule, gives_the_same, outperforms
+from residuum.study.deciding import (
+    Decision,
+    by_gains,
+    by_one_test,
+    by_variances,
+    decided,
+    difference,
+    difference_of,
+    mean_by_seed,
+    mean_of,
+)
+from residuum.study.digits.findings import Findings, Setting, System
 from residuum.study.digits.planning import PAPER
 from residuum.study.digits.settings import STUDY
+from residuum.study.findings import Values
 
-Status = Literal["confirmed", "refuted", "open"]
-SIGNIFICANCE: Final = 0.05
 SIZES: Final = (1_000, 5_000, 25_000)
 CHANCE: Final = 20.0
 """Percent; a Digit that is right less often learnt nothing: constant answers reach 11."""
-
-
-class Decision(NamedTuple):
-    """What the records say, and the numbers it rests on."""
-
-    status: Status
-    evidence: str
 
 
 class About(NamedTuple):
@@ -49,29 +53,18 @@ class About(NamedTuple):
             for pair_size, digit_size in product(self.pair_sizes, SIZES)
         ]
 
+    @property
+    def decimals(self) -> int:
+        """As many as were printed."""
+        return 1
 
-class Difference(NamedTuple):
-    """One comparison, positive where the claim holds, and the difference of each seed."""
+    def system(self, relaxation: str) -> System:
+        """Return the system that stands for a relaxation."""
+        return System(self.protocol, relaxation)
 
-    where: str
-    compared: Comparison
-    by_seed: Values
-
-
-Rule = Callable[[Findings, Sequence[Record], About], Decision]
-
-
-def outperforms(findings: Findings, records: Sequence[Record], about: About) -> Decision:
-    """Decide whether each of some relaxations is better than each of others, everywhere."""
-    del records
-    return _decided([
-        _difference(
-            findings, setting, measure, System(about.protocol, one), System(about.protocol, other)
-        )
-        for setting in about.settings
-        for measure in about.measures
-        for one, other in product(about.better, about.worse)
-    ])  # fmt: skip
+    def words(self, setting: Setting) -> str:
+        """Name a setting."""
+        return f"DIGIT {setting.digit_size:,}, PAIR {setting.pair_size:,}"
 
 
 def pipeline_outperforms_joint(
@@ -79,8 +72,11 @@ def pipeline_outperforms_joint(
 ) -> Decision:
     """Decide whether a pipeline is better than joint learning, with every relaxation."""
     del records
-    return _decided([
-        _difference(findings, setting, measure, System("pipeline", name), System("joint", name))
+    return decided([
+        difference(
+            findings, setting, measure, System("pipeline", name), System("joint", name),
+            f"{measure} of {name}, {about.words(setting)}",
+        )
         for setting in about.settings
         for measure in about.measures
         for name in PAPER["pipeline"]
@@ -96,38 +92,15 @@ def gains_more_with_fewer_labels(
     for size in (SIZES[0], SIZES[-1]):
         setting = Setting("mnist", "paper", size, about.pair_sizes[0])
         each = [
-            _difference(findings, setting, measure, System("joint", one), System("joint", other))
+            difference(findings, setting, measure, System("joint", one), System("joint", other), "")
             for measure in about.measures
             for one, other in product(about.better, about.worse)
         ]
-        gains.append(_mean_by_seed([found for found in each if found]))
-    seeds = sorted(gains[0].keys() & gains[1].keys())
-    if len(seeds) < 2:
-        return Decision("open", "missing: two seeds of every relaxation at both sizes of DIGIT")
-    few, many = ([gain[seed] for seed in seeds] for gain in gains)
-    return _by_one_test(
-        paired_t_test(few, many),
-        f"ahead by {_mean(few):+.1f} points with {SIZES[0]:,} labels, "
-        f"by {_mean(many):+.1f} with {SIZES[-1]:,}",
-    )
-
-
-def gives_the_same(findings: Findings, records: Sequence[Record], about: About) -> Decision:
-    """Decide whether two relaxations have the same figures, seed by seed."""
-    del records
-    (one,), (other,) = about.better, about.worse
-    equal = total = 0
-    for setting, measure in product(about.settings, about.measures):
-        values = [
-            findings.values(setting, System(about.protocol, name), measure) for name in (one, other)
-        ]
-        for seed in values[0].keys() & values[1].keys():
-            total += 1
-            equal += math.isclose(values[0][seed], values[1][seed], abs_tol=1e-9)
-    if not total:
-        return Decision("open", f"missing: runs of {one} and {other} with the same seeds")
-    status: Status = "confirmed" if equal == total else "refuted"
-    return Decision(status, f"{equal} of {total} figures are equal")
+        gains.append(mean_by_seed([found for found in each if found]))
+    few, many = gains
+    found = by_gains(few, many, (f"with {SIZES[0]:,} labels", f"with {SIZES[-1]:,}"))
+    missing = "missing: two seeds of every relaxation at both sizes of DIGIT"
+    return found or Decision("open", missing)
 
 
 def varies_more(findings: Findings, records: Sequence[Record], about: About) -> Decision:
@@ -143,7 +116,7 @@ def varies_more(findings: Findings, records: Sequence[Record], about: About) -> 
         for names in (about.worse, about.better)
     ]
     worse, better = ", ".join(about.worse), ", ".join(about.better)
-    return _by_variances(samples[0], samples[1], f"{worse} vary", better)
+    return by_variances(samples[0], samples[1], f"{worse} vary", better)
 
 
 def varies_more_with_less_data(
@@ -157,7 +130,7 @@ def varies_more_with_less_data(
         values = findings.values(setting, System(about.protocol, name), measure)
         is_scarce = SIZES[0] in (setting.digit_size, setting.pair_size)
         (scarce if is_scarce else ample).append(list(values.values()))
-    return _by_variances(scarce, ample, "with 1,000 labels or pairs they vary", "with more")
+    return by_variances(scarce, ample, "with 1,000 labels or pairs they vary", "with more")
 
 
 def is_worse_without_warm_up(
@@ -165,7 +138,7 @@ def is_worse_without_warm_up(
 ) -> Decision:
     """Decide whether a relaxation without its warm-up is less accurate than with it."""
     without = _alike(records, relaxation=about.relaxation, warm_up=0)
-    return _ablated(
+    return are_worse(
         findings, without, about, [about.relaxation], "runs of s-godel without a warm-up"
     )
 
@@ -176,7 +149,7 @@ def is_worst_without_warm_up(
     """Decide whether a relaxation without its warm-up is less accurate than every other."""
     without = _alike(records, relaxation=about.relaxation, warm_up=0)
     others = [name for name in PAPER["joint"] if name != about.relaxation]
-    return _ablated(findings, without, about, others, "runs of s-godel without a warm-up")
+    return are_worse(findings, without, about, others, "runs of s-godel without a warm-up")
 
 
 def digit_decays_unless_frozen(
@@ -198,10 +171,10 @@ def digit_decays_unless_frozen(
             after.append(later[-1])
     if len(before) < 2:
         return Decision("open", "missing: runs with a warm-up, and Digit not frozen after it")
-    return _by_one_test(
+    return by_one_test(
         paired_t_test(before, after),
-        f"Digit on DEV: {_mean(before):.1f}% after the warm-up, {_mean(after):.1f}% at the end, "
-        f"in {len(before)} runs",
+        f"Digit on DEV: {mean_of(before):.1f}% after the warm-up, {mean_of(after):.1f}% at the "
+        f"end, in {len(before)} runs",
     )
 
 
@@ -217,7 +190,7 @@ def warm_up_reaches_a_share(
             shares.append(100 * share)
     if not shares:
         return Decision("open", "missing: runs that are judged where their warm-up ends")
-    mean = _mean(shares)
+    mean = mean_of(shares)
     return Decision(
         "confirmed" if 30 <= mean <= 50 else "refuted",
         f"the warm-up reaches {mean:.0f}% of the coherence on DEV of the states chosen, from "
@@ -245,7 +218,7 @@ def weight_matters(findings: Findings, records: Sequence[Record], about: About) 
         for setting, values in _alike(records, relaxation=name, weight=1).items():
             alike[setting][name] = values[about.measures[0]]
     differences = [
-        Difference(f"{name}, {_words(setting)}", *_compared(chosen, values))
+        difference_of(f"{name}, {about.words(setting)}", chosen, values)
         for setting, by_name in alike.items()
         for name, values in by_name.items()
         if name != "s-godel"  # a minimum is weighted otherwise
@@ -253,7 +226,7 @@ def weight_matters(findings: Findings, records: Sequence[Record], about: About) 
     ]
     if not differences:
         return Decision("open", "missing: runs with a weight of 1")
-    return _decided(differences)
+    return decided(differences)
 
 
 def is_less_sensitive_to_weight(
@@ -264,19 +237,11 @@ def is_less_sensitive_to_weight(
     Runs are compared that differ in nothing but the weight, three weights at least.
     """
     del findings
-    ranges = {name: _ranges_over_weights(records, name) for name in (*about.better, *about.worse)}
-    lacking = [name for name, found in ranges.items() if len(found) < 2]
-    if lacking:
-        return Decision(
-            "open", f"missing: runs with three weights, all else equal, of {', '.join(lacking)}"
-        )
-    steady = [value for name in about.better for value in ranges[name]]
-    touchy = [value for name in about.worse for value in ranges[name]]
-    return _by_one_test(
-        welch_t_test(touchy, steady),
-        f"scores range over {_mean(steady):.1f} points with {', '.join(about.better)}, over "
-        f"{_mean(touchy):.1f} with {', '.join(about.worse)}",
-    )
+    scores = {
+        name: over_weights(_with_weights(records, name), _dev_score)
+        for name in (*about.better, *about.worse)
+    }
+    return are_less_sensitive(scores, about)
 
 
 def restarts_vary_less(findings: Findings, records: Sequence[Record], about: About) -> Decision:
@@ -291,10 +256,10 @@ def restarts_vary_less(findings: Findings, records: Sequence[Record], about: Abo
     both = [group for group in found.values() if "restarts" in group and len(group) > 1]
     without = [sample for group in both for name, sample in group.items() if name != "restarts"]
     with_restarts = [group["restarts"] for group in both]
-    return _by_variances(without, with_restarts, "without restarts they vary", "with them")
+    return by_variances(without, with_restarts, "without restarts they vary", "with them")
 
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, Rule[Findings, About]]] = {
     rule.__name__: rule
     for rule in (
         outperforms, pipeline_outperforms_joint, gains_more_with_fewer_labels, gives_the_same,
@@ -303,86 +268,6 @@ RULES: Final[Mapping[str, Rule]] = {
         learns_nothing, weight_matters, is_less_sensitive_to_weight, restarts_vary_less,
     )
 }  # fmt: skip
-
-
-def _difference(
-    findings: Findings, setting: Setting, measure: str, one: System, other: System
-) -> Difference | None:
-    compared = findings.compare(setting, one, other, measure)
-    if compared is None:
-        return None
-    first, second = (findings.values(setting, system, measure) for system in (one, other))
-    by_seed = {seed: first[seed] - second[seed] for seed in first.keys() & second.keys()}
-    names = f"{one.relaxation} and {other.relaxation}"
-    if one.relaxation == other.relaxation:
-        names = one.relaxation
-    return Difference(f"{measure} of {names}, {_words(setting)}", compared, by_seed)
-
-
-def _decided(differences: Sequence[Difference | None]) -> Decision:
-    """Decide a claim that all differences are positive.
-
-    One that is significantly negative, corrected for their number, refutes it, and so does a mean
-    over all that is. It is confirmed if none is negative and their mean is significant.
-    """
-    known = [found for found in differences if found is not None]
-    if not known:
-        return Decision("open", f"missing: all {len(differences)} comparisons")
-    p_values = [found.compared.p_value for found in known]
-    corrected = iter(holm([p_value for p_value in p_values if p_value is not None]))
-    is_clear = [p is not None and next(corrected) <= SIGNIFICANCE for p in p_values]
-    signs = [found.compared.difference for found in known]
-    clear = [sign for sign, sure in zip(signs, is_clear, strict=True) if sure]
-    whole = _mean_by_seed(known)
-    mean = paired_t_test(list(whole.values()), [0.0] * len(whole)) if whole else None
-    evidence = (
-        f"positive in {sum(sign > 0 for sign in signs)} of {len(known)} comparisons, "
-        f"significantly in {sum(sign > 0 for sign in clear)}, the reverse significantly in "
-        f"{sum(sign < 0 for sign in clear)}; mean {_mean(signs):+.1f} points{_p(mean)}"
-    )
-    lowest = min(known, key=lambda found: found.compared.difference)
-    if lowest.compared.difference < 0:
-        evidence += f"; lowest {lowest.compared.difference:+.1f}: {lowest.where}"
-    missing = len(differences) - len(known)
-    if missing:
-        evidence += f"; missing: {missing} of {len(differences)} comparisons"
-    is_sure = mean is not None and mean.p_value is not None and mean.p_value <= SIGNIFICANCE
-    if min(clear, default=0.0) < 0 or (is_sure and mean is not None and mean.difference < 0):
-        return Decision("refuted", evidence)
-    if is_sure and min(signs) > 0 and not missing:
-        return Decision("confirmed", evidence)
-    return Decision("open", evidence)
-
-
-def _by_one_test(compared: Comparison, evidence: str) -> Decision:
-    """Decide a claim that a difference is positive."""
-    evidence += _p(compared)
-    if compared.p_value is None or compared.p_value > SIGNIFICANCE:
-        return Decision("open", evidence)
-    return Decision("confirmed" if compared.difference > 0 else "refuted", evidence)
-
-
-def _by_variances(
-    first: Iterable[Sequence[float]], second: Iterable[Sequence[float]], what: str, other: str
-) -> Decision:
-    """Decide a claim that the first samples vary more around their means than the second."""
-    from scipy.special import fdtrc
-
-    pooled = []
-    for samples in (first, second):
-        usable = [sample for sample in samples if len(sample) > 1]
-        freedom = sum(len(sample) - 1 for sample in usable)
-        squares = sum((value - _mean(sample)) ** 2 for sample in usable for value in sample)
-        pooled.append((squares / freedom if freedom else math.nan, freedom))
-    (one, one_freedom), (two, two_freedom) = pooled
-    if not (one_freedom and two_freedom) or not one + two > 0:
-        return Decision("open", "missing: two seeds at least of both")
-    evidence = f"{what} by {math.sqrt(one):.2f} points, {other} by {math.sqrt(two):.2f}"
-    p_value = float(fdtrc(one_freedom, two_freedom, one / two)) if two > 0 else 0.0
-    evidence += f" (p = {p_value:.2g}, one-sided)"
-    if p_value <= SIGNIFICANCE:
-        return Decision("confirmed", evidence)
-    return Decision("refuted" if p_value >= 1 - SIGNIFICANCE else "open", evidence)
 
 
 def _of_joint(records: Iterable[Record], **where: object) -> list[Record]:
@@ -397,51 +282,13 @@ def _of_joint(records: Iterable[Record], **where: object) -> list[Record]:
 
 
 def _alike(records: Iterable[Record], **where: object) -> dict[Setting, dict[str, Values]]:
-    """Return the measures by seed of runs with these values, by setting.
+    """Return the measures by seed of runs with these values, by setting."""
 
-    Of several kinds of runs in a setting, the kind with the best score on DEV counts.
-    """
-    kinds: dict[Setting, dict[object, list[Record]]] = defaultdict(lambda: defaultdict(list))
-    for record in _of_joint(records, **where):
+    def setting_of(record: Record) -> Setting:
         known: Any = record.configuration
-        setting = Setting(*(known[name] for name in Setting._fields))
-        kind = tuple(value for name, value in known.items() if name != "seed")
-        kinds[setting][kind].append(record)
-    found = {}
-    for setting, groups in kinds.items():
-        best = max(groups.values(), key=lambda group: _mean([_dev_score(run) for run in group]))
-        found[setting] = {
-            measure: {int(str(run.configuration["seed"])): run.measures[measure] for run in best}
-            for measure in best[0].measures
-        }
-    return found
+        return Setting(*(known[name] for name in Setting._fields))
 
-
-def _ablated(
-    findings: Findings,
-    ablated: Mapping[Setting, Mapping[str, Values]],
-    about: About,
-    names: Sequence[str],
-    what: str,
-) -> Decision:
-    """Decide whether runs that lack something are worse than those of some relaxations."""
-    differences = [
-        Difference(f"{measure} of {name}, {_words(setting)}", *_compared(usual, values[measure]))
-        for setting, values in ablated.items()
-        for measure in about.measures
-        for name in names
-        if (usual := findings.values(setting, System("joint", name), measure))
-    ]
-    return _decided(differences) if differences else Decision("open", f"missing: {what}")
-
-
-def _compared(first: Values, second: Values) -> tuple[Comparison, Values]:
-    seeds = sorted(first.keys() & second.keys())
-    by_seed = {seed: first[seed] - second[seed] for seed in seeds}
-    if len(seeds) > 1:
-        ones, others = ([values[seed] for seed in seeds] for values in (first, second))
-        return paired_t_test(ones, others), by_seed
-    return welch_t_test(list(first.values()), list(second.values())), by_seed
+    return alike(_of_joint(records, **where), setting_of, _dev_score)
 
 
 def _share_of_warm_up(record: Record) -> float | None:
@@ -458,40 +305,16 @@ def _share_of_warm_up(record: Record) -> float | None:
     return before / after
 
 
-def _ranges_over_weights(records: Iterable[Record], relaxation: str) -> list[float]:
-    """Return the differences of the best and the worst score among runs that are else equal."""
-    groups: dict[object, dict[object, float]] = defaultdict(dict)
-    for record in records:
-        known = dict(record.configuration)
-        if (known["relaxation"], known["images"], known["protocol"]) == (
-            relaxation, "mnist", "joint",
-        ):  # fmt: skip
-            weight = known.pop("weight")
-            groups[tuple(known.values())][weight] = _dev_score(record)
-    return [max(g.values()) - min(g.values()) for g in groups.values() if len(g) > 2]
+def _with_weights(records: Iterable[Record], relaxation: str) -> list[Record]:
+    """Return joint runs on MNIST, measured or not."""
+    wanted = {"relaxation": relaxation, "images": "mnist", "protocol": "joint"}
+    return [
+        record
+        for record in records
+        if all(record.configuration[name] == value for name, value in wanted.items())
+    ]
 
 
 def _dev_score(record: Record) -> float:
     """Return the best score on DEV; a run whose Digit was never usable has 0."""
     return max(0.0, *record.curves["joint: dev/score"].values)
-
-
-def _mean_by_seed(differences: Sequence[Difference]) -> Values:
-    """Return the mean of all differences for each seed that all have."""
-    if not differences:
-        return {}
-    seeds = set.intersection(*(set(found.by_seed) for found in differences))
-    return {seed: _mean([found.by_seed[seed] for found in differences]) for seed in sorted(seeds)}
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
-
-
-def _p(compared: Comparison | None) -> str:
-    known = compared is not None and compared.p_value is not None
-    return f" (p = {compared.p_value:.2g})" if compared is not None and known else ""
-
-
-def _words(setting: Setting) -> str:
-    return f"DIGIT {setting.digit_size:,}, PAIR {setting.pair_size:,}"

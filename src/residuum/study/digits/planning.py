@@ -8,18 +8,17 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, Final
 
+from residuum.study import planning
 from residuum.study.digits.images import ImagesName
 from residuum.study.digits.presets import preset
 from residuum.study.digits.settings import Protocol, Settings
 
 PAPER: Final[dict[Protocol, tuple[str, ...]]] = {
-    "joint": ("s-godel", "s-product", "r-product", "lukasiewicz-maxsat"),
+    "joint": planning.PAPER,
     # A pipeline only conjoins, so that S- and R-Product are the same.
     "pipeline": ("s-godel", "r-product", "lukasiewicz-maxsat"),
 }
 """The relaxations that the paper compares, in the order of its tables."""
-
-SEEDS: Final = (0, 20, 50)
 
 
 def plan(
@@ -57,10 +56,5 @@ def of_length(settings: Settings, epochs: int | None) -> Settings:
     """Return settings for so many epochs, a warm-up and a first stage in proportion."""
     if epochs is None:
         return settings
-    share = epochs / settings.epochs
-    return replace(
-        settings,
-        epochs=epochs,
-        warm_up=min(epochs, math.ceil(settings.warm_up * share)),
-        digit_epochs=math.ceil(settings.digit_epochs * share),
-    )
+    digit_epochs = math.ceil(settings.digit_epochs * (epochs / settings.epochs))
+    return replace(planning.of_length(settings, epochs), digit_epochs=digit_epochs)

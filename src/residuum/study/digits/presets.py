@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from functools import cache
-from importlib import resources
 from typing import Any
 
 from residuum.errors import ResiduumError
 from residuum.study.digits.images import ImagesName
 from residuum.study.digits.settings import Protocol, Settings
+from residuum.study.presets import nearest, read_data
 
 
 def preset(
@@ -35,9 +33,9 @@ def preset(
         )
     of_pool = table.get(others.get("pair_pool", "paper"), {})
     by_digit_size = {**table.get(relaxation, table["r-product"]), **of_pool.get(relaxation, {})}
-    chosen = {**table["all"], **_nearest(by_digit_size, digit_size)}
+    chosen = {**table["all"], **nearest(by_digit_size, digit_size)}
     chosen = {
-        name: _nearest(value, pair_size) if isinstance(value, dict) else value
+        name: nearest(value, pair_size) if isinstance(value, dict) else value
         for name, value in chosen.items()
     }
     return Settings(
@@ -51,13 +49,5 @@ def preset(
     )
 
 
-def _nearest(by_size: dict[str, Any], size: int) -> Any:
-    """Return the entry whose size is nearest in proportion."""
-    return by_size[min(by_size, key=lambda known: max(int(known), size) / min(int(known), size))]
-
-
-@cache
 def _table() -> dict[str, Any]:
-    text = resources.files("residuum.data").joinpath("digits_settings.json").read_text("utf-8")
-    table: dict[str, Any] = json.loads(text)
-    return table
+    return read_data("digits_settings.json")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 from residuum.errors import ResiduumError
 from residuum.relaxations import relaxation as find_relaxation
-from residuum.study.choices import check_choice
+from residuum.study.choices import check_choice, check_weight
 from residuum.study.digits.images import ImagesName
 from residuum.study.digits.sets import PairPool
 from residuum.training.rates import OptimiserName, Rate, Schedule
@@ -82,11 +81,7 @@ class Settings:
         for rate in (self.learning_rate, self.warm_up_rate, self.digit_rate):
             Rate(rate, self.schedule, self.period)
         for name in ("weight", "warm_up_weight"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise ResiduumError(
-                    f"{name}: expected a number from 0 on, got {getattr(self, name)}; "
-                    "a negative one would reward what breaks the rules"
-                )
+            check_weight(name, getattr(self, name))
         if self.protocol == "pipeline" and self.digit_epochs < 1:
             raise ResiduumError("a pipeline needs `digit_epochs`, at least 1, to learn Digit in")
         if not 0 <= self.warm_up <= self.epochs:

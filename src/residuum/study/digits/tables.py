@@ -11,6 +11,7 @@ from residuum.study.digits.findings import OUTCOMES, Findings, Setting, System
 from residuum.study.digits.planning import PAPER
 from residuum.study.digits.published import Published, published
 from residuum.study.digits.sets import DIGIT_SIZES
+from residuum.study.tables import MISSING, marked
 
 TITLES: Final = {
     "digit_accuracy": "Accuracy of Digit",
@@ -21,8 +22,6 @@ TITLES: Final = {
     "distributivity": "Distributivity",
 }
 """The measures that the paper has tables of."""
-
-MISSING: Final = "–"
 
 NOTES: Final = (
     "Means in percent, with deviations over seeds (divided by n − 1), above what was printed. "
@@ -98,6 +97,26 @@ class Table:
             if any(cell.printed for cell in cells):
                 yield ["  printed", *(_printed(cell.printed, bold) for cell in cells)]
 
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data, one object for each cell that was run."""
+        cells = [
+            {
+                "relaxation": relaxation,
+                "digit_size": size,
+                "mean": cell.summary.mean,
+                "deviation": cell.summary.deviation,
+                "seeds": cell.summary.count,
+                "is_best": cell.is_best,
+                "is_best_by_seeds": cell.is_best_by_seeds,
+                "printed": None if cell.printed is None else [cell.printed.mean, cell.printed.std],
+            }
+            for relaxation, row in self.rows.items()
+            for size, cell in zip(self.digit_sizes, row, strict=True)
+            if cell.summary
+        ]
+        names = ("images", "pair_pool", "protocol", "pair_size", "measure")
+        return {**{name: getattr(self, name) for name in names}, "cells": cells}
+
 
 def tables(findings: Findings) -> list[Table]:
     """Return the tables of all that was run; where a relaxation of the paper was not, is a gap."""
@@ -110,39 +129,6 @@ def tables(findings: Findings) -> list[Table]:
     for kind in sorted(kinds, key=lambda kind: (kind[0], kind[1] != "paper", *kind[2:])):
         found += [_table(findings, *kind, measure) for measure in TITLES]
     return found
-
-
-def shown(summary: Summary | None) -> str:
-    """Return a mean and a deviation, if there is one, as text."""
-    return MISSING if summary is None else _marked(summary.mean, summary.deviation, False, "")
-
-
-def to_markdown(table: Table) -> str:
-    """Return a table in Markdown, its title in front."""
-    lines = [table.heads, ["---"] + ["---:"] * (len(table.heads) - 1), *table.lines("**")]
-    body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"{table.title}\n\n{body}\n"
-
-
-def to_json(table: Table) -> dict[str, Any]:
-    """Return a table as plain data, one object for each cell that was run."""
-    cells = [
-        {
-            "relaxation": relaxation,
-            "digit_size": size,
-            "mean": cell.summary.mean,
-            "deviation": cell.summary.deviation,
-            "seeds": cell.summary.count,
-            "is_best": cell.is_best,
-            "is_best_by_seeds": cell.is_best_by_seeds,
-            "printed": None if cell.printed is None else [cell.printed.mean, cell.printed.std],
-        }
-        for relaxation, row in table.rows.items()
-        for size, cell in zip(table.digit_sizes, row, strict=True)
-        if cell.summary
-    ]
-    names = ("images", "pair_pool", "protocol", "pair_size", "measure")
-    return {**{name: getattr(table, name) for name in names}, "cells": cells}
 
 
 def _table(
@@ -210,16 +196,8 @@ def _own(cell: Cell, bold: str) -> str:
     if cell.summary is None:
         return MISSING
     mark = "°" if cell.is_best_by_seeds else ""
-    return _marked(cell.summary.mean, cell.summary.deviation, cell.is_best, bold) + mark
+    return marked(cell.summary.mean, cell.summary.deviation, cell.is_best, bold) + mark
 
 
 def _printed(figure: Published | None, bold: str) -> str:
-    return "" if figure is None else _marked(figure.mean, figure.std, figure.bold, bold)
-
-
-def _marked(mean: float, deviation: float | None, stands_out: bool, bold: str) -> str:
-    number = f"{mean:.1f}"
-    if stands_out and bold:
-        number = f"{bold}{number}{bold}"
-    spread = "" if deviation is None else f" ({deviation:.1f})"
-    return f"{number}{spread}" + ("*" if stands_out and not bold else "")
+    return "" if figure is None else marked(figure.mean, figure.std, figure.bold, bold)

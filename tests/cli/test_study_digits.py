@@ -70,7 +70,7 @@ def test_a_pipeline_learns_in_three_stages(residuum, store):
 
 
 def test_quick_is_one_seed_of_the_papers_relaxations():
-    from residuum.cli.study import Wanted, _plan, _quick
+    from residuum.cli.study.digits import Wanted, _plan, _quick
 
     nothing = Wanted(None, (), (), (), (), (), None, None)
     found = _plan(_quick(nothing), "float32")
@@ -82,7 +82,7 @@ def test_quick_is_one_seed_of_the_papers_relaxations():
 
 
 def test_without_sizes_all_of_digit_and_the_middle_one_of_pair():
-    from residuum.cli.study import Wanted, _plan
+    from residuum.cli.study.digits import Wanted, _plan
 
     found = _plan(Wanted("mnist", ("joint", "pipeline"), (), (), (), (), None, None), "bfloat16")
     assert len(found) == 3 * 3 * (4 + 3)

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import typer
 
-from residuum.cli.outputs import print_json, print_table
+from residuum.cli.outputs import print_table
+from residuum.cli.study.reports import print_report
 from residuum.results import Record
-from residuum.study.digits.claims import evaluate, told
+from residuum.study.digits.claims import evaluate
 from residuum.study.digits.findings import OUTCOMES, Findings, System, of_presets
 from residuum.study.digits.settings import STUDY, Settings
-from residuum.study.digits.tables import MISSING, NOTES, shown, tables, to_json, to_markdown
-
-
-def as_object(record: Record) -> dict[str, Any]:
-    """Return a run as a flat object: its settings, its measures, and what it took."""
-    return {
-        "id": record.id,
-        **record.configuration,
-        **record.measures,
-        "seconds": record.seconds,
-        "environment": dict(record.environment),
-    }
+from residuum.study.digits.tables import NOTES, tables
+from residuum.study.tables import MISSING, shown
 
 
 def print_summary(records: Sequence[Record], first: Settings) -> None:
@@ -62,26 +52,11 @@ def print_tables(
     finished = [record for record in records if record.study == STUDY]
     chosen = of_presets(finished, epochs)
     findings = Findings(chosen.records)
-    found = tables(findings)
-    verdicts = evaluate(findings, records)
-    left_out = (
-        f"{chosen.left_out} of {len(finished)} records have other settings than those chosen, and "
-        "are in no table"
+    print_report(
+        tables(findings),
+        NOTES,
+        chosen,
+        evaluate(findings, records),
+        as_json=as_json,
+        markdown=markdown,
     )
-    if as_json:
-        print_json({
-            "tables": [to_json(table) for table in found],
-            "claims": [verdict.as_dict() for verdict in verdicts],
-            "left_out": chosen.left_out,
-        })  # fmt: skip
-        return
-    for table in found:
-        if markdown:
-            typer.echo(to_markdown(table))
-        else:
-            typer.echo(table.title)
-            print_table(table.heads, table.lines(bold=""))
-    typer.echo(NOTES)
-    if chosen.left_out:
-        typer.echo(left_out)
-    typer.echo(told(verdicts, markdown=markdown))

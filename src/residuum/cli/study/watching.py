@@ -8,91 +8,115 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from residuum.cli.interrupts import holding_interrupts
 
 if TYPE_CHECKING:
     from residuum.results import Record
-    from residuum.study.digits.running import Stage
-    from residuum.study.digits.settings import Settings
+    from residuum.study.running import Run, Stage
     from residuum.training.tasks import Curves
 
 STOPPING: Final = "finishing the epoch under way; press Ctrl-C again to stop at once"
 
-# Images that networks see for one example of a stage, a pair counting twice.
-_IMAGES_PER_EXAMPLE: Final = {"joint": 7, "Digit": 1, "Sum": 2, "Product": 2}
+R = TypeVar("R", bound="Run")
+
+
+class Part(NamedTuple):
+    """A stage of a run: how many epochs it has, and how much work each is, in any unit."""
+
+    stage: str
+    epochs: int
+    work: float
+
+
+@dataclass(frozen=True)
+class Words(Generic[R]):
+    """How a study speaks of its runs.
+
+    `stack` says what runs have in common, `row` which of them are shown as one, `done` how a run
+    ended, and `parts` are the stages of a run.
+    """
+
+    stack: Callable[[R], str]
+    row: Callable[[R], str]
+    done: Callable[[Record], str]
+    parts: Callable[[R], Sequence[Part]]
 
 
 class Row(NamedTuple):
-    """Where the runs of one relaxation stand: means of their losses and measures on DEV."""
+    """Where the runs of a row stand: means of their losses and measures on DEV."""
 
-    relaxation: str
+    name: str
     losses: Mapping[str, float]
     measures: Mapping[str, float]
 
 
 @contextmanager
-def watching(runs: Sequence[Settings]) -> Iterator[Watching]:
+def watching(runs: Sequence[R], words: Words[R]) -> Iterator[Watching[R]]:
     """Show how the training of runs is going, while it is.
 
     An interrupt then stops it after the epoch under way, and a second one at once.
     """
     screen = _Screen() if sys.stderr.isatty() else _Lines()
     with holding_interrupts(lambda: screen.note(STOPPING)) as is_stopping, screen.shown():
-        yield Watching(runs, screen, is_stopping)
+        yield Watching(runs, words, screen, is_stopping)
 
 
-class Watching:
+class Watching(Generic[R]):
     """Told what is going on, tells it on, and raises KeyboardInterrupt where it may stop."""
 
     def __init__(
         self,
-        runs: Sequence[Settings],
+        runs: Sequence[R],
+        words: Words[R],
         screen: _Screen | _Lines,
         is_stopping: Callable[[], bool],
     ) -> None:
         self._runs = runs
+        self._words = words
         self._screen = screen
         self._is_stopping = is_stopping
         self._over = 0
-        self._clock = _Clock(sum(map(_work, runs)))
+        self._clock = _Clock(self._work(runs))
         self._work_before = 0.0
-        self._stack: Sequence[Settings] = ()
+        self._stack: Sequence[R] = ()
 
-    def stack_starts(self, runs: Sequence[Settings]) -> None:
+    def stack_starts(self, runs: Sequence[R]) -> None:
         """Take note of runs that are now trained together."""
         self._stop_if_asked()
-        self._work_before += sum(map(_work, self._stack))
+        self._work_before += self._work(self._stack)
         self._stack = runs
-        first = runs[0]
-        self._screen.note(
-            f"{_count(len(runs), 'run')} together: {first.protocol}, {first.images}, "
-            f"PAIR {first.pair_size:,}, {first.optimiser}"
-        )
+        self._screen.note(f"{_count(len(runs), 'run')} together: {self._words.stack(runs[0])}")
 
-    def epoch_is_over(self, stage: Stage, epoch: int, curves: Curves) -> None:
+    def epoch_is_over(self, stage: Stage[R], epoch: int, curves: Curves) -> None:
         """Take note of an epoch."""
-        each = sum(_work_per_epoch(run, stage.name) for run in self._stack)
-        earlier = sum(_work_before(run, stage.name) for run in self._stack)
-        left = self._clock.time_left(self._work_before + earlier + epoch * each, each)
+        parts = [part for run in self._stack for part in self._words.parts(run)]
+        each = sum(part.work for part in parts if part.stage == stage.name)
+        done = self._work_before + self._work(self._stack, stage.name) + epoch * each
         heading = (
-            f"{stage.name}: epoch {epoch} of {stage.epochs}, "
-            f"{self._over} of {_count(len(self._runs), 'run')} done, {_duration(left)} left"
+            f"{stage.name}: epoch {epoch} of {stage.epochs}, {self._over} of "
+            f"{_count(len(self._runs), 'run')} done, "
+            f"{_duration(self._clock.time_left(done, each))} left"
         )
         is_judged = bool(curves.judged) and curves.judged[-1] == epoch
-        self._screen.show(heading, list(_rows(stage, curves)), is_judged)
+        rows = list(_rows([self._words.row(run) for run in stage.runs], curves))
+        self._screen.show(heading, rows, is_judged)
         self._stop_if_asked()
 
     def run_is_over(self, record: Record) -> None:
         """Take note of a run."""
         self._over += 1
-        known, measures = record.configuration, record.measures
-        self._screen.note(
-            f"done: {known['relaxation']}, {known['protocol']}, DIGIT {known['digit_size']:,}, "
-            f"PAIR {known['pair_size']:,}, seed {known['seed']}: "
-            f"Digit {measures['digit_accuracy']:.1f}%, operators "
-            f"{measures['operator_accuracy']:.1f}%, coherence {measures['coherence']:.1f}%"
+        self._screen.note(f"done: {self._words.done(record)}")
+
+    def _work(self, runs: Sequence[R], before: str | None = None) -> float:
+        """Return the work of runs, or that of their stages before one."""
+        return sum(
+            part.epochs * part.work
+            for run in runs
+            for part in takewhile(lambda part: part.stage != before, self._words.parts(run))
         )
 
     def _stop_if_asked(self) -> None:
@@ -158,55 +182,46 @@ class _Screen:
 
         table = Table(title=heading, title_justify="left", box=SIMPLE_HEAD)
         table.add_column("", no_wrap=True)
-        for kind, names in (("loss", rows[0].losses), ("DEV", rows[0].measures)):
+        losses = dict.fromkeys(name for row in rows for name in row.losses)
+        measures = rows[0].measures
+        for kind, names in (("loss", losses), ("DEV", measures)):
             for name in names:
                 short = name.removesuffix("_coherence").removesuffix("_accuracy")
                 table.add_column(f"{kind}: {short}", justify="right")
         for row in rows:
-            losses = (f"{value:.3g}" for value in row.losses.values())
-            measures = (f"{value:.1f}%" for value in row.measures.values())
-            table.add_row(row.relaxation, *losses, *measures)
+            costs = (f"{row.losses[name]:.3g}" if name in row.losses else "" for name in losses)
+            shares = (f"{row.measures[name]:.1f}%" for name in measures)
+            table.add_row(row.name, *costs, *shares)
         self._live.update(table)
 
 
-def _rows(stage: Stage, curves: Curves) -> Iterator[Row]:
+def _rows(names: Sequence[str], curves: Curves) -> Iterator[Row]:
+    """Yield the rows of runs by the name that each has."""
     places: dict[str, list[int]] = {}
-    for place, run in enumerate(stage.runs):
-        places.setdefault(run.relaxation, []).append(place)
+    for place, name in enumerate(names):
+        places.setdefault(name, []).append(place)
 
-    def means(tables: Mapping[str, Sequence[Sequence[float]]], mine: list[int]) -> dict[str, Any]:
-        return {
-            name: sum(table[-1][place] for place in mine) / len(mine)
-            for name, table in tables.items()
-            if name not in ("total", "score")
-        }
+    for name, mine in places.items():
+        losses = _means(curves.losses, mine)
+        if not math.isnan(losses.get("total", math.nan)):  # what is no number then, a run has not
+            losses = {part: loss for part, loss in losses.items() if not math.isnan(loss)}
+        losses.pop("total", None)
+        measures = _means(curves.measures, mine)
+        measures.pop("score", None)
+        yield Row(name, losses, measures)
 
-    for relaxation, mine in places.items():
-        yield Row(relaxation, means(curves.losses, mine), means(curves.measures, mine))
+
+def _means(tables: Mapping[str, Sequence[Sequence[float]]], places: list[int]) -> dict[str, float]:
+    return {
+        name: sum(table[-1][place] for place in places) / len(places)
+        for name, table in tables.items()
+    }
 
 
 def _line(row: Row) -> str:
     losses = ", ".join(f"{name} {value:.3g}" for name, value in row.losses.items())
     measures = ", ".join(f"{name} {value:.1f}%" for name, value in row.measures.items())
-    return f"{row.relaxation}: loss of {losses}; on DEV {measures}".replace("_", " ")
-
-
-def _work(run: Settings) -> float:
-    last = "joint" if run.protocol == "joint" else "Product"
-    return _work_before(run, last) + run.epochs * _work_per_epoch(run, last)
-
-
-def _work_before(run: Settings, stage: str) -> float:
-    """Return how many images are seen in the stages before one."""
-    if stage in ("joint", "Digit"):
-        return 0.0
-    digit = run.digit_epochs * _work_per_epoch(run, "Digit")
-    return digit + (run.epochs * _work_per_epoch(run, "Sum") if stage == "Product" else 0.0)
-
-
-def _work_per_epoch(run: Settings, stage: str) -> float:
-    size = run.digit_size if stage == "Digit" else run.pair_size
-    return size * _IMAGES_PER_EXAMPLE[stage]
+    return f"{row.name}: loss of {losses}; on DEV {measures}".replace("_", " ")
 
 
 def _duration(seconds: float) -> str:

@@ -1,0 +1,68 @@
+"""What `residuum study chunking` prints of its runs: their measures, the tables, the claims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import typer
+
+from residuum.cli.outputs import print_table
+from residuum.cli.study.reports import print_report
+from residuum.results import Record, mean_and_deviation
+from residuum.study.chunking.baseline import f1_of_words
+from residuum.study.chunking.claims import evaluate
+from residuum.study.chunking.corpus import Corpus
+from residuum.study.chunking.findings import Decoding, Findings, of_presets
+from residuum.study.chunking.settings import STUDY
+from residuum.study.chunking.table_rows import DECIMALS, TITLES
+from residuum.study.chunking.tables import NOTES, tables
+from residuum.study.tables import MISSING, shown
+
+_SHOWN: Final[dict[Decoding, tuple[str, ...]]] = {
+    "argmax": ("f1", "violations", "soft_violations"),
+    "viterbi": ("viterbi_f1", "viterbi_violations", "soft_violations"),
+}
+
+
+def print_summary(records: Sequence[Record], corpus: Corpus, decoding: Decoding) -> None:
+    """Print the measures of each relaxation, with rules and without, and of single words."""
+    findings = Findings(records)
+    seeds = sorted({int(str(record.configuration["seed"])) for record in records})
+    measures = _SHOWN[decoding]
+    for setting in findings.settings:
+        rows = []
+        for system in findings.systems(setting):
+            found = [findings.summary(setting, system, measure) for measure in measures]
+            rows.append([findings.name(system), *(shown(one, DECIMALS) for one in found)])
+        words = mean_and_deviation([f1_of_words(corpus, setting.fraction, seed) for seed in seeds])
+        typer.echo(
+            f"{setting.corpus}, {100 * setting.fraction:g}% of the sentences: "
+            f"{TITLES[measures[0]]}, and transitions that break the rules, in percent; "
+            f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+        )
+        baseline = ["each word as it mostly is", shown(words, DECIMALS), MISSING, MISSING]
+        print_table(["", "F1", "break rules", "by probability"], [*rows, baseline])
+
+
+def print_tables(
+    records: Sequence[Record],
+    decodings: Sequence[Decoding],
+    *,
+    epochs: int | None,
+    weight: float | None,
+    as_json: bool,
+    markdown: bool,
+) -> None:
+    """Print the tables of runs with the settings chosen, and what all say of the claims."""
+    finished = [record for record in records if record.study == STUDY]
+    chosen = of_presets(finished, epochs=epochs, weight=weight)
+    findings = Findings(chosen.records)
+    print_report(
+        tables(findings, decodings),
+        NOTES,
+        chosen,
+        evaluate(findings, records),
+        as_json=as_json,
+        markdown=markdown,
+    )

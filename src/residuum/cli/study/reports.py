@@ -1,0 +1,45 @@
+"""How tables of a study and verdicts on claims are printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import typer
+
+from residuum.cli.outputs import print_json, print_table
+from residuum.study.claims import Verdict, told
+from residuum.study.findings import Chosen
+from residuum.study.tables import Table, to_markdown
+
+
+def print_report(
+    tables: Sequence[Table],
+    notes: str,
+    chosen: Chosen,
+    verdicts: Sequence[Verdict],
+    *,
+    as_json: bool,
+    markdown: bool,
+) -> None:
+    """Print tables, what is in none of them, and what records say of the claims."""
+    if as_json:
+        print_json({
+            "tables": [table.to_json() for table in tables],
+            "claims": [verdict.as_dict() for verdict in verdicts],
+            "left_out": chosen.left_out,
+        })  # fmt: skip
+        return
+    for table in tables:
+        if markdown:
+            typer.echo(to_markdown(table))
+        else:
+            typer.echo(table.title)
+            print_table(table.heads, table.lines(bold=""))
+    typer.echo(notes)
+    if chosen.left_out:
+        count = chosen.left_out + len(chosen.records)
+        typer.echo(
+            f"{chosen.left_out} of {count} records have other settings than those chosen, and "
+            "are in no table"
+        )
+    typer.echo(told(verdicts, markdown=markdown))

@@ -1,0 +1,112 @@
+"""Records of the chunking study put in order: those that are compared, and by what examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple, final
+
+import numpy as np
+import numpy.typing as npt
+
+from residuum.results import Ratio, Record
+from residuum.results.records import canonical
+from residuum.study import findings
+from residuum.study.chunking.presets import preset
+from residuum.study.chunking.settings import SCHEME
+from residuum.study.findings import Chosen
+from residuum.study.planning import of_length
+
+Decoding = Literal["argmax", "viterbi"]
+
+F1: Final[Mapping[Decoding, str]] = {"argmax": "f1", "viterbi": "viterbi_f1"}
+"""The measure that each decoding is rated by; others begin likewise."""
+
+_OF_BOTH: Final = ("soft_violations", "unknown_words")
+
+
+class Setting(NamedTuple):
+    """Where systems are compared: the text, the vectors (if any), the share of sentences in use."""
+
+    corpus: str
+    embeddings: str
+    fraction: float
+
+
+class System(NamedTuple):
+    """What is compared there."""
+
+    relaxation: str
+    constraints: bool
+    unlabelled: bool = False
+
+
+def of_presets(
+    records: Iterable[Record], *, epochs: int | None = None, weight: float | None = None
+) -> Chosen:
+    """Choose the runs with the settings of the study, or with these instead of its own."""
+    listed = list(records)
+    others = {} if weight is None else {"weight": weight}
+    chosen = [record for record in listed if _has_preset(record, epochs, others)]
+    return Chosen(chosen, len(listed) - len(chosen))
+
+
+def _has_preset(record: Record, epochs: int | None, others: Mapping[str, Any]) -> bool:
+    if record.scheme != SCHEME:
+        return False
+    known: Any = record.configuration
+    names = (
+        "corpus", "embeddings", "relaxation", "fraction", "constraints", "unlabelled", "seed",
+    )  # fmt: skip
+    expected = of_length(preset(**{name: known[name] for name in names}, **others), epochs)
+    return bool(known == canonical(expected.configuration, "settings"))
+
+
+def measures_of(record: Record, decoding: Decoding) -> dict[str, float]:
+    """Return measures by what they are of the tags of one decoding.
+
+    Those of the other decoding begin with its name.
+    """
+    if decoding == "argmax":
+        return dict(record.measures)
+    found = {}
+    for name, value in record.measures.items():
+        is_other = name not in _OF_BOTH and not name.startswith("viterbi_")
+        found[f"argmax_{name}" if is_other else name.removeprefix("viterbi_")] = value
+    return found
+
+
+@final
+class Findings(findings.Findings[Setting, System]):
+    """Runs of the chunking study; test sentences are the units that are resampled."""
+
+    def place(self, record: Record) -> tuple[Setting, System]:
+        """Return the setting and the system of a run."""
+        known: Any = record.configuration
+        setting = Setting(known["corpus"], known["embeddings"] or "", known["fraction"])
+        return setting, System(*(known[name] for name in System._fields))
+
+    def name(self, system: System) -> str:
+        """Return what was learnt."""
+        return f"{system.relaxation}{label(system)}"
+
+    def kind(self, measure: str) -> str | None:
+        """Return what a measure is made of."""
+        return "sentence" if measure in F1.values() else None
+
+    def outcomes(self, kind: str, runs: Sequence[Record]) -> findings.Outcomes:  # noqa: ARG002
+        """Return F1 as ratios, in percent: twice the chunks found, over those guessed and there."""
+
+        def counts(name: str) -> npt.NDArray[np.float64]:
+            return np.array([run.outcomes[name] for run in runs], np.float64)
+
+        return {
+            measure: Ratio(
+                200 * counts(f"{start}correct"), counts(f"{start}guessed") + counts("gold")
+            )
+            for measure, start in (("f1", ""), ("viterbi_f1", "viterbi_"))
+        }
+
+
+def label(system: System) -> str:
+    """Return how the paper marks what was learnt beside the labels, and what is ours."""
+    return f"{' + C' if system.constraints else ''}{', unlabelled' if system.unlabelled else ''}"

@@ -1,0 +1,53 @@
+"""Tables of any study: what they have in common, and how they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Protocol
+
+from residuum.results import Summary
+
+MISSING: Final = "–"
+
+
+class Table(Protocol):
+    """A title, the names of columns, and rows of text that begin with a name."""
+
+    @property
+    def title(self) -> str:
+        """What it is of."""
+
+    @property
+    def heads(self) -> Sequence[str]:
+        """The names of the columns."""
+
+    def lines(self, bold: str) -> Iterable[Sequence[str]]:
+        """Return the rows as text, `bold` around what stands out; if it is empty, a * behind."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+
+
+def to_markdown(table: Table) -> str:
+    """Return a table in Markdown, its title in front."""
+    lines = [table.heads, ["---"] + ["---:"] * (len(table.heads) - 1), *table.lines("**")]
+    body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"{table.title}\n\n{body}\n"
+
+
+def shown(summary: Summary | None, decimals: int = 1) -> str:
+    """Return a mean and a deviation, if there is one, as text."""
+    if summary is None:
+        return MISSING
+    return marked(summary.mean, summary.deviation, False, "", decimals)
+
+
+def marked(
+    mean: float, deviation: float | None, stands_out: bool, bold: str, decimals: int = 1
+) -> str:
+    """Return a mean and a deviation as text, marked if it stands out."""
+    number = f"{mean:.{decimals}f}"
+    if stands_out and bold:
+        number = f"{bold}{number}{bold}"
+    spread = "" if deviation is None else f" ({deviation:.{decimals}f})"
+    return f"{number}{spread}" + ("*" if stands_out and not bold else "")
