@@ -223,7 +223,9 @@ class _Layout:
 
     def _access(self, step: Read) -> Access:
         slot = self._plan.slots[step.slot]
-        fixed = [_place(term, domain) for term, domain in zip(step.terms, slot.domains, strict=True)]
+        fixed = [
+            _place(term, domain) for term, domain in zip(step.terms, slot.domains, strict=True)
+        ]
         if None not in fixed:  # as in large knowledge bases, which have many such atoms
             return Access(tuple(Entry(None, place or 0, 1) for place in fixed), (), None)
         places = [

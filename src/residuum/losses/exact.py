@@ -21,6 +21,7 @@ from residuum.grounding import Plan
 from residuum.grounding.plans import Connect, Quantify, Read
 from residuum.losses.crisp import Crisp
 from residuum.losses.inspection import Groundings, groundings_of
+from residuum.losses.parameters import for_tensors
 from residuum.losses.reading import read
 from residuum.losses.receiving import Bound, Call
 from residuum.losses.sources import Source
@@ -43,13 +44,14 @@ _STATES_AT_A_TIME: Final = 1 << 12
 
 
 def find_meaning(name: str | Relaxation) -> Relaxation:
-    """Return a relaxation by name, `exact` included."""
+    """Return a relaxation by name, `exact` included, as tensors can tell it."""
     if name == EXACT.name:
         return EXACT
     try:
-        return find_relaxation(name)
+        found = find_relaxation(name)
     except UnknownRelaxationError as error:
         raise UnknownRelaxationError(f"{error}, and `exact`") from None
+    return for_tensors(found)
 
 
 class Variable(NamedTuple):

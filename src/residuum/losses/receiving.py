@@ -45,9 +45,7 @@ class Call(NamedTuple):
     sources: Sequence[Source] | None = None
 
 
-def bind(
-    plan: Plan, sizes: Mapping[str, int], relaxation: Relaxation, *, detaches: bool
-) -> Bound:
+def bind(plan: Plan, sizes: Mapping[str, int], relaxation: Relaxation, *, detaches: bool) -> Bound:
     """Lay a plan out for sequences of these lengths."""
     layout = lay_out(plan, sizes)
     indices = {

@@ -113,7 +113,8 @@ class Tensors(LazyCarrier):
     def power(self, x: Number, exponent: Exact) -> Number:
         if not isinstance(x, Tensor):
             return x ** float(exponent)
-        p, largest = float(exponent), LARGEST / max(float(exponent), 1.0)
+        p = self.constant(exponent)
+        largest = LARGEST / max(p, 1.0)
         with torch.no_grad():
             is_small, is_large = x < floor(x), x**p >= largest
         # Below the floor: the line from 0 to the power there. Above the largest, where the slope
