@@ -8,7 +8,8 @@ of 0, 1 and −1 times the sides, and its transpose takes the slopes back.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from functools import partial
+from typing import Final, NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,7 +17,7 @@ from torch.autograd import forward_ad
 from torch.nn import functional
 
 from residuum.losses.clauses import Clauses
-from residuum.losses.columns import columns_of
+from residuum.losses.columns import Outcome, Sides, sides_of, with_slopes
 from residuum.losses.largest_clauses import largest
 from residuum.losses.tensors import NEARLY_TRUE, TENSORS, floor, is_traced
 from residuum.relaxations.degrees import log1mexp
@@ -30,30 +31,48 @@ def penalties(
 ) -> Tensor | None:
     """Return the penalty of each rule, rules × examples; None where more care is needed."""
     examples = torch.Size(batch).numel()
-    given = columns_of(clauses.groups, inputs, examples)
-    if given is None:
+    sides = sides_of(clauses.groups, inputs, examples)
+    if sides is None:
         return None
-    columns, truths = given
-    if clauses.meaning == "minimum":
-        return largest(clauses, columns, examples, lengths)
-    if clauses.meaning == "product" and clauses.is_ragged:
-        truths = functional.pad(truths, (0, 0, 0, 1), value=1.0)
-    matrix = clauses.matrix.to(columns.dtype)
-    with torch.no_grad():
-        known = _evaluate(clauses, matrix, columns, truths, wants_slopes=columns.requires_grad)
-    if known is None:
-        return None
-    found: Tensor = known[0]
-    if known[1]:
-        found = _WithSlopes.apply(columns, matrix, clauses, known)  # type: ignore[no-untyped-call]
-    if not clauses.inside:
-        return found
-    found = found.reshape(len(found), examples, -1)
+    inside: Tensor | None = None
     if lengths is not None:
-        limits = lengths.reshape(-1, 1)
-        for positions in clauses.inside:
-            found = found.masked_fill(positions >= limits, 0.0)
-    return found.sum(-1)
+        inside = torch.stack([at < lengths.reshape(-1, 1) for at in clauses.inside]).all(0)
+    wants_slopes = torch.is_grad_enabled() and any(given.requires_grad for given in inputs)
+    if clauses.meaning == "minimum":
+        rows = sides.rows
+        if wants_slopes:
+            outcome = Outcome(rows, (), lambda upstream: upstream, lambda again: again)
+            rows = with_slopes(clauses.groups, sides, inputs, outcome)
+        return largest(clauses, rows, examples, inside)
+    with torch.no_grad():
+        known = _evaluate(clauses, sides, wants_slopes=wants_slopes)
+        if known is None:
+            return None
+        over = _Positions(examples, inside) if clauses.inside else None
+        value = known[0] if over is None else over.add_up(known[0])
+    if not wants_slopes:
+        return value
+    outcome = Outcome(
+        value, known[1], partial(_slopes_of_rows, clauses, over), partial(_again, clauses, over)
+    )
+    return with_slopes(clauses.groups, sides, inputs, outcome)
+
+
+class _Positions(NamedTuple):
+    """The positions of sequences, which stand side by side in each example, and which count."""
+
+    examples: int
+    inside: Tensor | None
+
+    def add_up(self, penalty: Tensor) -> Tensor:
+        """Return rules × examples from rules × (examples × positions)."""
+        apart = penalty.reshape(len(penalty), self.examples, -1)
+        return (apart if self.inside is None else apart.where(self.inside, 0.0)).sum(-1)
+
+    def spread(self, slope: Tensor, size: int) -> Tensor:
+        """Return the slopes of the parts from those of what they add up to."""
+        apart = slope.unsqueeze(-1).expand(-1, -1, size // self.examples)
+        return (apart if self.inside is None else apart.where(self.inside, 0.0)).flatten(1)
 
 
 def can_multiply(inputs: Sequence[Tensor]) -> bool:
@@ -72,7 +91,7 @@ def can_multiply(inputs: Sequence[Tensor]) -> bool:
 
 
 def _evaluate(
-    clauses: Clauses, matrix: Tensor, columns: Tensor, truths: Tensor, *, wants_slopes: bool
+    clauses: Clauses, sides: Sides, *, wants_slopes: bool
 ) -> tuple[Tensor, list[Tensor]] | None:
     """Return the penalties of rules and their slopes, a few rows at a time: they stay in the cache.
 
@@ -80,6 +99,10 @@ def _evaluate(
     for all; the list is empty if they are not wanted. None if a clause is so broken that 1 − x has
     no digits left.
     """
+    columns, truths = sides.rows, sides.truths
+    if clauses.meaning == "product" and clauses.is_ragged:
+        truths = functional.pad(truths, (0, 0, 0, 1), value=1.0)
+    matrix = clauses.matrix.to(columns.dtype)
     are_rows_rules = len(clauses.segments) == len(matrix)
     count, examples = len(matrix), columns.shape[1]
     step = count if columns.is_cuda else min(count, max(1, CHUNK // examples))
@@ -92,16 +115,16 @@ def _evaluate(
         start, stop = stop, stop + size
         for first in range(start, stop, step):
             last = min(first + step, stop)
-            to = slice(first, last) if are_rows_rules else slice(last - first)
-            cost, weight, rows = costs[to], weights[to], matrix[first:last]
+            cost, weight, rows, places = costs, weights, matrix, clauses.places
+            if last - first < count:
+                to = slice(first, last) if are_rows_rules else slice(last - first)
+                cost, weight = costs[to], weights[to]
+                rows, places = matrix[first:last], places[:, first:last]
             if clauses.meaning == "residuum":
-                torch.mm(rows, columns, out=cost)
-                torch.gt(cost, 0, out=weight)
-                cost.clamp_(min=0)
-            else:
-                places = clauses.places[:, first:last]
-                if not _complement(rows, places, columns, truths, cost, weight):
-                    return None
+                torch.mm(rows, columns, out=cost).clamp_(min=0)
+                torch.sign(cost, out=weight)
+            elif not _complement(rows, places, columns, truths, cost, weight):
+                return None
             if are_rows_rules:
                 continue
             if first == start:
@@ -116,6 +139,28 @@ def _evaluate(
     return torch.stack(values), slopes
 
 
+def _slopes_of_rows(
+    clauses: Clauses, over: _Positions | None, upstream: Tensor, *slopes: Tensor
+) -> Tensor:
+    """Return the slopes of the columns."""
+    if over is not None:
+        upstream = over.spread(upstream, slopes[0].shape[1])
+    if len(clauses.matrix) == len(clauses.segments):
+        return clauses.matrix.to(slopes[0].dtype).t() @ (slopes[0] * upstream)
+    total = slopes[0] * upstream[0]
+    for slope, one in zip(slopes[1:], upstream[1:], strict=True):
+        total.addcmul_(slope, one)
+    return total
+
+
+def _again(clauses: Clauses, over: _Positions | None, rows: Tensor) -> Tensor:
+    """Return the penalties of rules once more, for their slopes to have slopes."""
+    slack = clauses.matrix.to(rows.dtype) @ rows
+    costs = torch.relu(slack) if clauses.meaning == "residuum" else -log1mexp(TENSORS, slack)
+    total = torch.stack([one.sum(0) for one in costs.split(clauses.segments)])
+    return total if over is None else over.add_up(total)
+
+
 def _complement(
     rows: Tensor, places: Tensor, columns: Tensor, truths: Tensor, cost: Tensor, weight: Tensor
 ) -> bool:
@@ -126,9 +171,10 @@ def _complement(
     torch.index_select(truths, 0, places[0], out=weight)
     for others in places[1:]:
         weight.mul_(torch.index_select(truths, 0, others, out=cost))
-    peaks = weight.amax(0)
-    near = (peaks > NEARLY_TRUE).nonzero()[:, 0] if float(peaks.amax()) > NEARLY_TRUE else None
-    if near is not None:  # in their logarithms such truths still have the digits of 1 − x
+    near = None
+    if float(weight.amax()) > NEARLY_TRUE:
+        # In their logarithms such truths still have the digits of 1 − x.
+        near = (weight.amax(0) > NEARLY_TRUE).nonzero()[:, 0]
         logs = rows @ columns.index_select(1, near)
         if float(logs.amax()) > -floor(logs):
             return False
@@ -140,38 +186,3 @@ def _complement(
         weight.index_copy_(1, near, torch.where(is_near, 1 / torch.expm1(-logs), ratios))
     torch.log1p(weight, out=cost)  # for 1 + x / (1 − x) is 1 / (1 − x)
     return True
-
-
-class _WithSlopes(torch.autograd.Function):
-    """Penalties whose slopes are known."""
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        columns: Tensor,
-        matrix: Tensor,
-        clauses: Clauses,
-        known: tuple[Tensor, list[Tensor]],
-    ) -> Tensor:
-        value, slopes = known
-        ctx.clauses = clauses
-        ctx.save_for_backward(columns, matrix, *slopes)
-        return value
-
-    @staticmethod
-    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
-        columns, matrix, *slopes = ctx.saved_tensors
-        nothing = (None,) * 3
-        with torch.autocast(columns.device.type, enabled=False):
-            if torch.is_grad_enabled():  # a second derivative is wanted
-                slack = matrix @ columns
-                is_residuum = ctx.clauses.meaning == "residuum"
-                costs = torch.relu(slack) if is_residuum else -log1mexp(TENSORS, slack)
-                total = torch.stack([one.sum(0) for one in costs.split(ctx.clauses.segments)])
-                return *torch.autograd.grad(total, columns, upstream, create_graph=True), *nothing
-            if len(matrix) == len(ctx.clauses.segments):
-                return matrix.t() @ (slopes[0] * upstream), *nothing
-        total = slopes[0] * upstream[0]
-        for slope, one in zip(slopes[1:], upstream[1:], strict=True):
-            total.addcmul_(slope, one)
-        return total, *nothing

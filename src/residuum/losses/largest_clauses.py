@@ -18,13 +18,13 @@ ROWS: Final = 64
 """Rules whose slopes are computed at a time."""
 
 
-def largest(clauses: Clauses, columns: Tensor, examples: int, lengths: Tensor | None) -> Tensor:
-    """Return the largest penalty of each rule, rules × examples; columns are truths."""
+def largest(clauses: Clauses, columns: Tensor, examples: int, inside: Tensor | None) -> Tensor:
+    """Return the largest penalty of each rule, rules × examples; columns are truths.
+
+    `inside` says which positions of each example count, if not all do.
+    """
     if clauses.is_ragged:  # what is never the least, not even as one of several
         columns = functional.pad(columns, (0, 0, 0, 1), value=torch.inf)
-    inside: Tensor | None = None
-    if lengths is not None:
-        inside = torch.stack([at < lengths.reshape(-1, 1) for at in clauses.inside]).all(0)
     found: Tensor
     if len(clauses.segments) == len(clauses.matrix) and not clauses.inside:
         found = _Least.apply(columns, clauses.places)  # type: ignore[no-untyped-call]
