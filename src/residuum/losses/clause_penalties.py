@@ -31,9 +31,13 @@ def penalties(
 ) -> Tensor | None:
     """Return the penalty of each rule, rules × examples; None where more care is needed."""
     examples = torch.Size(batch).numel()
-    sides = sides_of(clauses.groups, inputs, examples)
+    with torch.no_grad():
+        sides = sides_of(clauses.groups, inputs, examples)
     if sides is None:
         return None
+    if clauses.meaning == "product" and clauses.is_ragged:
+        assert sides.truths is not None
+        sides = sides._replace(truths=functional.pad(sides.truths, (0, 0, 0, 1), value=1.0))
     inside: Tensor | None = None
     if lengths is not None:
         inside = torch.stack([at < lengths.reshape(-1, 1) for at in clauses.inside]).all(0)
@@ -99,44 +103,54 @@ def _evaluate(
     for all; the list is empty if they are not wanted. None if a clause is so broken that 1 − x has
     no digits left.
     """
-    columns, truths = sides.rows, sides.truths
-    if clauses.meaning == "product" and clauses.is_ragged:
-        truths = functional.pad(truths, (0, 0, 0, 1), value=1.0)
+    columns = sides.rows
     matrix = clauses.matrix.to(columns.dtype)
     are_rows_rules = len(clauses.segments) == len(matrix)
     count, examples = len(matrix), columns.shape[1]
     step = count if columns.is_cuda else min(count, max(1, CHUNK // examples))
+    segments = (count,) if are_rows_rules else clauses.segments
+    is_whole = step >= count and len(segments) == 1
     shape = (count if are_rows_rules else step, examples)
-    costs, weights = columns.new_empty(shape), columns.new_empty(shape)
+    # The same memory for all, unless there is one alone.
+    buffers = () if is_whole else (columns.new_empty(shape), columns.new_empty(shape))
     values: list[Tensor] = []
     slopes: list[Tensor] = []
     stop = 0
-    for size in (count,) if are_rows_rules else clauses.segments:
+    for size in segments:
         start, stop = stop, stop + size
         for first in range(start, stop, step):
             last = min(first + step, stop)
-            cost, weight, rows, places = costs, weights, matrix, clauses.places
-            if last - first < count:
-                to = slice(first, last) if are_rows_rules else slice(last - first)
-                cost, weight = costs[to], weights[to]
-                rows, places = matrix[first:last], places[:, first:last]
-            if clauses.meaning == "residuum":
-                torch.mm(rows, columns, out=cost).clamp_(min=0)
-                torch.sign(cost, out=weight)
-            elif not _complement(rows, places, columns, truths, cost, weight):
+            to = slice(first, last) if are_rows_rules else slice(last - first)
+            part = matrix if is_whole else matrix[first:last]
+            found = _costs(clauses, part, first, sides, [buffer[to] for buffer in buffers])
+            if found is None:
                 return None
+            cost, weight = found
             if are_rows_rules:
                 continue
             if first == start:
                 values.append(cost.sum(0))
-                slopes += [rows.t() @ weight] if wants_slopes else []
+                slopes += [part.t() @ weight] if wants_slopes else []
             else:
                 values[-1] += cost.sum(0)
                 if wants_slopes:
-                    slopes[-1].addmm_(rows.t(), weight)
+                    slopes[-1].addmm_(part.t(), weight)
     if are_rows_rules:
+        costs, weights = buffers or (cost, weight)
         return costs, [weights] if wants_slopes else []
-    return torch.stack(values), slopes
+    return values[0].unsqueeze(0) if len(values) == 1 else torch.stack(values), slopes
+
+
+def _costs(
+    clauses: Clauses, matrix: Tensor, first: int, sides: Sides, to: Sequence[Tensor]
+) -> tuple[Tensor, Tensor] | None:
+    """Return what some rows cost and their slopes, written to buffers if there are any."""
+    cost, weight = to or (None, None)
+    if clauses.meaning == "residuum":
+        cost = torch.mm(matrix, sides.rows, out=cost).clamp_(min=0)
+        return cost, torch.sign(cost, out=weight)
+    places = clauses.places[:, first : first + len(matrix)]
+    return _complement(matrix, places, sides, cost, weight)
 
 
 def _slopes_of_rows(
@@ -162,27 +176,33 @@ def _again(clauses: Clauses, over: _Positions | None, rows: Tensor) -> Tensor:
 
 
 def _complement(
-    rows: Tensor, places: Tensor, columns: Tensor, truths: Tensor, cost: Tensor, weight: Tensor
-) -> bool:
-    """Write −log(1 − x) and its slope for log x, x / (1 − x), where x is a product of truths.
+    matrix: Tensor,
+    places: Tensor,
+    sides: Sides,
+    cost: Tensor | None,
+    weight: Tensor | None,
+) -> tuple[Tensor, Tensor] | None:
+    """Return −log(1 − x) and its slope for log x, x / (1 − x), where x is a product of truths.
 
-    False where x is so close to 1 that only its parts could tell.
+    None where x is so close to 1 that only its parts could tell.
     """
-    torch.index_select(truths, 0, places[0], out=weight)
+    truths = sides.truths
+    assert truths is not None
+    weight = torch.index_select(truths, 0, places[0], out=weight)
     for others in places[1:]:
-        weight.mul_(torch.index_select(truths, 0, others, out=cost))
+        cost = torch.index_select(truths, 0, others, out=cost)
+        weight.mul_(cost)
     near = None
     if float(weight.amax()) > NEARLY_TRUE:
         # In their logarithms such truths still have the digits of 1 − x.
         near = (weight.amax(0) > NEARLY_TRUE).nonzero()[:, 0]
-        logs = rows @ columns.index_select(1, near)
+        logs = matrix @ sides.rows.index_select(1, near)
         if float(logs.amax()) > -floor(logs):
-            return False
-    torch.sub(weight.new_ones(()), weight, out=cost)
+            return None
+    cost = torch.sub(weight.new_ones(()), weight, out=cost)
     weight.div_(cost)
     if near is not None:
         ratios = weight.index_select(1, near)
         is_near = ratios > NEARLY_TRUE / (1 - NEARLY_TRUE)
         weight.index_copy_(1, near, torch.where(is_near, 1 / torch.expm1(-logs), ratios))
-    torch.log1p(weight, out=cost)  # for 1 + x / (1 − x) is 1 / (1 − x)
-    return True
+    return torch.log1p(weight, out=cost), weight  # for 1 + x / (1 − x) is 1 / (1 − x)

@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from residuum.losses.softmaxes import Side, Softmax
-from residuum.losses.tensors import LARGEST, floor, impossible
+from residuum.losses.tensors import LARGEST, floor, impossible, in_full
 
 TRUTHS: Final[Mapping[Side, Side]] = {"log_true": "true", "log_false": "false"}
 """The side whose logarithm a side is."""
@@ -52,14 +52,26 @@ class Kind(NamedTuple):
 
     @property
     def order(self) -> list[int]:
-        """The dimensions of a tensor, the batch being one, from classes to examples to positions.
-
-        Without a sequence the tensor has a last dimension of 1 in its place.
-        """
-        own = list(range(1, len(self.sizes) + 2))
-        positions = own.pop(-1 if self.outer is None else self.outer)
+        """The dimensions of a tensor, the batch being one: classes, examples, positions."""
+        own = list(range(1, self.depth + 1))
+        positions = [] if self.outer is None else [own.pop(self.outer)]
         turned = [own[-1], *own[:-1]] if self.is_exclusive else own
-        return [*turned, 0, positions]
+        return [*turned, 0, *positions]
+
+    @property
+    def depth(self) -> int:
+        """The number of dimensions of a tensor behind the batch."""
+        return len(self.sizes) + (self.outer is not None)
+
+
+class Shape(NamedTuple):
+    """The sizes of stacked logits: what softmaxes are over comes second."""
+
+    slots: int
+    classes: int
+    others: int
+    examples: int
+    positions: int
 
 
 @dataclass(frozen=True)
@@ -85,25 +97,43 @@ class Columns:
         return self.kind.order
 
     @cached_property
+    def _entries(self) -> tuple[int, int]:
+        """The number of classes, and of softmaxes over them, in a slot."""
+        sizes = self.kind.sizes
+        return (sizes[0], math.prod(sizes[1:])) if self.kind.is_exclusive else (1, math.prod(sizes))
+
+    @cached_property
     def _back(self) -> list[int]:
         """The dimensions of stacked slots as they were."""
         return [0, *(1 + self._order.index(place) for place in range(len(self._order)))]
 
-    def stack(self, given: Sequence[Tensor], batch: int) -> Tensor:
-        """Return slots × classes × other entries × examples × positions."""
-        kind = self.kind
-        own = given[0].shape[given[0].dim() - len(kind.sizes) - (kind.outer is not None) :]
-        shape = (batch, *own) if kind.outer is not None else (batch, *own, 1)
-        stacked = torch.stack([tensor.reshape(shape).permute(self._order) for tensor in given])
-        classes = kind.sizes[0] if kind.is_exclusive else 1
-        return stacked.reshape(len(given), classes, -1, *stacked.shape[-2:])
+    @cached_property
+    def is_one_side(self) -> bool:
+        """Whether the pieces, in order, are one side of all entries; so are truths then."""
+        size = math.prod(self.kind.sizes)
+        return (
+            len(self.pieces) == len(self.slots)
+            and all(piece.size == size for piece in self.pieces)
+            and len({piece.side for piece in self.pieces}) == 1
+        )
 
-    def unstack(self, stacked: Tensor, given: Sequence[Tensor]) -> list[Tensor]:
+    def stack(self, given: Sequence[Tensor], batch: int) -> tuple[Tensor, Shape]:
+        """Return slots × classes × all else: other entries, examples and positions."""
+        own = given[0].shape[given[0].dim() - len(self._order) + 1 :]
+        if given[0].dim() != len(self._order):
+            given = [one.reshape(batch, *own) for one in given]
+        stacked = torch.stack([one.permute(self._order) for one in given])
+        outer = self.kind.outer
+        classes, others = self._entries
+        shape = Shape(len(given), classes, others, batch, 1 if outer is None else own[outer])
+        return _wide(stacked.reshape(len(given), classes, -1)), shape
+
+    def unstack(self, stacked: Tensor, shape: Shape, given: Sequence[Tensor]) -> list[Tensor]:
         """Return what belongs to each tensor, as it is laid out."""
-        shape = (len(given), *self.kind.sizes, *stacked.shape[-2:])
-        apart = stacked.reshape(shape).permute(self._back)
+        side_by_side = (shape.examples,) if self.kind.outer is None else shape[-2:]
+        apart = stacked.reshape(shape.slots, *self.kind.sizes, *side_by_side).permute(self._back)
         return [
-            one.reshape(tensor.shape).to(tensor.dtype)
+            (one if one.dim() == tensor.dim() else one.reshape(tensor.shape)).to(tensor.dtype)
             for one, tensor in zip(apart.unbind(0), given, strict=True)
         ]
 
@@ -115,34 +145,37 @@ class Sides(NamedTuple):
     """
 
     rows: Tensor
-    truths: Tensor
-    shapes: tuple[torch.Size, ...]
+    truths: Tensor | None
+    shapes: tuple[Shape, ...]
     saved: tuple[tuple[Tensor | None, ...], ...]
 
 
-@torch.no_grad()
 def sides_of(groups: Sequence[Columns], inputs: Sequence[Tensor], batch: int) -> Sides | None:
-    """Return the sides that groups are of, without slopes.
+    """Return the sides that groups are of, to be called where nothing has slopes.
 
     None says that some logits are masked, no numbers, or too large: that takes more care.
     """
     rows, truths, shapes, kept = [], [], [], []
     for group in groups:
-        stacked = _wide(group.stack([inputs[slot] for slot in group.slots], batch))
+        stacked, shape = group.stack([inputs[slot] for slot in group.slots], batch)
         low, high = (float(bound) for bound in torch.aminmax(stacked))
         if not (low >= -LARGEST and high <= LARGEST):
             return None
-        shape = stacked.shape
         compute = _sides_of_softmax if group.kind.is_exclusive else _sides_of_sigmoid
         # Odds within the floor of logarithms need no second look.
-        is_far = high - low > -1 - math.log(floor(stacked)) or shape[1] == 1
-        sides, saved = compute(stacked.flatten(2), group.wanted, is_far)
-        rows.append(_rows(sides, group.pieces, group.length, shape))
-        truths.append(_rows(sides, group.truths, group.length, shape))
+        is_far = high - low > -1 - math.log(floor(stacked)) or shape.classes == 1
+        sides, saved = compute(stacked, group.wanted, is_far)
+        rows.append(_rows(sides, group, group.pieces, shape))
+        if group.truths:
+            truths.append(_rows(sides, group, group.truths, shape))
         shapes.append(shape)
         kept.append(saved)
-    together = (one[0] if len(one) == 1 else torch.cat(one) for one in (rows, truths))
-    return Sides(*together, tuple(shapes), tuple(kept))
+    known = _below(truths) if truths else None
+    return Sides(_below(rows), known, tuple(shapes), tuple(kept))
+
+
+def _below(parts: list[Tensor]) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
 class Outcome(NamedTuple):
@@ -184,9 +217,9 @@ class _WithSlopes(torch.autograd.Function):
         tensors = iter(ctx.saved_tensors)
         inputs = list(itertools.islice(tensors, ctx.count))
         kept, *saved = (tuple(itertools.islice(tensors, size)) for size in ctx.sizes)
-        with torch.autocast(upstream.device.type, enabled=False):
+        with in_full(upstream.device):
             if torch.is_grad_enabled():  # a second derivative is wanted
-                rows = _rows_to_differentiate(ctx.groups, inputs, ctx.shapes[0][-2])
+                rows = _rows_to_differentiate(ctx.groups, inputs, ctx.shapes[0].examples)
                 wanted = [given for given in inputs if given.requires_grad]
                 value = ctx.again(rows)
                 found = iter(torch.autograd.grad(value, wanted, upstream, create_graph=True))
@@ -199,7 +232,7 @@ class _WithSlopes(torch.autograd.Function):
 
 def _slopes_of_inputs(
     groups: Sequence[Columns],
-    shapes: Sequence[torch.Size],
+    shapes: Sequence[Shape],
     saved: Sequence[Sequence[Any]],
     inputs: Sequence[Tensor],
     slope: Tensor,
@@ -209,11 +242,11 @@ def _slopes_of_inputs(
     sizes = [sum(piece.size for piece in group.pieces) for group in groups]
     parts = [slope] if len(groups) == 1 else torch.split(slope, sizes)
     for group, part, shape, known in zip(groups, parts, shapes, saved, strict=True):
-        by_side = _slopes(part, group.pieces, group.length, shape)
+        by_side = _slopes(part, group, shape)
         differentiate = _slope_of_softmax if group.kind.is_exclusive else _slope_of_sigmoid
         given = [inputs[slot] for slot in group.slots]
-        stacked = differentiate(by_side, *known).view(shape)
-        for slot, one in zip(group.slots, group.unstack(stacked, given), strict=True):
+        stacked = differentiate(by_side, *known)
+        for slot, one in zip(group.slots, group.unstack(stacked, shape, given), strict=True):
             found[slot] = one
     return found
 
@@ -224,10 +257,10 @@ def _rows_to_differentiate(
     """Return the rows of all pieces by a route whose own slopes have slopes, if not as fast."""
     rows = []
     for group in groups:
-        logits = _wide(group.stack([inputs[slot] for slot in group.slots], batch))
+        logits, shape = group.stack([inputs[slot] for slot in group.slots], batch)
         side = _side_of_softmax(logits) if group.kind.is_exclusive else _side_of_sigmoids(logits)
         sides = {one: side(one) for one in {piece.side for piece in group.pieces}}
-        rows.append(_rows(sides, group.pieces, group.length, logits.shape))
+        rows.append(_rows(sides, group, group.pieces, shape))
     return torch.cat(rows)
 
 
@@ -237,7 +270,7 @@ def _wide(logits: Tensor) -> Tensor:
 
 def _side_of_softmax(logits: Tensor) -> Callable[[Side], Tensor]:
     softmax = Softmax(logits.movedim(1, -1))
-    return lambda side: softmax.side(side).movedim(-1, 1).reshape(logits.shape)
+    return lambda side: softmax.side(side).movedim(-1, 1)
 
 
 def _side_of_sigmoids(logits: Tensor) -> Callable[[Side], Tensor]:
@@ -245,14 +278,13 @@ def _side_of_sigmoids(logits: Tensor) -> Callable[[Side], Tensor]:
 
 
 def _rows(
-    sides: Mapping[Side, Tensor], pieces: Sequence[Piece], length: int, shape: torch.Size
+    sides: Mapping[Side, Tensor], group: Columns, pieces: Sequence[Piece], shape: Shape
 ) -> Tensor:
     """Return the pieces below one another, each entries × (examples × positions)."""
-    if not pieces:
-        return next(iter(sides.values())).new_empty(0)
-    if _are_whole(pieces, length, shape):
-        return sides[pieces[0].side].reshape(-1, shape[-2] * length)
-    known = {side: one.reshape(shape[0], -1, *shape[-2:]) for side, one in sides.items()}
+    length = group.length
+    if group.is_one_side and length == shape.positions:
+        return sides[pieces[0].side].reshape(-1, shape.examples * length)
+    known = {side: one.reshape(shape.slots, -1, *shape[-2:]) for side, one in sides.items()}
     found = [
         known[side][slot, first : first + size, :, start : start + length]
         for slot, side, start, first, size in pieces
@@ -260,30 +292,20 @@ def _rows(
     return torch.cat(found).flatten(1)
 
 
-def _are_whole(pieces: Sequence[Piece], length: int, shape: torch.Size) -> bool:
-    """Return whether the pieces, in order, are one side of all there is."""
-    return (
-        len(pieces) == shape[0]
-        and length == shape[-1]
-        and all(piece.size == shape[1] * shape[2] for piece in pieces)
-        and len({piece.side for piece in pieces}) == 1
-    )
-
-
-def _slopes(
-    slope: Tensor, pieces: Sequence[Piece], length: int, shape: torch.Size
-) -> dict[Side, Tensor]:
+def _slopes(slope: Tensor, group: Columns, shape: Shape) -> dict[Side, Tensor]:
     """Return the slopes of the sides that pieces are of: the opposite of `_rows`."""
-    if _are_whole(pieces, length, shape):
-        return {pieces[0].side: slope.reshape(shape[0], shape[1], -1)}
+    pieces, length = group.pieces, group.length
+    if group.is_one_side and length == shape.positions:
+        return {pieces[0].side: slope.reshape(shape.slots, shape.classes, -1)}
     found: dict[Side, Tensor] = {}
     sizes = [piece.size for piece in pieces]
-    parts = torch.split(slope.reshape(-1, shape[-2], length), sizes)
+    parts = torch.split(slope.reshape(-1, shape.examples, length), sizes)
+    entries = shape.classes * shape.others
     for part, (slot, side, start, first, size) in zip(parts, pieces, strict=True):
         if side not in found:
-            found[side] = slope.new_zeros(shape[0], shape[1] * shape[2], *shape[3:])
+            found[side] = slope.new_zeros(shape.slots, entries, *shape[-2:])
         found[side][slot, first : first + size, :, start : start + length] += part
-    return {side: one.view(shape[0], shape[1], -1) for side, one in found.items()}
+    return {side: one.view(shape.slots, shape.classes, -1) for side, one in found.items()}
 
 
 # Softmaxes over dimension 1

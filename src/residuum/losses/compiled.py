@@ -45,6 +45,7 @@ from residuum.losses.receiving import (
 )
 from residuum.losses.reductions import Reduction, SharedGroup, capped, reduce_batch
 from residuum.losses.sources import Form, Source, sources_of
+from residuum.losses.tensors import in_full
 from residuum.relaxations import Degree, Relaxation
 from residuum.relaxations.lukasiewicz import Lukasiewicz
 from residuum.relaxations.minimum import Minimum
@@ -148,7 +149,7 @@ class CompiledRule(nn.Module):
 
     def penalty(self, call: Call) -> Tensor:
         """Return what a call that was received costs."""
-        with torch.autocast(call.device.type, enabled=False):
+        with in_full(call.device):
             return self.finish(self._total(call))
 
     def finish(self, total: Tensor) -> Tensor:
@@ -167,7 +168,7 @@ class CompiledRule(nn.Module):
         """
         if self.plan.rank and self._size(call) > self._block(call):
             return None
-        with torch.autocast(call.device.type, enabled=False):
+        with in_full(call.device):
             found = self._as_clauses(call.inputs, call, call.batch, call.lengths)
             if found is not None:
                 return found.reshape(-1, *call.batch).unbind(0)

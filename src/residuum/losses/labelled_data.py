@@ -13,7 +13,7 @@ from residuum.losses.exact import find_meaning
 from residuum.losses.reductions import Reduction, check_reduction, reduce_batch
 from residuum.losses.softmaxes import MIRRORED
 from residuum.losses.sources import FORMS, Form, Source, sources_of
-from residuum.losses.tensors import is_traced
+from residuum.losses.tensors import in_full, is_traced
 from residuum.relaxations import Degree, Relaxation
 
 IGNORED: Final = -100
@@ -51,7 +51,7 @@ def facts(
     labels = torch.as_tensor(labels, device=outputs.device)
     (source,) = sources_of([outputs], [inputs], [not independent], needs_care=True)
     degree = _stated(source, outputs, labels) if independent else _labelled(source, outputs, labels)
-    with torch.autocast(outputs.device.type, enabled=False):
+    with in_full(outputs.device):
         penalty = logic.penalty(degree)
         counts = None
         if not independent:

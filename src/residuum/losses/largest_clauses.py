@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from residuum.losses.clauses import Clauses
+from residuum.losses.tensors import in_full
 
 ROWS: Final = 64
 """Rules whose slopes are computed at a time."""
@@ -70,7 +71,7 @@ class _Least(torch.autograd.Function):
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
         columns, places = ctx.saved_tensors
         total: Tensor | None = None
-        with torch.autocast(columns.device.type, enabled=False):
+        with in_full(columns.device):
             parts = torch.split(places, ROWS, 1), torch.split(upstream, ROWS)
             for part, slope in zip(*parts, strict=True):
                 sides = [columns.detach().index_select(0, place) for place in part]

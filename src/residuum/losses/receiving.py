@@ -110,10 +110,11 @@ def _take(slot: Slot, given: Mapping[str, Tensor], known: Sequence[str]) -> Tens
         found = tensor.dtype if isinstance(tensor, Tensor) else type(tensor).__name__
         raise GroundingError(f"`{slot.name}`: expected a floating-point tensor, got {found}")
     shape = tuple(tensor.shape)
-    own = shape[max(0, len(shape) - len(slot.domains)) :]
-    fits = len(own) == len(slot.domains) and all(
-        domain.labels is None or len(domain.labels) == size
-        for domain, size in zip(slot.domains, own, strict=True)
+    sizes = slot.sizes
+    own = shape[max(0, len(shape) - len(sizes)) :]
+    fits = own == sizes or (
+        len(own) == len(sizes)
+        and all(size in (None, found) for size, found in zip(sizes, own, strict=True))
     )
     if not fits:
         expected = " and ".join(
