@@ -27,10 +27,13 @@ CHUNK: Final = 1 << 17
 
 
 def penalties(
-    clauses: Clauses, inputs: Sequence[Tensor], batch: tuple[int, ...], lengths: Tensor | None
+    clauses: Clauses,
+    inputs: Sequence[Tensor],
+    examples: int,
+    lengths: Tensor | None,
+    shape: tuple[int, ...],
 ) -> Tensor | None:
-    """Return the penalty of each rule, rules × examples; None where more care is needed."""
-    examples = torch.Size(batch).numel()
+    """Return the penalties of rules × examples in a shape; None where more care is needed."""
     with torch.no_grad():
         sides = sides_of(clauses.groups, inputs, examples)
     if sides is None:
@@ -47,18 +50,17 @@ def penalties(
         if wants_slopes:
             outcome = Outcome(rows, (), lambda upstream: upstream, lambda again: again)
             rows = with_slopes(clauses.groups, sides, inputs, outcome)
-        return largest(clauses, rows, examples, inside)
+        return largest(clauses, rows, examples, inside).reshape(shape)
     with torch.no_grad():
         known = _evaluate(clauses, sides, wants_slopes=wants_slopes)
         if known is None:
             return None
         over = _Positions(examples, inside) if clauses.inside else None
-        value = known[0] if over is None else over.add_up(known[0])
+        value = (known[0] if over is None else over.add_up(known[0])).reshape(shape)
     if not wants_slopes:
         return value
-    outcome = Outcome(
-        value, known[1], partial(_slopes_of_rows, clauses, over), partial(_again, clauses, over)
-    )
+    back = partial(_slopes_of_rows, clauses, over)
+    outcome = Outcome(value, known[1], back, partial(_again, clauses, over, shape))
     return with_slopes(clauses.groups, sides, inputs, outcome)
 
 
@@ -105,8 +107,8 @@ def _evaluate(
     """
     columns = sides.rows
     matrix = clauses.matrix.to(columns.dtype)
-    are_rows_rules = len(clauses.segments) == len(matrix)
-    count, examples = len(matrix), columns.shape[1]
+    are_rows_rules = clauses.are_rows_rules
+    count, examples = matrix.shape[0], columns.shape[1]
     step = count if columns.is_cuda else min(count, max(1, CHUNK // examples))
     segments = (count,) if are_rows_rules else clauses.segments
     is_whole = step >= count and len(segments) == 1
@@ -157,9 +159,11 @@ def _slopes_of_rows(
     clauses: Clauses, over: _Positions | None, upstream: Tensor, *slopes: Tensor
 ) -> Tensor:
     """Return the slopes of the columns."""
+    size = slopes[0].shape[1]
+    upstream = upstream.reshape(len(clauses.segments), size if over is None else over.examples)
     if over is not None:
-        upstream = over.spread(upstream, slopes[0].shape[1])
-    if len(clauses.matrix) == len(clauses.segments):
+        upstream = over.spread(upstream, size)
+    if clauses.are_rows_rules:
         return clauses.matrix.to(slopes[0].dtype).t() @ (slopes[0] * upstream)
     total = slopes[0] * upstream[0]
     for slope, one in zip(slopes[1:], upstream[1:], strict=True):
@@ -167,12 +171,14 @@ def _slopes_of_rows(
     return total
 
 
-def _again(clauses: Clauses, over: _Positions | None, rows: Tensor) -> Tensor:
+def _again(
+    clauses: Clauses, over: _Positions | None, shape: tuple[int, ...], rows: Tensor
+) -> Tensor:
     """Return the penalties of rules once more, for their slopes to have slopes."""
     slack = clauses.matrix.to(rows.dtype) @ rows
     costs = torch.relu(slack) if clauses.meaning == "residuum" else -log1mexp(TENSORS, slack)
     total = torch.stack([one.sum(0) for one in costs.split(clauses.segments)])
-    return total if over is None else over.add_up(total)
+    return (total if over is None else over.add_up(total)).reshape(shape)
 
 
 def _complement(

@@ -63,6 +63,11 @@ class Clauses:
     inside: tuple[Tensor, ...]
     is_ragged: bool
 
+    @property
+    def are_rows_rules(self) -> bool:
+        """Whether each row is a rule of its own."""
+        return len(self.segments) == self.matrix.shape[0]
+
     def to(self, device: torch.device) -> Clauses:
         """Return the same on a device."""
         inside = tuple(positions.to(device) for positions in self.inside)

@@ -169,9 +169,10 @@ class CompiledRule(nn.Module):
         if self.plan.rank and self._size(call) > self._block(call):
             return None
         with in_full(call.device):
-            found = self._as_clauses(call.inputs, call, call.batch, call.lengths)
+            shape = (-1, *call.batch)
+            found = self._as_clauses(call.inputs, call, call.batch, call.lengths, shape)
             if found is not None:
-                return found.reshape(-1, *call.batch).unbind(0)
+                return found.unbind(0)
             if self.plan.rank:
                 return None
             parts = self._evaluation(call.inputs, call).parts()
@@ -266,26 +267,26 @@ class CompiledRule(nn.Module):
         if self.relaxation == EXACT:
             flat = self._exact.log_probability(self._flat_inputs(call), call)
             return -flat.reshape(call.batch)
-        examples, block = math.prod(call.batch), self._block(call)
         if not self._needs_pieces(call):
-            found = self._as_clauses(call.inputs, call, call.batch, call.lengths)
+            found = self._as_clauses(call.inputs, call, call.batch, call.lengths, call.batch)
             if found is not None:
-                return found.reshape(call.batch)
+                return found
             return self._per_example(self._evaluation(call.inputs, call).total(), call)
 
         def evaluate(inputs: Sequence[Tensor], rows: slice, window: Window | None) -> Tensor:
             count = rows.stop - rows.start
             if window is None:
                 lengths = None if call.lengths is None else call.lengths.reshape(-1)[rows]
-                found = self._as_clauses(inputs, call, (count,), lengths)
+                found = self._as_clauses(inputs, call, (count,), lengths, (count,))
                 if found is not None:
-                    return found.reshape(count)
+                    return found
             total = self._evaluation(inputs, call, window, rows).total()
             return total.expand((count, *(1,) * self.plan.rank)).reshape(count)
 
+        examples = math.prod(call.batch)
         total = evaluate_in_blocks(
             evaluate,
-            split(self.plan, call.bound.layout, examples, block),
+            split(self.plan, call.bound.layout, examples, self._block(call)),
             self._flat_inputs(call),
             examples=examples,
             takes_largest=not isinstance(self.relaxation.tnorm, Archimedean),
@@ -319,14 +320,15 @@ class CompiledRule(nn.Module):
         call: Call,
         batch: tuple[int, ...],
         lengths: Tensor | None,
+        shape: tuple[int, ...],
     ) -> Tensor | None:
-        """Return rules × examples by one matrix product; None where that cannot be."""
+        """Return rules × examples in a shape by one matrix product; None where that cannot be."""
         if call.clauses is None or 0 in batch:
             return None
         for given, slot in zip(inputs, self.plan.slots, strict=True):
             if given.shape[: given.dim() - len(slot.domains)] != batch:
                 return None
-        return penalties(call.clauses, inputs, batch, lengths)
+        return penalties(call.clauses, inputs, math.prod(batch), lengths, shape)
 
     def _flat_inputs(self, call: Call) -> list[Tensor]:
         """Return the tensors with their batch dimensions as one."""

@@ -27,7 +27,7 @@ def largest(clauses: Clauses, columns: Tensor, examples: int, inside: Tensor | N
     if clauses.is_ragged:  # what is never the least, not even as one of several
         columns = functional.pad(columns, (0, 0, 0, 1), value=torch.inf)
     found: Tensor
-    if len(clauses.segments) == len(clauses.matrix) and not clauses.inside:
+    if clauses.are_rows_rules and not clauses.inside:
         found = _Least.apply(columns, clauses.places)  # type: ignore[no-untyped-call]
     else:
         found = _Largest.apply(  # type: ignore[no-untyped-call]
