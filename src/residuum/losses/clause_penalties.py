@@ -56,7 +56,9 @@ def penalties(
         if known is None:
             return None
         over = _Positions(examples, inside) if clauses.inside else None
-        value = (known[0] if over is None else over.add_up(known[0])).reshape(shape)
+        value = known[0] if over is None else over.add_up(known[0])
+        if value.shape != shape:  # a view could not be changed in place by the caller
+            value = value.reshape(shape).clone()
     if not wants_slopes:
         return value
     back = partial(_slopes_of_rows, clauses, over)

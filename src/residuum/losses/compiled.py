@@ -169,7 +169,8 @@ class CompiledRule(nn.Module):
         if self.plan.rank and self._size(call) > self._block(call):
             return None
         with in_full(call.device):
-            shape = (-1, *call.batch)
+            rules = len(call.clauses.segments) if call.clauses is not None else 0
+            shape = (rules, *call.batch)
             found = self._as_clauses(call.inputs, call, call.batch, call.lengths, shape)
             if found is not None:
                 return found.unbind(0)
