@@ -116,6 +116,18 @@ def test_moving_the_module_changes_nothing():
     torch.testing.assert_close(module(logits(2)), rule()(logits(2)))
 
 
+@pytest.mark.parametrize("name", ["r-product", "s-product", "lukasiewicz", "s-godel"])
+@pytest.mark.parametrize("batch", [(3,), (2, 3)])
+def test_a_penalty_may_be_changed_in_place(name, batch):
+    module = rs.compile(SUM, name, domains={"d": 4})
+    leaves = {key: torch.randn(*batch, 4, requires_grad=True) for key in "PQS"}
+    expected = torch.autograd.grad(2 * module(leaves).sum(), list(leaves.values()))
+    penalty = module(leaves)
+    penalty *= 2
+    found = torch.autograd.grad(penalty.sum(), list(leaves.values()))
+    torch.testing.assert_close(found, expected)
+
+
 def tensors_alive():
     return sum(type(thing) is torch.Tensor for thing in gc.get_objects())
 
@@ -126,6 +138,7 @@ def tensors_alive():
 def test_a_call_keeps_nothing_alive(name, block, text):
     module = rs.compile(text, name, domains={"d": 4}, block=block)
     leaves = {key: given.requires_grad_() for key, given in logits(5).items()}
+    module(logits(5))  # the matrix of clauses is found by the first call, and kept
     gc.collect()
     gc.disable()
     try:

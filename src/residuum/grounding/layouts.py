@@ -223,6 +223,11 @@ class _Layout:
 
     def _access(self, step: Read) -> Access:
         slot = self._plan.slots[step.slot]
+        fixed = [
+            _place(term, domain) for term, domain in zip(step.terms, slot.domains, strict=True)
+        ]
+        if None not in fixed:  # as in large knowledge bases, which have many such atoms
+            return Access(tuple(Entry(None, place or 0, 1) for place in fixed), (), None)
         places = [
             self._places(term, domain, step)
             for term, domain in zip(step.terms, slot.domains, strict=True)
@@ -311,6 +316,13 @@ class _Layout:
 
     def _holds(self, guarded: Guarded) -> Array:
         return self.values(guarded.guard, guarded.axes)
+
+
+def _place(term: Term, domain: Domain) -> int | None:
+    """Return where in a domain a constant stands, if that is what a term is."""
+    if not isinstance(term, Constant) or domain.labels is None or not domain.has(term.value):
+        return None
+    return domain.labels.index(term.value)
 
 
 def _entry(place: Array, varying: set[int]) -> Entry:

@@ -112,6 +112,8 @@ class _Planning:
 
     def _relevant(self, node: Node, scope: _Scope) -> _Scope:
         """Forget what does not matter, so that a shared part is planned once."""
+        if not scope.axes:
+            return scope
         axes = tuple(axis for axis in scope.axes if axis.variable in self._free[node])
         guards = tuple(g for g in scope.guards if set(g.axes) & set(axes))
         return _Scope(axes, guards, scope.is_root)
@@ -253,6 +255,8 @@ class _Planning:
 
         A position without variables belongs to the innermost quantifier around it.
         """
+        if not any(d.is_sequence for slot in self._slots.values() for d in slot.domains):
+            return []
         found: list[Position] = []
         nothing: frozenset[Axis] = frozenset()
         stack = [(index, nothing)]

@@ -52,6 +52,11 @@ class Slot:
     open_domains: tuple[str, ...] = ()
 
     @property
+    def sizes(self) -> tuple[int | None, ...]:
+        """The sizes of its dimensions; None for a sequence."""
+        return tuple(None if d.labels is None else len(d.labels) for d in self.domains)
+
+    @property
     def is_exclusive(self) -> bool:
         """Whether the last dimension is one categorical variable."""
         return bool(self.domains) and not self.predicate.is_independent

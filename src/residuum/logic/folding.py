@@ -92,11 +92,14 @@ def _walk(
         entry, parts = stack.pop()
         if entry in done:
             continue
+        node, around = entry
         if parts is None:
-            parts = descend(*entry)
-            stack.append((entry, parts))
-            stack.extend((part, None) for part in reversed(parts))
-        else:
-            node, around = entry
-            done[entry] = visit(node, [done[part] for part in parts], around)
+            parts = descend(node, around)
+            waiting = [(part, None) for part in parts if part not in done]
+            if waiting:
+                stack.append((entry, parts))
+                waiting.reverse()
+                stack += waiting
+                continue
+        done[entry] = visit(node, [done[part] for part in parts], around)
     return done[root, scope]

@@ -12,8 +12,17 @@ from residuum.logic.terms import Variable
 
 def distinct_nodes(root: Node) -> tuple[Node, ...]:
     """Return every distinct node once, children before parents and left before right."""
-    found: list[Node] = []
-    fold(root, {}, default=lambda node, _: found.append(node))
+    found: dict[Node, None] = {}
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        waiting = [child for child in node.children if child not in found]
+        if waiting:
+            waiting.reverse()
+            stack += waiting
+            continue
+        stack.pop()
+        found.setdefault(node)
     return tuple(found)
 
 
@@ -60,7 +69,10 @@ def _union(sets: Sequence[frozenset[str]]) -> frozenset[str]:
 
 def depth(node: Node) -> int:
     """Return the number of nodes on the longest path downwards; an atom `P` has depth 1."""
-    return fold(node, {}, default=lambda _, below: 1 + max(below, default=0))
+    depths: dict[Node, int] = {}
+    for one in distinct_nodes(node):
+        depths[one] = 1 + max([depths[child] for child in one.children], default=0)
+    return depths[node]
 
 
 def size(node: Node) -> int:

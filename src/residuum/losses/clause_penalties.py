@@ -8,7 +8,8 @@ of 0, 1 and −1 times the sides, and its transpose takes the slopes back.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from functools import partial
+from typing import Final, NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,7 +17,7 @@ from torch.autograd import forward_ad
 from torch.nn import functional
 
 from residuum.losses.clauses import Clauses
-from residuum.losses.columns import columns_of
+from residuum.losses.columns import Outcome, Sides, sides_of, with_slopes
 from residuum.losses.largest_clauses import largest
 from residuum.losses.tensors import NEARLY_TRUE, TENSORS, floor, is_traced
 from residuum.relaxations.degrees import log1mexp
@@ -26,34 +27,60 @@ CHUNK: Final = 1 << 17
 
 
 def penalties(
-    clauses: Clauses, inputs: Sequence[Tensor], batch: tuple[int, ...], lengths: Tensor | None
+    clauses: Clauses,
+    inputs: Sequence[Tensor],
+    examples: int,
+    lengths: Tensor | None,
+    shape: tuple[int, ...],
 ) -> Tensor | None:
-    """Return the penalty of each rule, rules × examples; None where more care is needed."""
-    examples = torch.Size(batch).numel()
-    given = columns_of(clauses.groups, inputs, examples)
-    if given is None:
-        return None
-    columns, truths = given
-    if clauses.meaning == "minimum":
-        return largest(clauses, columns, examples, lengths)
-    if clauses.meaning == "product" and clauses.is_ragged:
-        truths = functional.pad(truths, (0, 0, 0, 1), value=1.0)
-    matrix = clauses.matrix.to(columns.dtype)
+    """Return the penalties of rules × examples in a shape; None where more care is needed."""
     with torch.no_grad():
-        known = _evaluate(clauses, matrix, columns, truths, wants_slopes=columns.requires_grad)
-    if known is None:
+        sides = sides_of(clauses.groups, inputs, examples)
+    if sides is None:
         return None
-    found: Tensor = known[0]
-    if known[1]:
-        found = _WithSlopes.apply(columns, matrix, clauses, known)  # type: ignore[no-untyped-call]
-    if not clauses.inside:
-        return found
-    found = found.reshape(len(found), examples, -1)
+    if clauses.meaning == "product" and clauses.is_ragged:
+        assert sides.truths is not None
+        sides = sides._replace(truths=functional.pad(sides.truths, (0, 0, 0, 1), value=1.0))
+    inside: Tensor | None = None
     if lengths is not None:
-        limits = lengths.reshape(-1, 1)
-        for positions in clauses.inside:
-            found = found.masked_fill(positions >= limits, 0.0)
-    return found.sum(-1)
+        inside = torch.stack([at < lengths.reshape(-1, 1) for at in clauses.inside]).all(0)
+    wants_slopes = torch.is_grad_enabled() and any(given.requires_grad for given in inputs)
+    if clauses.meaning == "minimum":
+        rows = sides.rows
+        if wants_slopes:
+            outcome = Outcome(rows, (), lambda upstream: upstream, lambda again: again)
+            rows = with_slopes(clauses.groups, sides, inputs, outcome)
+        return largest(clauses, rows, examples, inside).reshape(shape)
+    with torch.no_grad():
+        known = _evaluate(clauses, sides, wants_slopes=wants_slopes)
+        if known is None:
+            return None
+        over = _Positions(examples, inside) if clauses.inside else None
+        value = known[0] if over is None else over.add_up(known[0])
+        if value.shape != shape:  # a view could not be changed in place by the caller
+            value = value.reshape(shape).clone()
+    if not wants_slopes:
+        return value
+    back = partial(_slopes_of_rows, clauses, over)
+    outcome = Outcome(value, known[1], back, partial(_again, clauses, over, shape))
+    return with_slopes(clauses.groups, sides, inputs, outcome)
+
+
+class _Positions(NamedTuple):
+    """The positions of sequences, which stand side by side in each example, and which count."""
+
+    examples: int
+    inside: Tensor | None
+
+    def add_up(self, penalty: Tensor) -> Tensor:
+        """Return rules × examples from rules × (examples × positions)."""
+        apart = penalty.reshape(len(penalty), self.examples, -1)
+        return (apart if self.inside is None else apart.where(self.inside, 0.0)).sum(-1)
+
+    def spread(self, slope: Tensor, size: int) -> Tensor:
+        """Return the slopes of the parts from those of what they add up to."""
+        apart = slope.unsqueeze(-1).expand(-1, -1, size // self.examples)
+        return (apart if self.inside is None else apart.where(self.inside, 0.0)).flatten(1)
 
 
 def can_multiply(inputs: Sequence[Tensor]) -> bool:
@@ -72,7 +99,7 @@ def can_multiply(inputs: Sequence[Tensor]) -> bool:
 
 
 def _evaluate(
-    clauses: Clauses, matrix: Tensor, columns: Tensor, truths: Tensor, *, wants_slopes: bool
+    clauses: Clauses, sides: Sides, *, wants_slopes: bool
 ) -> tuple[Tensor, list[Tensor]] | None:
     """Return the penalties of rules and their slopes, a few rows at a time: they stay in the cache.
 
@@ -80,98 +107,110 @@ def _evaluate(
     for all; the list is empty if they are not wanted. None if a clause is so broken that 1 − x has
     no digits left.
     """
-    are_rows_rules = len(clauses.segments) == len(matrix)
-    count, examples = len(matrix), columns.shape[1]
+    columns = sides.rows
+    matrix = clauses.matrix.to(columns.dtype)
+    are_rows_rules = clauses.are_rows_rules
+    count, examples = matrix.shape[0], columns.shape[1]
     step = count if columns.is_cuda else min(count, max(1, CHUNK // examples))
+    segments = (count,) if are_rows_rules else clauses.segments
+    is_whole = step >= count and len(segments) == 1
     shape = (count if are_rows_rules else step, examples)
-    costs, weights = columns.new_empty(shape), columns.new_empty(shape)
+    # The same memory for all, unless there is one alone.
+    buffers = () if is_whole else (columns.new_empty(shape), columns.new_empty(shape))
     values: list[Tensor] = []
     slopes: list[Tensor] = []
     stop = 0
-    for size in (count,) if are_rows_rules else clauses.segments:
+    for size in segments:
         start, stop = stop, stop + size
         for first in range(start, stop, step):
             last = min(first + step, stop)
             to = slice(first, last) if are_rows_rules else slice(last - first)
-            cost, weight, rows = costs[to], weights[to], matrix[first:last]
-            if clauses.meaning == "residuum":
-                torch.mm(rows, columns, out=cost)
-                torch.gt(cost, 0, out=weight)
-                cost.clamp_(min=0)
-            else:
-                places = clauses.places[:, first:last]
-                if not _complement(rows, places, columns, truths, cost, weight):
-                    return None
+            part = matrix if is_whole else matrix[first:last]
+            found = _costs(clauses, part, first, sides, [buffer[to] for buffer in buffers])
+            if found is None:
+                return None
+            cost, weight = found
             if are_rows_rules:
                 continue
             if first == start:
                 values.append(cost.sum(0))
-                slopes += [rows.t() @ weight] if wants_slopes else []
+                slopes += [part.t() @ weight] if wants_slopes else []
             else:
                 values[-1] += cost.sum(0)
                 if wants_slopes:
-                    slopes[-1].addmm_(rows.t(), weight)
+                    slopes[-1].addmm_(part.t(), weight)
     if are_rows_rules:
+        costs, weights = buffers or (cost, weight)
         return costs, [weights] if wants_slopes else []
-    return torch.stack(values), slopes
+    return values[0].unsqueeze(0) if len(values) == 1 else torch.stack(values), slopes
+
+
+def _costs(
+    clauses: Clauses, matrix: Tensor, first: int, sides: Sides, to: Sequence[Tensor]
+) -> tuple[Tensor, Tensor] | None:
+    """Return what some rows cost and their slopes, written to buffers if there are any."""
+    cost, weight = to or (None, None)
+    if clauses.meaning == "residuum":
+        cost = torch.mm(matrix, sides.rows, out=cost).clamp_(min=0)
+        return cost, torch.sign(cost, out=weight)
+    places = clauses.places[:, first : first + len(matrix)]
+    return _complement(matrix, places, sides, cost, weight)
+
+
+def _slopes_of_rows(
+    clauses: Clauses, over: _Positions | None, upstream: Tensor, *slopes: Tensor
+) -> Tensor:
+    """Return the slopes of the columns."""
+    size = slopes[0].shape[1]
+    upstream = upstream.reshape(len(clauses.segments), size if over is None else over.examples)
+    if over is not None:
+        upstream = over.spread(upstream, size)
+    if clauses.are_rows_rules:
+        return clauses.matrix.to(slopes[0].dtype).t() @ (slopes[0] * upstream)
+    total = slopes[0] * upstream[0]
+    for slope, one in zip(slopes[1:], upstream[1:], strict=True):
+        total.addcmul_(slope, one)
+    return total
+
+
+def _again(
+    clauses: Clauses, over: _Positions | None, shape: tuple[int, ...], rows: Tensor
+) -> Tensor:
+    """Return the penalties of rules once more, for their slopes to have slopes."""
+    slack = clauses.matrix.to(rows.dtype) @ rows
+    costs = torch.relu(slack) if clauses.meaning == "residuum" else -log1mexp(TENSORS, slack)
+    total = torch.stack([one.sum(0) for one in costs.split(clauses.segments)])
+    return (total if over is None else over.add_up(total)).reshape(shape)
 
 
 def _complement(
-    rows: Tensor, places: Tensor, columns: Tensor, truths: Tensor, cost: Tensor, weight: Tensor
-) -> bool:
-    """Write −log(1 − x) and its slope for log x, x / (1 − x), where x is a product of truths.
+    matrix: Tensor,
+    places: Tensor,
+    sides: Sides,
+    cost: Tensor | None,
+    weight: Tensor | None,
+) -> tuple[Tensor, Tensor] | None:
+    """Return −log(1 − x) and its slope for log x, x / (1 − x), where x is a product of truths.
 
-    False where x is so close to 1 that only its parts could tell.
+    None where x is so close to 1 that only its parts could tell.
     """
-    torch.index_select(truths, 0, places[0], out=weight)
+    truths = sides.truths
+    assert truths is not None
+    weight = torch.index_select(truths, 0, places[0], out=weight)
     for others in places[1:]:
-        weight.mul_(torch.index_select(truths, 0, others, out=cost))
-    peaks = weight.amax(0)
-    near = (peaks > NEARLY_TRUE).nonzero()[:, 0] if float(peaks.amax()) > NEARLY_TRUE else None
-    if near is not None:  # in their logarithms such truths still have the digits of 1 − x
-        logs = rows @ columns.index_select(1, near)
+        cost = torch.index_select(truths, 0, others, out=cost)
+        weight.mul_(cost)
+    near = None
+    if float(weight.amax()) > NEARLY_TRUE:
+        # In their logarithms such truths still have the digits of 1 − x.
+        near = (weight.amax(0) > NEARLY_TRUE).nonzero()[:, 0]
+        logs = matrix @ sides.rows.index_select(1, near)
         if float(logs.amax()) > -floor(logs):
-            return False
-    torch.sub(weight.new_ones(()), weight, out=cost)
+            return None
+    cost = torch.sub(weight.new_ones(()), weight, out=cost)
     weight.div_(cost)
     if near is not None:
         ratios = weight.index_select(1, near)
         is_near = ratios > NEARLY_TRUE / (1 - NEARLY_TRUE)
         weight.index_copy_(1, near, torch.where(is_near, 1 / torch.expm1(-logs), ratios))
-    torch.log1p(weight, out=cost)  # for 1 + x / (1 − x) is 1 / (1 − x)
-    return True
-
-
-class _WithSlopes(torch.autograd.Function):
-    """Penalties whose slopes are known."""
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        columns: Tensor,
-        matrix: Tensor,
-        clauses: Clauses,
-        known: tuple[Tensor, list[Tensor]],
-    ) -> Tensor:
-        value, slopes = known
-        ctx.clauses = clauses
-        ctx.save_for_backward(columns, matrix, *slopes)
-        return value
-
-    @staticmethod
-    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
-        columns, matrix, *slopes = ctx.saved_tensors
-        nothing = (None,) * 3
-        with torch.autocast(columns.device.type, enabled=False):
-            if torch.is_grad_enabled():  # a second derivative is wanted
-                slack = matrix @ columns
-                is_residuum = ctx.clauses.meaning == "residuum"
-                costs = torch.relu(slack) if is_residuum else -log1mexp(TENSORS, slack)
-                total = torch.stack([one.sum(0) for one in costs.split(ctx.clauses.segments)])
-                return *torch.autograd.grad(total, columns, upstream, create_graph=True), *nothing
-            if len(matrix) == len(ctx.clauses.segments):
-                return matrix.t() @ (slopes[0] * upstream), *nothing
-        total = slopes[0] * upstream[0]
-        for slope, one in zip(slopes[1:], upstream[1:], strict=True):
-            total.addcmul_(slope, one)
-        return total, *nothing
+    return torch.log1p(weight, out=cost), weight  # for 1 + x / (1 − x) is 1 / (1 − x)

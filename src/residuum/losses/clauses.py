@@ -7,6 +7,7 @@ step instead.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, NamedTuple
@@ -61,6 +62,11 @@ class Clauses:
     groups: tuple[Columns, ...]
     inside: tuple[Tensor, ...]
     is_ragged: bool
+
+    @property
+    def are_rows_rules(self) -> bool:
+        """Whether each row is a rule of its own."""
+        return len(self.segments) == self.matrix.shape[0]
 
     def to(self, device: torch.device) -> Clauses:
         """Return the same on a device."""
@@ -175,6 +181,15 @@ def _join(parts: Sequence[list[Member] | None]) -> list[Member] | None:
     return [one for part in parts if part is not None for one in part]
 
 
+class _Entries(NamedTuple):
+    """The columns that one literal of a clause has in some rows, and its place in the clause."""
+
+    order: int
+    rows: Any
+    columns: Any
+    sign: int
+
+
 class _Search:
     """Collects the rows of the clauses of a plan."""
 
@@ -186,9 +201,11 @@ class _Search:
         self._layout = layout
         self._relaxation = relaxation
         self._masks = masks
-        self._entries: list[tuple[Piece, int, Any, Any, int]] = []
+        self._entries: dict[Piece, list[_Entries]] = {}
+        self._placed: dict[int, tuple[int, Any] | None] = {}
         self._most = 0
         self._outer = self._find_outer()
+        self._kinds = [self._kind(number) for number in range(len(plan.slots))]
         self._positions: tuple[Any, ...] | None = None
 
     def _find_outer(self) -> int | None:
@@ -242,19 +259,24 @@ class _Search:
             if mask is not None and mask.shape[outer] != 1:
                 return False
             shape = tuple(1 if d == outer else n for d, n in enumerate(shape))
-        kept = np.broadcast_to(True if mask is None else mask, shape)
-        rows = self.count + np.arange(int(kept.sum()))
+        kept = None if mask is None else np.broadcast_to(mask, shape)
+        size = math.prod(shape) if kept is None else int(kept.sum())
+        rows = np.arange(self.count, self.count + size)
         self._most = max(self._most, len(literals))
         for order, (read, side, sign) in enumerate(literals):
-            placed = self._places(read)
+            if read not in self._placed:
+                self._placed[read] = self._places(read)
+            placed = self._placed[read]
             if placed is None:
                 return False
             start, places = placed
             step = self._plan.steps[read]
             assert isinstance(step, Read)
-            columns = np.broadcast_to(places, shape)[kept]
-            self._entries.append((Piece(step.slot, side, start), order, rows, columns, sign))
-        self.count += len(rows)
+            spread = places if places.shape == shape else np.broadcast_to(places, shape)
+            columns = spread.ravel() if kept is None else spread[kept]
+            entries = self._entries.setdefault(Piece(step.slot, side, start), [])
+            entries.append(_Entries(order, rows, columns, sign))
+        self.count += size
         return True
 
     def _places(self, number: int) -> tuple[int, Any] | None:
@@ -262,7 +284,7 @@ class _Search:
         step = self._plan.steps[number]
         assert isinstance(step, Read)
         access, rank = self._layout.accesses[number], self._plan.rank
-        kind = self._kind(step.slot)
+        kind = self._kinds[step.slot]
         if kind is None:
             return None
         along: list[Any] = [None] * len(access.entries)
@@ -311,15 +333,14 @@ class _Search:
 
     def finish(self, segments: tuple[int, ...], meaning: Meaning) -> Clauses | None:
         """Return the matrix, unless it would be too large."""
-        kinds = [self._kind(number) for number in range(len(self._plan.slots))]
-        known = [kind for kind in kinds if kind is not None]
-        if not self.count or 0 in segments or len(known) < len(kinds):
+        known = [kind for kind in self._kinds if kind is not None]
+        if not self.count or 0 in segments or len(known) < len(self._kinds):
             return None
         inside = () if self._outer is None else tuple(self._positions or ())
         length = len(inside[0]) if inside else 1
         used: dict[Kind, dict[Piece, list[Any]]] = {}
-        for piece, _, _, columns, _ in self._entries:
-            used.setdefault(known[piece.slot], {}).setdefault(piece, []).append(columns)
+        for piece, entries in self._entries.items():
+            used.setdefault(known[piece.slot], {})[piece] = [one.columns for one in entries]
         groups = tuple(_columns(kind, places, length) for kind, places in used.items())
         starts: dict[Piece, int] = {}
         total = 0
@@ -332,10 +353,14 @@ class _Search:
             return None
         matrix = np.zeros((self.count, width), dtype=np.float32)
         listed = np.full((self._most, self.count), total)
-        for piece, order, rows, columns, sign in self._entries:
-            listed[order, rows] = starts[piece] + columns
+        for piece, entries in self._entries.items():
+            rows = np.concatenate([one.rows for one in entries])
+            columns = starts[piece] + np.concatenate([one.columns for one in entries])
+            sizes = [len(one.rows) for one in entries]
+            listed[np.repeat([one.order for one in entries], sizes), rows] = columns
             if width:
-                np.add.at(matrix, (rows, listed[order, rows]), sign)
+                signs = np.repeat([one.sign for one in entries], sizes)
+                np.add.at(matrix, (rows, columns), signs)
         if meaning == "product":
             groups = tuple(replace(group, truths=_truths(group.pieces)) for group in groups)
         return Clauses(

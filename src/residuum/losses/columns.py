@@ -7,9 +7,11 @@ nothing cancels where a softmax saturates: one less the likeliest class is the s
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import torch
@@ -17,7 +19,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from residuum.losses.softmaxes import Side, Softmax
-from residuum.losses.tensors import LARGEST, floor, impossible
+from residuum.losses.tensors import LARGEST, floor, impossible, in_full
 
 TRUTHS: Final[Mapping[Side, Side]] = {"log_true": "true", "log_false": "false"}
 """The side whose logarithm a side is."""
@@ -50,14 +52,26 @@ class Kind(NamedTuple):
 
     @property
     def order(self) -> list[int]:
-        """The dimensions of a tensor, the batch being one, from classes to examples to positions.
-
-        Without a sequence the tensor has a last dimension of 1 in its place.
-        """
-        own = list(range(1, len(self.sizes) + 2))
-        positions = own.pop(-1 if self.outer is None else self.outer)
+        """The dimensions of a tensor, the batch being one: classes, examples, positions."""
+        own = list(range(1, self.depth + 1))
+        positions = [] if self.outer is None else [own.pop(self.outer)]
         turned = [own[-1], *own[:-1]] if self.is_exclusive else own
-        return [*turned, 0, positions]
+        return [*turned, 0, *positions]
+
+    @property
+    def depth(self) -> int:
+        """The number of dimensions of a tensor behind the batch."""
+        return len(self.sizes) + (self.outer is not None)
+
+
+class Shape(NamedTuple):
+    """The sizes of stacked logits: what softmaxes are over comes second."""
+
+    slots: int
+    classes: int
+    others: int
+    examples: int
+    positions: int
 
 
 @dataclass(frozen=True)
@@ -73,96 +87,204 @@ class Columns:
     truths: tuple[Piece, ...]
     length: int
 
-    def stack(self, given: Sequence[Tensor], batch: int) -> Tensor:
-        """Return slots × classes × other entries × examples × positions."""
-        kind, turned = self.kind, []
-        depth = len(kind.sizes) + (kind.outer is not None)
-        for tensor in given:
-            own = tensor.shape[tensor.dim() - depth :]
-            shape = (batch, *own) if kind.outer is not None else (batch, *own, 1)
-            turned.append(tensor.reshape(shape).permute(kind.order))
-        stacked = torch.stack(turned)
-        classes = kind.sizes[0] if kind.is_exclusive else 1
-        return stacked.reshape(len(given), classes, -1, *stacked.shape[-2:])
+    @cached_property
+    def wanted(self) -> frozenset[Side]:
+        """The sides that pieces are of."""
+        return frozenset(piece.side for piece in self.pieces + self.truths)
 
-    def unstack(self, stacked: Tensor, given: Sequence[Tensor]) -> list[Tensor]:
+    @cached_property
+    def _order(self) -> list[int]:
+        return self.kind.order
+
+    @cached_property
+    def _entries(self) -> tuple[int, int]:
+        """The number of classes, and of softmaxes over them, in a slot."""
+        sizes = self.kind.sizes
+        return (sizes[0], math.prod(sizes[1:])) if self.kind.is_exclusive else (1, math.prod(sizes))
+
+    @cached_property
+    def _back(self) -> list[int]:
+        """The dimensions of stacked slots as they were."""
+        return [0, *(1 + self._order.index(place) for place in range(len(self._order)))]
+
+    @cached_property
+    def is_one_side(self) -> bool:
+        """Whether the pieces, in order, are one side of all entries; so are truths then."""
+        size = math.prod(self.kind.sizes)
+        return (
+            len(self.pieces) == len(self.slots)
+            and all(piece.size == size for piece in self.pieces)
+            and len({piece.side for piece in self.pieces}) == 1
+        )
+
+    def stack(self, given: Sequence[Tensor], batch: int) -> tuple[Tensor, Shape]:
+        """Return slots × classes × all else: other entries, examples and positions."""
+        own = given[0].shape[given[0].dim() - len(self._order) + 1 :]
+        if given[0].dim() != len(self._order):
+            given = [one.reshape(batch, *own) for one in given]
+        stacked = torch.stack([one.permute(self._order) for one in given])
+        outer = self.kind.outer
+        classes, others = self._entries
+        shape = Shape(len(given), classes, others, batch, 1 if outer is None else own[outer])
+        return _wide(stacked.reshape(len(given), classes, -1)), shape
+
+    def unstack(self, stacked: Tensor, shape: Shape, given: Sequence[Tensor]) -> list[Tensor]:
         """Return what belongs to each tensor, as it is laid out."""
-        order = self.kind.order
-        back = [0, *(1 + order.index(place) for place in range(len(order)))]
-        apart = stacked.reshape(len(given), *self.kind.sizes, *stacked.shape[-2:]).permute(back)
+        side_by_side = (shape.examples,) if self.kind.outer is None else shape[-2:]
+        apart = stacked.reshape(shape.slots, *self.kind.sizes, *side_by_side).permute(self._back)
         return [
-            one.reshape(tensor.shape).to(tensor.dtype)
+            (one if one.dim() == tensor.dim() else one.reshape(tensor.shape)).to(tensor.dtype)
             for one, tensor in zip(apart.unbind(0), given, strict=True)
         ]
 
 
-def columns_of(groups: Sequence[Columns], inputs: Sequence[Tensor], batch: int
-               ) -> tuple[Tensor, Tensor] | None:  # fmt: skip
-    """Return the rows of all pieces, over examples and positions, and those of truths.
+class Sides(NamedTuple):
+    """The rows of all pieces, over examples and positions, and those of truths.
+
+    For each group, `shapes` has that of its stacked logits, and `saved` what slopes are made of.
+    """
+
+    rows: Tensor
+    truths: Tensor | None
+    shapes: tuple[Shape, ...]
+    saved: tuple[tuple[Tensor | None, ...], ...]
+
+
+def sides_of(groups: Sequence[Columns], inputs: Sequence[Tensor], batch: int) -> Sides | None:
+    """Return the sides that groups are of, to be called where nothing has slopes.
 
     None says that some logits are masked, no numbers, or too large: that takes more care.
     """
-    found = []
+    rows, truths, shapes, kept = [], [], [], []
     for group in groups:
-        given = [inputs[slot] for slot in group.slots]
-        with torch.no_grad():
-            stacked = group.stack(given, batch)
-            if stacked.dtype not in (torch.float32, torch.float64):
-                stacked = stacked.float()
-            low, high = (float(bound) for bound in torch.aminmax(stacked))
+        stacked, shape = group.stack([inputs[slot] for slot in group.slots], batch)
+        low, high = (float(bound) for bound in torch.aminmax(stacked))
         if not (low >= -LARGEST and high <= LARGEST):
             return None
+        compute = _sides_of_softmax if group.kind.is_exclusive else _sides_of_sigmoid
         # Odds within the floor of logarithms need no second look.
-        is_far = high - low > -1 - math.log(floor(stacked)) or stacked.shape[1] == 1
-        found.append(_Sides.apply(group, (stacked, is_far), *given))  # type: ignore[no-untyped-call]
-    if len(found) == 1:
-        return found[0]  # type: ignore[no-any-return]
-    rows, truths = zip(*found, strict=True)
-    return torch.cat(rows), torch.cat(truths)
+        is_far = high - low > -1 - math.log(floor(stacked)) or shape.classes == 1
+        sides, saved = compute(stacked, group.wanted, is_far)
+        rows.append(_rows(sides, group, group.pieces, shape))
+        if group.truths:
+            truths.append(_rows(sides, group, group.truths, shape))
+        shapes.append(shape)
+        kept.append(saved)
+    known = _below(truths) if truths else None
+    return Sides(_below(rows), known, tuple(shapes), tuple(kept))
 
 
-class _Sides(torch.autograd.Function):
-    """Pieces of sides of softmaxes or sigmoids, below one another."""
+def _below(parts: list[Tensor]) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+
+class Outcome(NamedTuple):
+    """What rows come to: `value`, with slopes of the rows by `back`.
+
+    `back(upstream, *kept)` gives those, and `again(rows)` is the value once more, by operations
+    that can be differentiated twice.
+    """
+
+    value: Tensor
+    kept: Sequence[Tensor]
+    back: Callable[..., Tensor]
+    again: Callable[[Tensor], Tensor]
+
+
+def with_slopes(
+    groups: Sequence[Columns], sides: Sides, inputs: Sequence[Tensor], outcome: Outcome
+) -> Tensor:
+    """Return the value of an outcome as a function of the inputs."""
+    value: Tensor = _WithSlopes.apply(groups, sides, outcome, *inputs)  # type: ignore[no-untyped-call]
+    return value
+
+
+class _WithSlopes(torch.autograd.Function):
+    """A value whose slopes go back to the rows and on to the inputs in one step."""
 
     @staticmethod
     def forward(
-        ctx: Any, columns: Columns, stacked: tuple[Tensor, bool], *given: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        logits, is_far = stacked
-        wanted = {piece.side for piece in columns.pieces + columns.truths}
-        compute = _sides_of_softmax if columns.kind.is_exclusive else _sides_of_sigmoid
-        sides, saved = compute(logits.flatten(2), wanted, is_far)
-        ctx.columns, ctx.shape = columns, logits.shape
-        ctx.save_for_backward(*given, *saved)
-        rows = _rows(sides, columns.pieces, columns.length, logits.shape)
-        truths = _rows(sides, columns.truths, columns.length, logits.shape)
-        ctx.mark_non_differentiable(truths)
-        ctx.set_materialize_grads(False)
-        return rows, truths
+        ctx: Any, groups: Sequence[Columns], sides: Sides, outcome: Outcome, *inputs: Tensor
+    ) -> Tensor:
+        ctx.groups, ctx.shapes, ctx.count = groups, sides.shapes, len(inputs)
+        ctx.sizes = [len(outcome.kept), *map(len, sides.saved)]
+        ctx.back, ctx.again = outcome.back, outcome.again
+        ctx.save_for_backward(*inputs, *outcome.kept, *itertools.chain(*sides.saved))
+        return outcome.value
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor | None, _: None) -> tuple[Tensor | None, ...]:
-        columns, shape = ctx.columns, ctx.shape
-        if slope is None:  # nothing flows
-            return (None,) * (2 + len(columns.slots))
-        given = ctx.saved_tensors[: len(columns.slots)]
-        saved = ctx.saved_tensors[len(columns.slots) :]
-        if torch.is_grad_enabled():
-            return None, None, *_to_differentiate_again(columns, given, shape, slope)
-        found = _slopes(slope, columns.pieces, columns.length, shape)
-        differentiate = _slope_of_softmax if columns.kind.is_exclusive else _slope_of_sigmoid
-        return None, None, *columns.unstack(differentiate(found, *saved).view(shape), given)
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
+        tensors = iter(ctx.saved_tensors)
+        inputs = list(itertools.islice(tensors, ctx.count))
+        kept, *saved = (tuple(itertools.islice(tensors, size)) for size in ctx.sizes)
+        with in_full(upstream.device):
+            if torch.is_grad_enabled():  # a second derivative is wanted
+                rows = _rows_to_differentiate(ctx.groups, inputs, ctx.shapes[0].examples)
+                wanted = [given for given in inputs if given.requires_grad]
+                value = ctx.again(rows)
+                found = iter(torch.autograd.grad(value, wanted, upstream, create_graph=True))
+                each = [next(found) if given.requires_grad else None for given in inputs]
+            else:
+                slope = ctx.back(upstream, *kept)
+                each = _slopes_of_inputs(ctx.groups, ctx.shapes, saved, inputs, slope)
+        return None, None, None, *each
+
+
+def _slopes_of_inputs(
+    groups: Sequence[Columns],
+    shapes: Sequence[Shape],
+    saved: Sequence[Sequence[Any]],
+    inputs: Sequence[Tensor],
+    slope: Tensor,
+) -> list[Tensor | None]:
+    """Return the slopes of the inputs from those of all rows."""
+    found: list[Tensor | None] = [None] * len(inputs)
+    sizes = [sum(piece.size for piece in group.pieces) for group in groups]
+    parts = [slope] if len(groups) == 1 else torch.split(slope, sizes)
+    for group, part, shape, known in zip(groups, parts, shapes, saved, strict=True):
+        by_side = _slopes(part, group, shape)
+        differentiate = _slope_of_softmax if group.kind.is_exclusive else _slope_of_sigmoid
+        given = [inputs[slot] for slot in group.slots]
+        stacked = differentiate(by_side, *known)
+        for slot, one in zip(group.slots, group.unstack(stacked, shape, given), strict=True):
+            found[slot] = one
+    return found
+
+
+def _rows_to_differentiate(
+    groups: Sequence[Columns], inputs: Sequence[Tensor], batch: int
+) -> Tensor:
+    """Return the rows of all pieces by a route whose own slopes have slopes, if not as fast."""
+    rows = []
+    for group in groups:
+        logits, shape = group.stack([inputs[slot] for slot in group.slots], batch)
+        side = _side_of_softmax(logits) if group.kind.is_exclusive else _side_of_sigmoids(logits)
+        sides = {one: side(one) for one in {piece.side for piece in group.pieces}}
+        rows.append(_rows(sides, group, group.pieces, shape))
+    return torch.cat(rows)
+
+
+def _wide(logits: Tensor) -> Tensor:
+    return logits if logits.dtype in (torch.float32, torch.float64) else logits.float()
+
+
+def _side_of_softmax(logits: Tensor) -> Callable[[Side], Tensor]:
+    softmax = Softmax(logits.movedim(1, -1))
+    return lambda side: softmax.side(side).movedim(-1, 1)
+
+
+def _side_of_sigmoids(logits: Tensor) -> Callable[[Side], Tensor]:
+    return lambda side: _side_of_sigmoid(logits, side)
 
 
 def _rows(
-    sides: Mapping[Side, Tensor], pieces: Sequence[Piece], length: int, shape: torch.Size
+    sides: Mapping[Side, Tensor], group: Columns, pieces: Sequence[Piece], shape: Shape
 ) -> Tensor:
     """Return the pieces below one another, each entries × (examples × positions)."""
-    if not pieces:
-        return next(iter(sides.values())).new_empty(0)
-    if _are_whole(pieces, length, shape):
-        return sides[pieces[0].side].reshape(-1, shape[-2] * length)
-    known = {side: one.reshape(shape[0], -1, *shape[-2:]) for side, one in sides.items()}
+    length = group.length
+    if group.is_one_side and length == shape.positions:
+        return sides[pieces[0].side].reshape(-1, shape.examples * length)
+    known = {side: one.reshape(shape.slots, -1, *shape[-2:]) for side, one in sides.items()}
     found = [
         known[side][slot, first : first + size, :, start : start + length]
         for slot, side, start, first, size in pieces
@@ -170,62 +292,27 @@ def _rows(
     return torch.cat(found).flatten(1)
 
 
-def _are_whole(pieces: Sequence[Piece], length: int, shape: torch.Size) -> bool:
-    """Return whether the pieces, in order, are one side of all there is."""
-    return (
-        len(pieces) == shape[0]
-        and length == shape[-1]
-        and all(piece.size == shape[1] * shape[2] for piece in pieces)
-        and len({piece.side for piece in pieces}) == 1
-    )
-
-
-def _slopes(
-    slope: Tensor, pieces: Sequence[Piece], length: int, shape: torch.Size
-) -> dict[Side, Tensor]:
+def _slopes(slope: Tensor, group: Columns, shape: Shape) -> dict[Side, Tensor]:
     """Return the slopes of the sides that pieces are of: the opposite of `_rows`."""
-    if _are_whole(pieces, length, shape):
-        return {pieces[0].side: slope.reshape(shape[0], shape[1], -1)}
+    pieces, length = group.pieces, group.length
+    if group.is_one_side and length == shape.positions:
+        return {pieces[0].side: slope.reshape(shape.slots, shape.classes, -1)}
     found: dict[Side, Tensor] = {}
     sizes = [piece.size for piece in pieces]
-    parts = torch.split(slope.reshape(-1, shape[-2], length), sizes)
+    parts = torch.split(slope.reshape(-1, shape.examples, length), sizes)
+    entries = shape.classes * shape.others
     for part, (slot, side, start, first, size) in zip(parts, pieces, strict=True):
         if side not in found:
-            found[side] = slope.new_zeros(shape[0], shape[1] * shape[2], *shape[3:])
+            found[side] = slope.new_zeros(shape.slots, entries, *shape[-2:])
         found[side][slot, first : first + size, :, start : start + length] += part
-    return {side: one.view(shape[0], shape[1], -1) for side, one in found.items()}
-
-
-def _to_differentiate_again(
-    columns: Columns, given: Sequence[Tensor], shape: torch.Size, slope: Tensor
-) -> list[Tensor | None]:
-    """Return the gradients by a route whose own gradient is right, if not as fast."""
-    logits = columns.stack(given, shape[-2])
-    if logits.dtype not in (torch.float32, torch.float64):
-        logits = logits.float()
-    side: Callable[[Side], Tensor]
-    if columns.kind.is_exclusive:
-        softmax = Softmax(logits.movedim(1, -1))
-
-        def side(one: Side) -> Tensor:
-            return softmax.side(one).movedim(-1, 1).reshape(shape)
-    else:
-
-        def side(one: Side) -> Tensor:
-            return _side_of_sigmoid(logits, one)
-
-    sides = {one: side(one) for one in {piece.side for piece in columns.pieces}}
-    rows = _rows(sides, columns.pieces, columns.length, shape)
-    wanted = [tensor for tensor in given if tensor.requires_grad]
-    found = iter(torch.autograd.grad(rows, wanted, slope, create_graph=True))
-    return [next(found) if tensor.requires_grad else None for tensor in given]
+    return {side: one.view(shape.slots, shape.classes, -1) for side, one in found.items()}
 
 
 # Softmaxes over dimension 1
 
 
 def _sides_of_softmax(
-    z: Tensor, wanted: set[Side], is_far: bool
+    z: Tensor, wanted: frozenset[Side], is_far: bool
 ) -> tuple[dict[Side, Tensor], tuple[Tensor | None, ...]]:
     top, place = z.max(1, keepdim=True)
     gap = z - top
@@ -292,7 +379,7 @@ def _slope_of_softmax(
 
 
 def _sides_of_sigmoid(
-    z: Tensor, wanted: set[Side], _: bool
+    z: Tensor, wanted: frozenset[Side], _: bool
 ) -> tuple[dict[Side, Tensor], tuple[Tensor, ...]]:
     return {side: _side_of_sigmoid(z, side) for side in wanted}, (z,)
 

@@ -14,7 +14,7 @@ from residuum.grounding import Plan
 from residuum.logic import Formula, Quantifier
 from residuum.losses.blocks import CPU_BLOCK, GPU_BLOCK, evaluate_in_blocks, split
 from residuum.losses.clause_penalties import can_multiply, penalties
-from residuum.losses.clauses import literals_of
+from residuum.losses.clauses import Clauses, find_clauses, literals_of
 from residuum.losses.crisp import Crisp, with_predictions
 from residuum.losses.evaluation import Detached, Evaluation
 from residuum.losses.exact import ExactTwin
@@ -45,6 +45,7 @@ from residuum.losses.receiving import (
 )
 from residuum.losses.reductions import Reduction, SharedGroup, capped, reduce_batch
 from residuum.losses.sources import Form, Source, sources_of
+from residuum.losses.tensors import in_full
 from residuum.relaxations import Degree, Relaxation
 from residuum.relaxations.lukasiewicz import Lukasiewicz
 from residuum.relaxations.meanings import EXACT
@@ -91,8 +92,15 @@ class CompiledRule(nn.Module):
         self._group = SharedGroup(process_group)
         self._is_bundle = is_bundle
         self._bound: dict[Any, Bound] = {}
+        self._clauses: dict[Any, Clauses | None] = {}
         # Worked out here, for a trace to find plain lists.
         self._forms = [forms[slot.name] for slot in plan.slots]
+        self._may_multiply = (
+            bool(plan.slots)
+            and detach is None  # a clause has no antecedent left to detach
+            and relaxation != EXACT
+            and all(form == "logits" for form in self._forms)
+        )
         self._exclusive = [slot.is_exclusive for slot in plan.slots]
         self._exact = ExactTwin(plan, self.sources, self._bind)
         if not plan.sequence_domains:  # mistakes in the rule show when it is compiled
@@ -106,7 +114,7 @@ class CompiledRule(nn.Module):
         if self.detach is not None or self.relaxation == EXACT:
             return False
         if not self.plan.sequence_domains:
-            return self._bind({}, torch.device("cpu")).clauses is not None
+            return self._find_clauses({}, torch.device("cpu")) is not None
         body = groundings_of(self.plan).body
         return literals_of(self.plan, body, self.relaxation) is not None
 
@@ -142,7 +150,7 @@ class CompiledRule(nn.Module):
 
     def penalty(self, call: Call) -> Tensor:
         """Return what a call that was received costs."""
-        with torch.autocast(call.device.type, enabled=False):
+        with in_full(call.device):
             return self.finish(self._total(call))
 
     def finish(self, total: Tensor) -> Tensor:
@@ -161,10 +169,12 @@ class CompiledRule(nn.Module):
         """
         if self.plan.rank and self._size(call) > self._block(call):
             return None
-        with torch.autocast(call.device.type, enabled=False):
-            found = self._as_clauses(call.inputs, call, call.batch, call.lengths)
+        with in_full(call.device):
+            rules = len(call.clauses.segments) if call.clauses is not None else 0
+            shape = (rules, *call.batch)
+            found = self._as_clauses(call.inputs, call, call.batch, call.lengths, shape)
             if found is not None:
-                return found.reshape(-1, *call.batch).unbind(0)
+                return found.unbind(0)
             if self.plan.rank:
                 return None
             parts = self._evaluation(call.inputs, call).parts()
@@ -259,26 +269,26 @@ class CompiledRule(nn.Module):
         if self.relaxation == EXACT:
             flat = self._exact.log_probability(self._flat_inputs(call), call)
             return -flat.reshape(call.batch)
-        examples, block = math.prod(call.batch), self._block(call)
         if not self._needs_pieces(call):
-            found = self._as_clauses(call.inputs, call, call.batch, call.lengths)
+            found = self._as_clauses(call.inputs, call, call.batch, call.lengths, call.batch)
             if found is not None:
-                return found.reshape(call.batch)
+                return found
             return self._per_example(self._evaluation(call.inputs, call).total(), call)
 
         def evaluate(inputs: Sequence[Tensor], rows: slice, window: Window | None) -> Tensor:
             count = rows.stop - rows.start
             if window is None:
                 lengths = None if call.lengths is None else call.lengths.reshape(-1)[rows]
-                found = self._as_clauses(inputs, call, (count,), lengths)
+                found = self._as_clauses(inputs, call, (count,), lengths, (count,))
                 if found is not None:
-                    return found.reshape(count)
+                    return found
             total = self._evaluation(inputs, call, window, rows).total()
             return total.expand((count, *(1,) * self.plan.rank)).reshape(count)
 
+        examples = math.prod(call.batch)
         total = evaluate_in_blocks(
             evaluate,
-            split(self.plan, call.bound.layout, examples, block),
+            split(self.plan, call.bound.layout, examples, self._block(call)),
             self._flat_inputs(call),
             examples=examples,
             takes_largest=not isinstance(self.relaxation.tnorm, Archimedean),
@@ -312,15 +322,15 @@ class CompiledRule(nn.Module):
         call: Call,
         batch: tuple[int, ...],
         lengths: Tensor | None,
+        shape: tuple[int, ...],
     ) -> Tensor | None:
-        """Return rules × examples by one matrix product; None where that cannot be."""
-        clauses = call.bound.clauses
-        if clauses is None or 0 in batch or any(form != "logits" for form in self._forms):
+        """Return rules × examples in a shape by one matrix product; None where that cannot be."""
+        if call.clauses is None or 0 in batch:
             return None
         for given, slot in zip(inputs, self.plan.slots, strict=True):
             if given.shape[: given.dim() - len(slot.domains)] != batch:
                 return None
-        return penalties(clauses, inputs, batch, lengths) if can_multiply(inputs) else None
+        return penalties(call.clauses, inputs, math.prod(batch), lengths, shape)
 
     def _flat_inputs(self, call: Call) -> list[Tensor]:
         """Return the tensors with their batch dimensions as one."""
@@ -396,19 +406,17 @@ class CompiledRule(nn.Module):
         if self.check:
             for slot, tensor in zip(self.plan.slots, inputs, strict=True):
                 check_values(slot, tensor, self.forms[slot.name])
-        return Call(inputs, batch, device, bound, masks, lengths)
+        clauses = None
+        if self._may_multiply and can_multiply(inputs):
+            clauses = self._find_clauses(sizes, device)
+        return Call(inputs, batch, device, bound, masks, lengths, clauses)
 
     def _bind(self, sizes: Mapping[str, int], device: torch.device) -> Bound:
         key = tuple(sizes.items())
         if (key, "cpu") not in self._bound:
-            while len(self._bound) >= MOST_LAYOUTS:
-                self._bound.pop(next(iter(self._bound)))
+            _make_room(self._bound)
             self._bound[key, "cpu"] = bind(
-                self.plan,
-                sizes,
-                self.relaxation,
-                detaches=self.detach is not None,
-                is_bundle=self._is_bundle,
+                self.plan, sizes, self.relaxation, detaches=self.detach is not None
             )
         if (key, str(device)) in self._bound:
             return self._bound[key, str(device)]
@@ -416,6 +424,23 @@ class CompiledRule(nn.Module):
         if not torch.compiler.is_compiling():  # a trace must not leave its tensors behind
             self._bound[key, str(device)] = moved
         return moved
+
+    def _find_clauses(self, sizes: Mapping[str, int], device: torch.device) -> Clauses | None:
+        """Return the rule as clauses, found when needed: by one in a bundle, hardly ever."""
+        key = tuple(sizes.items()), device
+        if key not in self._clauses:
+            bound = self._bind(sizes, torch.device("cpu"))
+            found = find_clauses(
+                self.plan, bound.layout, self.relaxation, bound.masks, is_bundle=self._is_bundle
+            )
+            _make_room(self._clauses)
+            self._clauses[key] = None if found is None else found.to(device)
+        return self._clauses[key]
+
+
+def _make_room(kept: dict[Any, Any]) -> None:
+    while len(kept) >= MOST_LAYOUTS:
+        kept.pop(next(iter(kept)))
 
 
 def _sizes(plan: Plan) -> tuple[tuple[int, ...], ...]:
@@ -548,7 +573,7 @@ def _lengths_for(rule: CompiledRule, lengths: Any) -> Any:
 def _call(rule: CompiledRule, given: Tensors, lengths: Any, shared: dict[str, Source]) -> Call:
     """Return the call of one rule, whose softmaxes are computed once for all rules."""
     call = rule.receive(_read_by(rule, given), _lengths_for(rule, lengths))
-    if call.bound.clauses is not None:
+    if call.clauses is not None:
         return call
     names = [slot.name for slot in rule.plan.slots]
     new = [place for place, name in enumerate(names) if name not in shared]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import Any, overload
 
 from residuum.errors import GroundingError, suggest
@@ -21,10 +20,11 @@ from residuum.logic import And, Forall, Formula, Implies
 from residuum.losses.blocks import bytes_for
 from residuum.losses.compiled import CompiledKnowledge, CompiledRule, bundled_rules
 from residuum.losses.evaluation import Detached
+from residuum.losses.parameters import find_logic
 from residuum.losses.reductions import Reduction, check_reduction, check_weight
 from residuum.losses.sources import FORMS, Form
 from residuum.relaxations import Relaxation
-from residuum.relaxations.meanings import EXACT, find_meaning
+from residuum.relaxations.meanings import EXACT
 from residuum.syntax import Knowledge, as_formula
 
 Inputs = Form | Mapping[str, Form]
@@ -91,7 +91,7 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
     0.0
     """
     options = _Options(
-        _with_floats(find_meaning(relaxation)),
+        find_logic(relaxation),
         inputs,
         reduction,
         detach,
@@ -135,22 +135,6 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
     return _compiled(
         formula, signature, options, name, default_weight if weight is None else weight
     )
-
-
-def _with_floats(relaxation: Relaxation) -> Relaxation:
-    """Return an equal relaxation that a trace follows faster: its fractions become floats.
-
-    Only where nothing is lost: a parameter next to the end of its range stays what it is.
-    """
-    tnorm: Any = relaxation.tnorm
-    names = getattr(tnorm, "__dataclass_fields__", ())
-    values = {name: getattr(tnorm, name) for name in names}
-    exact = {
-        name: float(value)
-        for name, value in values.items()
-        if isinstance(value, Fraction) and float(value) == value
-    }
-    return replace(relaxation, tnorm=replace(tnorm, **exact)) if exact else relaxation
 
 
 def _refuse_for_knowledge(**given: object) -> None:

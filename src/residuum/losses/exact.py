@@ -25,7 +25,6 @@ from residuum.losses.reading import read
 from residuum.losses.receiving import Bound, Call
 from residuum.losses.sources import Source
 from residuum.losses.tensors import impossible
-from residuum.relaxations.meanings import find_meaning as find_meaning
 
 MOST_STATES: Final = 1 << 20
 """The most joint states of variables that one table may have."""

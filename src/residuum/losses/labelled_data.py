@@ -9,12 +9,12 @@ from torch import Tensor
 
 from residuum.errors import GroundingError
 from residuum.losses.evaluation import degree_with
+from residuum.losses.parameters import find_logic
 from residuum.losses.reductions import Reduction, check_reduction, reduce_batch
 from residuum.losses.softmaxes import MIRRORED
 from residuum.losses.sources import FORMS, Form, Source, sources_of
-from residuum.losses.tensors import is_traced
+from residuum.losses.tensors import in_full, is_traced
 from residuum.relaxations import Degree, Relaxation
-from residuum.relaxations.meanings import find_meaning
 
 IGNORED: Final = -100
 """The label of an example that states nothing, as in PyTorch."""
@@ -42,7 +42,7 @@ def facts(
     >>> bool(torch.isclose(facts(logits, labels, "s-product"), same))
     True
     """
-    logic = find_meaning(relaxation)
+    logic = find_logic(relaxation)
     check_reduction(reduction)
     if inputs not in FORMS:
         raise GroundingError(f"inputs: expected one of {', '.join(FORMS)}, got {inputs!r}")
@@ -54,7 +54,7 @@ def facts(
     labels = labels.to(outputs.device)
     (source,) = sources_of([outputs], [inputs], [not independent], needs_care=True)
     degree = _stated(source, labels) if independent else _labelled(source, labels)
-    with torch.autocast(outputs.device.type, enabled=False):
+    with in_full(outputs.device):
         penalty = logic.penalty(degree)
         counts = None
         if not independent:

@@ -13,20 +13,21 @@ from torch import Tensor
 from torch.nn import functional
 
 from residuum.losses.clauses import Clauses
+from residuum.losses.tensors import in_full
 
 ROWS: Final = 64
 """Rules whose slopes are computed at a time."""
 
 
-def largest(clauses: Clauses, columns: Tensor, examples: int, lengths: Tensor | None) -> Tensor:
-    """Return the largest penalty of each rule, rules × examples; columns are truths."""
+def largest(clauses: Clauses, columns: Tensor, examples: int, inside: Tensor | None) -> Tensor:
+    """Return the largest penalty of each rule, rules × examples; columns are truths.
+
+    `inside` says which positions of each example count, if not all do.
+    """
     if clauses.is_ragged:  # what is never the least, not even as one of several
         columns = functional.pad(columns, (0, 0, 0, 1), value=torch.inf)
-    inside: Tensor | None = None
-    if lengths is not None:
-        inside = torch.stack([at < lengths.reshape(-1, 1) for at in clauses.inside]).all(0)
     found: Tensor
-    if len(clauses.segments) == len(clauses.matrix) and not clauses.inside:
+    if clauses.are_rows_rules and not clauses.inside:
         found = _Least.apply(columns, clauses.places)  # type: ignore[no-untyped-call]
     else:
         found = _Largest.apply(  # type: ignore[no-untyped-call]
@@ -70,7 +71,7 @@ class _Least(torch.autograd.Function):
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
         columns, places = ctx.saved_tensors
         total: Tensor | None = None
-        with torch.autocast(columns.device.type, enabled=False):
+        with in_full(columns.device):
             parts = torch.split(places, ROWS, 1), torch.split(upstream, ROWS)
             for part, slope in zip(*parts, strict=True):
                 sides = [columns.detach().index_select(0, place) for place in part]

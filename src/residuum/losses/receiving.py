@@ -12,27 +12,27 @@ from torch import Tensor
 from residuum.errors import GroundingError, suggest
 from residuum.grounding import Layout, Plan, lay_out
 from residuum.grounding.plans import Slot
-from residuum.losses.clauses import Clauses, find_clauses
+from residuum.losses.clauses import Clauses
 from residuum.losses.lifting import Lifted, lift
 from residuum.losses.sources import Form, Source
 from residuum.relaxations import Relaxation
 
 
 class Bound(NamedTuple):
-    """A layout with its index tensors and masks on one device, what was lifted, and clauses."""
+    """A layout with its index tensors and masks on one device, and what was lifted."""
 
     layout: Layout
     indices: Mapping[int, Tensor]
     masks: Mapping[int, Tensor]
     lifted: Lifted | None = None
-    clauses: Clauses | None = None
 
 
 class Call(NamedTuple):
     """One call: checked tensors, the batch they make up, and the layout for their sizes.
 
     `masks` are those that depend on the example, because its sequence is padded to its `lengths`;
-    `sources` are the tensors as degrees, where several rules share them.
+    `clauses` are there if a matrix product may stand for the rule; `sources` are the tensors as
+    degrees, where several rules share them.
     """
 
     inputs: list[Tensor]
@@ -41,13 +41,12 @@ class Call(NamedTuple):
     bound: Bound
     masks: Mapping[int, Tensor]
     lengths: Tensor | None = None
+    clauses: Clauses | None = None
     sources: Sequence[Source] | None = None
 
 
-def bind(
-    plan: Plan, sizes: Mapping[str, int], relaxation: Relaxation, *, detaches: bool, is_bundle: bool
-) -> Bound:
-    """Lay a plan out for sequences of these lengths; a bundle is several rules as one."""
+def bind(plan: Plan, sizes: Mapping[str, int], relaxation: Relaxation, *, detaches: bool) -> Bound:
+    """Lay a plan out for sequences of these lengths."""
     layout = lay_out(plan, sizes)
     indices = {
         number: torch.as_tensor(access.index)
@@ -61,10 +60,7 @@ def bind(
     }
     # A clause has no antecedent left to detach.
     lifted = lift(plan, layout, as_clauses=relaxation.kind == "S" and not detaches)
-    clauses = None
-    if not detaches:
-        clauses = find_clauses(plan, layout, relaxation, masks, is_bundle=is_bundle)
-    return Bound(layout, indices, masks, lifted, clauses)
+    return Bound(layout, indices, masks, lifted)
 
 
 def move(bound: Bound, device: torch.device) -> Bound:
@@ -73,9 +69,7 @@ def move(bound: Bound, device: torch.device) -> Bound:
     if lifted is not None:
         groups = (replace(group, indices=_on(group.indices, device)) for group in lifted.groups)
         lifted = replace(lifted, groups=tuple(groups))
-    clauses = None if bound.clauses is None else bound.clauses.to(device)
-    indices, masks = _on(bound.indices, device), _on(bound.masks, device)
-    return Bound(bound.layout, indices, masks, lifted, clauses)
+    return Bound(bound.layout, _on(bound.indices, device), _on(bound.masks, device), lifted)
 
 
 def _on(tensors: Mapping[int, Tensor], device: torch.device) -> dict[int, Tensor]:
@@ -116,10 +110,11 @@ def _take(slot: Slot, given: Mapping[str, Tensor], known: Sequence[str]) -> Tens
         found = tensor.dtype if isinstance(tensor, Tensor) else type(tensor).__name__
         raise GroundingError(f"`{slot.name}`: expected a floating-point tensor, got {found}")
     shape = tuple(tensor.shape)
-    own = shape[max(0, len(shape) - len(slot.domains)) :]
-    fits = len(own) == len(slot.domains) and all(
-        domain.labels is None or len(domain.labels) == size
-        for domain, size in zip(slot.domains, own, strict=True)
+    sizes = slot.sizes
+    own = shape[max(0, len(shape) - len(sizes)) :]
+    fits = own == sizes or (
+        len(own) == len(sizes)
+        and all(size in (None, found) for size, found in zip(sizes, own, strict=True))
     )
     if not fits:
         expected = " and ".join(

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TypeVar
 
 from residuum.errors import GroundingError
+from residuum.losses.parameters import find_logic
 from residuum.relaxations import Relaxation
-from residuum.relaxations.meanings import find_meaning
 
 T = TypeVar("T")
 Schedule = Callable[[int], T]
@@ -58,4 +58,4 @@ def warm_up(
     >>> [warm_up("r-product", "s-godel", epochs=2)(epoch).name for epoch in range(3)]
     ['r-product', 'r-product', 's-godel']
     """
-    return steps({0: find_meaning(first), epochs: find_meaning(then)})
+    return steps({0: find_logic(first), epochs: find_logic(then)})

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Final, final
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Final, final
 
 import torch
 from torch import Tensor
@@ -51,6 +52,13 @@ def is_traced(x: Tensor) -> bool:
         or torch._C._functorch.is_functorch_wrapped_tensor(x)
         or (x.is_cuda and torch.cuda.is_current_stream_capturing())
     )
+
+
+def in_full(device: torch.device) -> AbstractContextManager[Any]:
+    """Return a context without autocast, which would compute with half the digits."""
+    if not torch.is_autocast_enabled(device.type):
+        return nullcontext()
+    return torch.autocast(device.type, enabled=False)
 
 
 def bounded(
@@ -113,7 +121,8 @@ class Tensors(LazyCarrier):
     def power(self, x: Number, exponent: Exact) -> Number:
         if not isinstance(x, Tensor):
             return x ** float(exponent)
-        p, largest = float(exponent), LARGEST / max(float(exponent), 1.0)
+        p = self.constant(exponent)
+        largest = LARGEST / max(p, 1.0)
         with torch.no_grad():
             is_small, is_large = x < floor(x), x**p >= largest
         # Below the floor: the line from 0 to the power there. Above the largest, where the slope

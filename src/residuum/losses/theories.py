@@ -17,11 +17,11 @@ from residuum.losses.compiled import CompiledKnowledge
 from residuum.losses.compiling import compile as compile_knowledge
 from residuum.losses.inspection import Violation
 from residuum.losses.labelled_data import facts as penalty_of_facts
+from residuum.losses.parameters import find_logic
 from residuum.losses.reductions import Reduction, SharedGroup, capped, check_weight
 from residuum.losses.schedules import Schedule, at
 from residuum.losses.sources import Form
 from residuum.relaxations import Relaxation
-from residuum.relaxations.meanings import find_meaning
 from residuum.relaxations.tnorms import Archimedean
 from residuum.syntax import Knowledge
 
@@ -105,7 +105,7 @@ class Theory(nn.Module):
     def relaxation(self) -> Relaxation:
         """The relaxation of the present epoch."""
         chosen: str | Relaxation = at(self._relaxation, self.epoch)  # type: ignore[assignment]
-        return find_meaning(chosen)
+        return find_logic(chosen)
 
     def set_process_group(self, group: Any) -> None:
         """Give the theory a process group, as is needed after unpickling one that had one."""

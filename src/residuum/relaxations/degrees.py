@@ -112,6 +112,11 @@ def log1mexp(on: Carrier, x: Number) -> Number:
     return on.choose(x, on.constant(-math.log(2)), on.log1p(-on.exp(x)), near_zero)
 
 
+def log1pexp(on: Carrier, x: Number) -> Number:
+    """Return log(1 + exp(x)), for every x without overflow."""
+    return on.maximum(x, on.constant(0)) + on.log1p(on.exp(-on.maximum(x, -x)))
+
+
 def ordered(x: Degree, y: Degree) -> tuple[Number, Number]:
     """Return two numbers that are in order exactly when the degrees are.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import final
 
 from residuum.relaxations.carriers import Carrier, Exact, Number
-from residuum.relaxations.degrees import Degree, choose, ordered, truth_of
+from residuum.relaxations.degrees import Degree, choose, log1pexp, ordered, truth_of
 from residuum.relaxations.expressions import Expressions
 from residuum.relaxations.lukasiewicz import Lukasiewicz
 from residuum.relaxations.product import Product
@@ -70,7 +70,7 @@ class Frank(Archimedean):
         log_s = on.constant(self._log_s)
         far = on.log1p(on.expm1(log_s) * on.exp(-u))
         if self._log_s > _LARGE:
-            power = on.log1p(on.exp(log_s - u))
+            power = log1pexp(on, log_s - u)
         elif self._log_s > -1:
             power = far
         else:  # 1 + (s − 1) exp(−u) rounds to 0 for small u
@@ -85,8 +85,12 @@ class Frank(Archimedean):
         log_s = on.constant(self._log_s)
         u, v = x.true * log_s, y.true * log_s
         if self._log_s > 0:
-            share = on.ratio(on.expm1(v), on.expm1(u), at_zero=1)
-            power = on.log1p(on.expm1(log_s) * share)
+            if self._log_s > _LARGE:
+                share = v - u + on.log(-on.expm1(-v)) - on.log(-on.expm1(-u))
+                power = log1pexp(on, log_s + share)
+            else:
+                share = on.ratio(on.expm1(v), on.expm1(u), at_zero=1)
+                power = on.log1p(on.expm1(log_s) * share)
             below = Degree(on, true=on.minimum(on.constant(1), on.ratio(power, log_s, at_zero=0)))
         else:  # the share is 1 − drop, where s loses the digits of the share
             gap = on.excess(x.true, y.true)

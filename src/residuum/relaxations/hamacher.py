@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import final
 
 from residuum.relaxations.carriers import Carrier, Exact, LazyCarrier, Number
-from residuum.relaxations.degrees import Degree
+from residuum.relaxations.degrees import Degree, log1pexp
 from residuum.relaxations.expressions import Expressions
 from residuum.relaxations.product import Product
 from residuum.relaxations.tnorms import GENTLE, ClosedForm, TNorm
@@ -61,9 +61,7 @@ class Hamacher(ClosedForm):
             weighed = on.constant(self.gamma) * on.exp(log_odds)
             return on.log1p(weighed) * on.constant(1 / self.gamma)
         weighed = log_odds + math.log(float(self.gamma))
-        apart = on.maximum(weighed, -weighed)
-        total = on.maximum(weighed, 0.0) + on.log1p(on.exp(-apart))
-        return total * on.constant(1 / self.gamma)
+        return log1pexp(on, weighed) * on.constant(1 / self.gamma)
 
     def degree(self, on: Carrier, penalty: Number) -> Degree:
         odds = penalty

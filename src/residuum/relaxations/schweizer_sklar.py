@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
-from residuum.relaxations.carriers import Carrier, Exact, Number
+from residuum.relaxations.carriers import Carrier, Exact, LazyCarrier, Number
 from residuum.relaxations.degrees import Degree, choose, log1mexp, ordered, truth_of
 from residuum.relaxations.expressions import Expressions
 from residuum.relaxations.hamacher import Hamacher
@@ -106,7 +106,12 @@ class SchweizerSklarStrict(ClosedForm):
 
     def penalty(self, x: Degree) -> Number:
         on = x.on
-        return on.expm1(on.constant(self.p) * x.log_true) * on.constant(-1 / self.p)
+        power, scale = on.constant(self.p) * x.log_true, on.constant(-1 / self.p)
+        if not isinstance(on, LazyCarrier) or scale <= 1:
+            return on.expm1(power) * scale
+        one = on.constant(1)  # beyond it the scale goes into the exponential, which cannot overflow
+        far = on.exp(power + math.log(scale)) - scale
+        return on.choose(power, one, on.expm1(on.minimum(power, one)) * scale, far)
 
     def degree(self, on: Carrier, penalty: Number) -> Degree:
         power = on.log1p(on.constant(-self.p) * penalty)

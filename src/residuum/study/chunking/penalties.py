@@ -12,7 +12,7 @@ from torch import Tensor
 
 import residuum as rs
 from residuum.losses.compiled import CompiledKnowledge
-from residuum.losses.exact import find_meaning
+from residuum.losses.parameters import find_logic
 from residuum.losses.reductions import conjoined
 from residuum.relaxations.tnorms import Archimedean
 from residuum.study.chunking.knowledge import RulesName, chunking_knowledge
@@ -63,7 +63,7 @@ def _evaluated(
     tags: Tensor,
     lengths: Tensor,
 ) -> dict[str, Tensor]:
-    logic = find_meaning(relaxation)
+    logic = find_logic(relaxation)
     labelled = tags.shape[1]
     stated = rs.facts(logits[:, :labelled], tags, relaxation, reduction="none")
     parts = {"labels": conjoined(stated.flatten(1), logic)}
