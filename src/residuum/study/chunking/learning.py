@@ -71,7 +71,7 @@ class ChunkingTask:
             *dict.fromkeys(name for rules in learnt for name in rules),
             "total",
         )
-        self._epoch = 0
+        self._epoch = self._taken = 0
         self._steps_now: list[tuple[Tensor, ...]] = []
 
     def _chosen(self, split: Split, *names: str) -> list[Sentence]:
@@ -83,7 +83,7 @@ class ChunkingTask:
 
     def begin(self, epoch: int) -> None:
         """Order the sentences anew; for each with labels there is another without, if asked."""
-        self._epoch = epoch
+        self._epoch, self._taken = epoch, 0
         orders = map(self._order, self._read, self._seeds)
         self._steps_now = list(zip(*orders, strict=True))
 
@@ -98,9 +98,10 @@ class ChunkingTask:
         others = bucketed(part.lengths[some], batch, seed, self._epoch)
         return [torch.cat([ones, some[twos]]) for ones, twos in zip(order, others, strict=True)]
 
-    def losses(self, step: Tensor) -> Mapping[str, Tensor]:
+    def losses(self, _step: Tensor) -> Mapping[str, Tensor]:
         """Return the parts of the loss of a step, one number per run; NaN for what it lacks."""
-        number = int(step)
+        # Steps are counted here: to read the number, the device would have to be waited for.
+        number, self._taken = self._taken, self._taken + 1
         moment = self._epoch * self.steps + number
         batch = make_batch(self._read, self._steps_now[number], self._device)
         logits = self.taggers(batch, self._readers, moment)

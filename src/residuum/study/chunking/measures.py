@@ -71,10 +71,14 @@ def measure(taggers: Taggers, sentences: Sentences, rules: Sequence[RulesName]) 
 
 def _obeying(found: Tagged, rules: Sequence[RulesName]) -> Tensor:
     """Return the likeliest tags that obey the rules of each run."""
-    return torch.stack([
-        decode(found.logits[run], found.lengths[run], transitions_of(name).to(found.logits.device))
-        for run, name in enumerate(rules)
-    ])  # fmt: skip
+    tags = torch.zeros_like(found.gold)
+    for name in set(rules):
+        runs = [run for run, own in enumerate(rules) if own == name]
+        logits, lengths = found.logits[runs], found.lengths[runs]
+        allowed = transitions_of(name).to(logits.device)
+        obeying = decode(logits.flatten(0, 1), lengths.flatten(), allowed)
+        tags[runs] = obeying.reshape(lengths.shape + obeying.shape[-1:])
+    return tags
 
 
 class _Tallies:
