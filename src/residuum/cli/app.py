@@ -12,6 +12,7 @@ from residuum.cli.check import check
 from residuum.cli.consistency import consistency, self_consistency
 from residuum.cli.gradients import gradients
 from residuum.cli.relaxations import relaxations
+from residuum.cli.report import report
 from residuum.cli.score import score
 from residuum.cli.show import show
 from residuum.cli.study import study
@@ -30,7 +31,7 @@ app = typer.Typer(
 )
 for verb in (
     show, truth, consistency, self_consistency, tautologies, gradients, surface, relaxations, check,
-    score,
+    score, report,
 ):  # fmt: skip
     app.command()(verb)
 app.add_typer(study)
