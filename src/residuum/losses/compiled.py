@@ -394,7 +394,7 @@ class CompiledRule(nn.Module):
             masks = masks_for(self.plan, bound, lengths)
         if self.check:
             for slot, tensor in zip(self.plan.slots, inputs, strict=True):
-                check_values(slot, tensor, self.forms[slot.name])
+                check_values(slot, tensor, self.forms[slot.name], lengths)
         return Call(inputs, batch, device, bound, masks, lengths)
 
     def _bind(self, sizes: Mapping[str, int], device: torch.device) -> Bound:
