@@ -1,6 +1,6 @@
 #!/usr/bin/env sh
-# What `make demo` shows: a rule as a loss, the verbs of the theory, and a study of digits in two
-# minutes. It needs no data but the small images that come with scikit-learn.
+# What `make demo` shows: a rule as a loss, the verbs of the theory, a study of digits in two
+# minutes, and a report of it all. It needs no data but the small images of scikit-learn.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -43,8 +43,18 @@ echo "Knowledge in a file, checked before it is used:"
 run check src/residuum/data/digits.rsd
 
 echo
+echo "Which relaxation suits the rules of a file:"
+run advise src/residuum/data/digits.rsd
+
+echo
 echo "Digits from labels, their sums and products from rules alone, under the paper's relaxations:"
 kept=$(mktemp -d)
 trap 'rm -rf "$kept"' EXIT
 export RESIDUUM_STORE="$kept/runs.sqlite"
 run study digits --quick
+
+echo
+echo "All of it on one page, which needs no network to be read:"
+mkdir -p build
+run report -o build/report.html
+echo "Open it in a browser: $PWD/build/report.html"

@@ -69,6 +69,24 @@ def test_runs_of_studies_unknown_here_do_not_disturb(residuum, folder):
     assert residuum("report")[:2] == (0, "report.html: 1 run in 5 sections\n")
 
 
+def test_pictures_and_tables_are_files_too(residuum, folder):
+    with Store(folder / "usual.sqlite") as store:
+        store.add(run("r-product", 0, 95))
+    code, out, _ = residuum("report", "--files", "made/files")
+    assert code == 0
+    names = os.listdir("made/files")
+    assert f"made/files: {len(names)} files\n" in out
+    stems = {os.path.splitext(name)[0] for name in names}
+    by_ending = {end: {n for n in stems if f"{n}.{end}" in names} for end in ("csv", "png")}
+    assert by_ending["csv"] | by_ending["png"] == stems
+    assert {f"{name}.tex" for name in by_ending["csv"]} <= set(names)
+    assert {f"{name}.svg" for name in by_ending["png"]} <= set(names)
+    assert {"surface-1", "digits-mnist-joint-5000-learning"} <= by_ending["png"]
+    assert {"consistencies", "digits-mnist-joint-5000-coherence"} <= by_ending["csv"]
+    content = json.loads(residuum("report", "--files", "made/files", "--json")[1])
+    assert sorted(content["files"]) == sorted(f"made/files/{name}" for name in names)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -76,6 +94,7 @@ def test_runs_of_studies_unknown_here_do_not_disturb(residuum, folder):
         (("-o", "missing/report.html"), "there is no folder `missing`"),
         (("-o", "taken"), "cannot be written"),
         (("--store", "foreign"), "no store of runs"),
+        (("--files", "foreign"), "cannot be made"),
     ],
 )
 def test_mistakes_leave_a_message_and_no_file(residuum, folder, words, message):

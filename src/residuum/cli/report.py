@@ -30,6 +30,13 @@ def report(
             "and results/*.jsonl.",
         ),
     ] = None,
+    files: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Also write each picture there, as PNG and SVG, and each table, as CSV and LaTeX.",
+        ),
+    ] = None,
     no_cache: NoCache = False,
     as_json: AsJson = False,
 ) -> None:
@@ -37,11 +44,15 @@ def report(
 
     \b
     residuum report
+    residuum report --files figures
     residuum report --store runs.sqlite -o findings.html
     """
+    from residuum.reports.exports import count_files, make_folder, write_files
     from residuum.reports.page import check_page, render_page, write_page
 
     check_page(output)
+    if files is not None:
+        make_folder(files)
     records = find_records(store)
     chosen = default_relaxations(())
     table = tautology_table(chosen, cache=not no_cache)
@@ -49,14 +60,21 @@ def report(
     makers = _makers(chosen, rows, records)
     sections = list(with_progress((make() for make in makers), len(makers), "drawing"))
     write_page(output, render_page(sections))
+    written: list[Path] = []
+    if files is not None:
+        work = write_files(files, sections)
+        written += with_progress(work, count_files(sections), "writing")
     if as_json:
         print_json({
             "file": str(output),
             "runs": len(records),
+            "files": [str(path) for path in written],
             "sections": [_listed(one) for one in sections],
         })  # fmt: skip
     else:
         typer.echo(f"{output}: {count_of(len(records), 'run')} in {len(sections)} sections")
+        if files is not None:
+            typer.echo(f"{files}: {count_of(len(written), 'file')}")
 
 
 def _makers(
