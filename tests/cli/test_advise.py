@@ -49,6 +49,15 @@ def test_predictions_of_ones_own_are_measured(residuum, folder):
     assert json.loads(residuum(*words, "--json")[1])["measured"][0]["stuck"] == 1
 
 
+def test_what_becomes_of_violations_is_drawn(residuum, folder):
+    np.savez(folder / "p.npz", A=[[0.9, 0.9]], B=[[0.1, 0.2]])
+    words = ("advise", "rules.rsd", "--sample", "p.npz")
+    assert residuum(*words, "-o", "advice.png")[0] == 0
+    assert (folder / "advice.png").read_bytes().startswith(b"\x89PNG")
+    code, _, err = residuum(*words, "-o", "advice.gif")
+    assert (code, "got `.gif`" in err) == (2, True)
+
+
 def test_predictions_that_obey_the_rules_recommend_none(residuum, folder):
     np.savez(folder / "p.npz", A=[[0.1, 0.1]], B=[[0.9, 0.9]])
     code, out, _ = residuum("advise", "rules.rsd", "--sample", "p.npz")

@@ -53,3 +53,10 @@ def test_a_named_store_that_is_not_there_is_refused_and_not_made(folder):
     with pytest.raises(RecordError, match=r"there is no store .*missing\.sqlite"):
         find_records(folder / "missing.sqlite")
     assert list(folder.iterdir()) == []
+
+
+def test_users_without_a_place_for_a_store_still_have_archives(folder, monkeypatch):
+    monkeypatch.setenv("RESIDUUM_STORE", "")
+    (folder / "results").mkdir()
+    write_archive(folder / "results" / "a.jsonl", [ONE])
+    assert seeds(find_records()) == [0]

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from residuum.cli.inputs import AsJson, RelaxationNames, read_relaxations
+from residuum.cli.inputs import AsJson, MaybePicture, RelaxationNames, read_relaxations
 from residuum.cli.outputs import print_json, print_table
 from residuum.cli.progress import with_progress
 from residuum.errors import ResiduumError
+from residuum.reports import check_picture, save_picture
+from residuum.reports.advice_figures import draw_advice
 from residuum.results import find_records
 from residuum.syntax import load
 
@@ -46,16 +48,21 @@ def advise(
         str, typer.Option(metavar="FORM", help="What these are: probs, log_probs or logits.")
     ] = "probs",
     relaxation: RelaxationNames = None,
+    output: MaybePicture = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure your own rules under each relaxation, and recommend one.
 
+    With --output what becomes of violated groundings is also drawn.
+
     \b
     residuum advise rules.rsd
-    residuum advise rules.rsd --sample predictions.npz
+    residuum advise rules.rsd --sample predictions.npz -o advice.png
     residuum advise rules.rsd -r "r-product,s-yager(2)" --json
     """
     knowledge, chosen = load(file), read_relaxations(relaxation)
+    if output:
+        check_picture(output)
     try:
         from residuum.advice import (
             draw_samples,
@@ -75,6 +82,8 @@ def advise(
     work = (measure(knowledge, rule, one, chosen) for rule, one in tasks)
     measured = [one for found in with_progress(work, len(tasks), "measuring") for one in found]
     advice = recommend(measured, what_studies_found(find_records()))
+    if output:
+        save_picture(draw_advice(measured), output)
     if as_json:
         print_json({"measured": [asdict(one) for one in measured], "advice": asdict(advice)})
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -25,9 +26,12 @@ def find_records(path: Path | None = None, studies: Iterable[str] | None = None)
         raise RecordError(
             f"there is no store {path}; name one that a study has written, or leave it out"
         )
-    store = path or default_store()
     sources: list[Iterable[Record]] = []
-    if store.exists():
+    store = path
+    if path is None:
+        with contextlib.suppress(RecordError):  # no place to keep runs in: none were kept
+            store = default_store()
+    if store is not None and store.exists():
         with Store(store) as opened:
             sources.append(list(opened))
     if path is None:
