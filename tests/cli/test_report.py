@@ -15,7 +15,8 @@ SECTIONS = ["question", "relaxations", "tautologies", "digits", "environment"]
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """An empty folder to work in, and a table of few tautologies."""
+    """An empty folder to work in, a table of few tautologies, and one surface."""
+    monkeypatch.setattr("residuum.reports.theory_sections.DRAWN", ("P -> Q",))
     few = [row for row in tautologies.catalogue() if row.name in ("A1", "LEM")]
     monkeypatch.setattr(tautologies, "catalogue", lambda: few)
     monkeypatch.setattr("residuum.cli.report.catalogue", lambda: few)

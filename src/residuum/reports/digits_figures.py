@@ -56,7 +56,7 @@ def draw_beside(panels: Sequence[Panel]) -> Figure:
         cell.printed for panel in panels for row in panel.table.rows.values() for cell in row
     )
     with house_style():
-        figure = new_figure(2.6 * len(panels) + 0.6, 3.1)
+        figure = new_figure(_width(len(panels)), 3.1)
         for number, panel in enumerate(panels, 1):
             place = figure.add_subplot(1, len(panels), number)
             sizes = panel.table.digit_sizes
@@ -65,6 +65,7 @@ def draw_beside(panels: Sequence[Panel]) -> Figure:
                 _draw_row(place, cells, shift, looked[name], panel.shown)
             place.set_title(panel.label, parse_math=False)
             place.set_xticks(range(len(sizes)), [f"{size:,}" for size in sizes])
+            place.set_xlim(-0.5, len(sizes) - 0.5)
             place.set_xlabel("labelled images (DIGIT)")
             place.grid(axis="y", linewidth=0.3, color=INK, alpha=0.3)
         figure.axes[0].set_ylabel("percent of test examples")
@@ -119,13 +120,14 @@ def draw_learning(runs: Mapping[int, Mapping[str, Sequence[Record]]], protocol: 
     names = [name for by_name in runs.values() for name in by_name]
     looked = looks(names)
     with house_style():
-        figure = new_figure(2.6 * len(runs) + 0.6, 4.6)
+        figure = new_figure(_width(len(runs)), 4.6)
         for column, (size, by_name) in enumerate(runs.items()):
             for row, (label, curves) in enumerate(CURVES[protocol].items()):
                 place = figure.add_subplot(2, len(runs), row * len(runs) + column + 1)
                 for name, records in by_name.items():
                     _draw_curve(place, [points(one, curves) for one in records], looked[name])
                 place.grid(linewidth=0.3, color=INK, alpha=0.3)
+                place.locator_params(axis="x", integer=True)
                 if row == 0:
                     place.set_title(f"DIGIT {size:,}")
                 else:
@@ -203,7 +205,7 @@ def draw_weights(scores: Mapping[int, Mapping[str, Points]]) -> Figure:
     looked = looks(drawn)
     names = [name for name in looked if name in drawn]
     with house_style():
-        figure = new_figure(2.6 * len(scores) + 0.6, 3.1)
+        figure = new_figure(_width(len(scores)), 3.1)
         for number, (size, by_name) in enumerate(scores.items(), 1):
             place = figure.add_subplot(1, len(scores), number)
             for name, runs in by_name.items():
@@ -227,6 +229,11 @@ def draw_weights(scores: Mapping[int, Mapping[str, Points]]) -> Figure:
         _name_series(figure, {name: looked[name] for name in names})
         caption(figure, "Small: single runs, which differ in rates too. Lines: the best of each λ.")
         return settle(figure)
+
+
+def _width(panels: int) -> float:
+    """Return inches for so many panels side by side, and for the legend above them."""
+    return max(2.6 * panels + 0.6, 5.6)
 
 
 def _name_series(figure: Figure, looked: Mapping[str, Look]) -> None:

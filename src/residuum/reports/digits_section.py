@@ -199,7 +199,9 @@ def _significance(table: DigitsTable, findings: Findings, name: str) -> Table:
     rows, numbers = [], []
     for size in table.digit_sizes:
         setting = Setting(table.images, table.pair_pool, size, table.pair_size)
-        run = [s for s in findings.systems(setting) if s.protocol == table.protocol]
+        known = findings.systems(setting)
+        named = [System(table.protocol, relaxation) for relaxation in table.rows]
+        run = [system for system in named if system in known]
         best = System(table.protocol, "r-product")
         first = best if best in run or not run else run[0]
         for other in run:

@@ -18,6 +18,8 @@ _PREAMBLE: Final = re.compile(
 # Coordinates to a hundredth of a point; smaller numbers are factors, and stay.
 _DIGITS: Final = re.compile(r"([1-9]\d*\.\d\d)\d+")
 _SIZE: Final = re.compile(r'(<svg[^>]*?) width="[^"]*" height="[^"]*"')
+REMS_AN_INCH: Final = 8.0
+"""How large a figure is shown where there is room: its letters are nearly as large as others."""
 
 
 def inline_svg(figure: Figure, name: str, description: str) -> str:
@@ -26,7 +28,9 @@ def inline_svg(figure: Figure, name: str, description: str) -> str:
     Letters and lines have the colour of the text around it, and the background is the page's.
     """
     svg = _PREAMBLE.sub("", picture(figure, "svg", is_inline=True).decode("utf-8"))
-    svg = _SIZE.sub(rf'\1 role="img" aria-label="{escape(description)}"', svg, count=1)
+    width = f"--width: {REMS_AN_INCH * figure.get_figwidth():.1f}rem"
+    words = f'role="img" aria-label="{escape(description)}" style="{width}"'
+    svg = _SIZE.sub(lambda found: f"{found[1]} {words}", svg, count=1)
     svg = re.sub(r'\bid="', f'id="{name}-', svg)
     svg = svg.replace('href="#', f'href="#{name}-').replace("url(#", f"url(#{name}-")
     svg = re.sub(r" *\n *", " ", _DIGITS.sub(r"\1", svg))
