@@ -29,13 +29,14 @@ class Browser:
 
         def take_its_ends():  # the browser reads from 3 and writes to 4
             kept = os.dup(commands), os.dup(answers)
-            os.dup2(kept[0], 3)
-            os.dup2(kept[1], 4)
+            for end, number in zip(kept, (3, 4), strict=True):
+                os.dup2(end, number)
+                os.set_inheritable(number, True)  # where it had that number before, it is not
 
         self._process = subprocess.Popen(
             [program, *QUIET, f"--user-data-dir={self._profile.name}", "about:blank"],
             preexec_fn=take_its_ends,
-            pass_fds=(3, 4),
+            close_fds=False,  # Python's own are closed by themselves
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
