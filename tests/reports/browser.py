@@ -4,6 +4,7 @@ import base64
 import itertools
 import json
 import os
+import select
 import shutil
 import subprocess
 import tempfile
@@ -13,6 +14,7 @@ QUIET = (
     "--no-first-run", "--disable-background-networking", "--disable-component-update",
     "--hide-scrollbars", "--remote-debugging-pipe",
 )  # fmt: skip
+PATIENCE = 120  # seconds; a browser that hangs must not hang the tests
 
 
 def find_browser():
@@ -103,6 +105,8 @@ class Browser:
 
     def _next(self):
         while b"\0" not in self._kept:
+            ready, _, _ = select.select([self._receive], [], [], PATIENCE)
+            assert ready, "the browser has said nothing for a long time"
             part = os.read(self._receive, 1 << 16)
             assert part, "the browser has gone"
             self._kept += part
