@@ -6,10 +6,13 @@ from itertools import pairwise
 
 import pytest
 
+from made_up_runs import runs
 from reports.made_up_report import some_records, some_sections
 from residuum.errors import PictureError
+from residuum.reports.digits_section import digits_section
 from residuum.reports.page import render_page, write_page
 from residuum.reports.sections import Claims, Entry, Fold, Judged, Section, Table, Text
+from residuum.results import Record
 
 VOID = {"meta", "link", "br", "img"}
 
@@ -186,6 +189,14 @@ def test_tuning_alone_has_no_tables_but_weights():
     page = render_page(some_sections(tried))
     assert "0 finished runs" in page
     assert "How much the weight λ of the rules matters" in page
+
+
+def test_runs_of_another_version_of_the_study_are_left_out_and_counted():
+    old = Record(study="digits", scheme=0, configuration={"seed": 1})
+    page = render_page([digits_section([old, *runs("r-product", 90)])])
+    assert "3 finished runs" in page
+    assert "1 run of another version of the study left out" in page
+    assert "No runs of this study" in render_page([digits_section([old])])
 
 
 def test_what_users_wrote_is_escaped():

@@ -32,7 +32,7 @@ from residuum.study.digits.claims import evaluate
 from residuum.study.digits.findings import Findings, Setting, System, of_presets
 from residuum.study.digits.planning import PAPER
 from residuum.study.digits.sets import PAIR_SIZES
-from residuum.study.digits.settings import STUDY, TUNING
+from residuum.study.digits.settings import SCHEME, STUDY, TUNING
 from residuum.study.digits.tables import NOTES, TITLES, tables, to_json
 from residuum.study.digits.tables import Table as DigitsTable
 
@@ -47,7 +47,8 @@ COMMAND: Final = "residuum study digits"
 
 def digits_section(records: Sequence[Record]) -> Section:
     """Report all runs of the study among the records, or say that there are none."""
-    own = [record for record in records if record.study in (STUDY, TUNING)]
+    of_study = [record for record in records if record.study in (STUDY, TUNING)]
+    own = [record for record in of_study if record.scheme == SCHEME]  # others mean something else
     title = "Digits: sums and products learnt from rules alone"
     intro = Text(
         "One network learns digits from labels; two others learn what two digits add up to and "
@@ -64,7 +65,8 @@ def digits_section(records: Sequence[Record]) -> Section:
     counted = Text(
         f"{count_of(len(finished), 'finished run')}, of which {len(chosen.records):,} with the "
         "settings that were chosen on DEV stand in the tables; "
-        f"{count_of(len(own) - len(finished), 'run')} of tuning."
+        f"{count_of(len(own) - len(finished), 'run')} of tuning; "
+        f"{count_of(len(of_study) - len(own), 'run')} of another version of the study left out."
     )
     judged = [
         Judged(v.status, v.claim.section, v.claim.claim, v.claim.test, v.evidence)
