@@ -1,6 +1,7 @@
 #!/usr/bin/env sh
-# What `make demo` shows: a rule as a loss, the verbs of the theory, and two studies in three
-# minutes. It needs no data but small images that come with scikit-learn and sentences of our own.
+# What `make demo` shows: a rule as a loss, the verbs of the theory, two studies in three minutes,
+# and a report of it all. It needs no data but small images that come with scikit-learn and
+# sentences of our own.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -43,6 +44,10 @@ echo "Knowledge in a file, checked before it is used:"
 run check src/residuum/data/digits.rsd
 
 echo
+echo "Which relaxation suits the rules of a file:"
+run advise src/residuum/data/digits.rsd
+
+echo
 echo "Digits from labels, their sums and products from rules alone, under the paper's relaxations:"
 kept=$(mktemp -d)
 trap 'rm -rf "$kept"' EXIT
@@ -52,3 +57,9 @@ run study digits --quick
 echo
 echo "Chunks of sentences from labels, and from rules between the tags of neighbours:"
 run study chunking --quick
+
+echo
+echo "All of it on one page, which needs no network to be read:"
+mkdir -p build
+run report -o build/report.html
+echo "Open it in a browser: $PWD/build/report.html"

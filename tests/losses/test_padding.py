@@ -51,3 +51,19 @@ def test_lengths_work_under_torch_compile():
     eager = rule(Tag=logits, lengths=lengths)
     traced = torch.compile(rule, fullgraph=True, backend="aot_eager")
     torch.testing.assert_close(traced(Tag=logits, lengths=lengths), eager)
+
+
+def test_probabilities_are_checked_before_the_ends_of_sequences_and_not_beyond():
+    rule = rs.compile(
+        RULES[0],
+        domains={"position": "sequence", "tag": ["A", "B"]},
+        predicates={"Tag": ("position", "tag")},
+        inputs="probs",
+        check=True,
+    )
+    given, lengths = torch.full((2, 4, 2), 0.5), torch.tensor([4, 2])
+    given[1, 2:] = torch.nan
+    torch.testing.assert_close(rule(Tag=given, lengths=lengths)[1], rule(Tag=given[1, :2]))
+    given[1, 1] = 0.9
+    with pytest.raises(rs.ResiduumError, match=r"add up to 1, not to 1\.8"):
+        rule(Tag=given, lengths=lengths)

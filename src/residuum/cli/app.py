@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 from residuum import __version__
+from residuum.cli.advise import advise
 from residuum.cli.check import check
 from residuum.cli.consistency import consistency, self_consistency
 from residuum.cli.gradients import gradients
 from residuum.cli.relaxations import relaxations
+from residuum.cli.report import report
 from residuum.cli.score import score
 from residuum.cli.show import show
 from residuum.cli.study import study
@@ -30,7 +32,7 @@ app = typer.Typer(
 )
 for verb in (
     show, truth, consistency, self_consistency, tautologies, gradients, surface, relaxations, check,
-    score,
+    advise, score, report,
 ):  # fmt: skip
     app.command()(verb)
 app.add_typer(study)

@@ -44,6 +44,7 @@ from residuum.losses.receiving import (
     without_padding,
 )
 from residuum.losses.reductions import Reduction, SharedGroup, capped, reduce_batch
+from residuum.losses.single_groundings import SingleGroundings, single_groundings
 from residuum.losses.sources import Form, Source, sources_of
 from residuum.losses.tensors import in_full
 from residuum.relaxations import Degree, Relaxation
@@ -254,6 +255,18 @@ class CompiledRule(nn.Module):
                 found = sorted(found)[:top]
         return name_violations(self.plan, call, found)
 
+    def each(
+        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+    ) -> SingleGroundings:
+        """Return every grounding by itself: what its parts are worth, and what is predicted.
+
+        It is all evaluated at once, so that it takes memory for all groundings of the batch.
+        """
+        call = self.receive(_named(tensors, named), lengths)
+        [piece] = cut(call, self._flat_inputs(call), [(slice(0, math.prod(call.batch)), None)])
+        evaluation = self._evaluation(piece.call.inputs, piece.call)
+        return single_groundings(self.plan, evaluation, self._crisp(piece), piece.call)
+
     def explain(self) -> str:
         """Return the plan in words: inputs, axes, groundings, memory, and where slopes vanish.
 
@@ -405,7 +418,7 @@ class CompiledRule(nn.Module):
             masks = masks_for(self.plan, bound, lengths)
         if self.check:
             for slot, tensor in zip(self.plan.slots, inputs, strict=True):
-                check_values(slot, tensor, self.forms[slot.name])
+                check_values(slot, tensor, self.forms[slot.name], lengths)
         clauses = None
         if self._may_multiply and can_multiply(inputs):
             clauses = self._find_clauses(sizes, device)

@@ -195,19 +195,21 @@ def check_lengths(
 
 def without_padding(plan: Plan, tensors: Sequence[Tensor], lengths: Tensor) -> list[Tensor]:
     """Return the tensors with 0 beyond the ends of sequences: no NaN there reaches a gradient."""
-    cleared = list(tensors)
-    for number, slot in enumerate(plan.slots):
-        for place, domain in enumerate(slot.domains):
-            if not domain.is_sequence:
-                continue
-            given = cleared[number]
+    pairs = zip(plan.slots, tensors, strict=True)
+    return [torch.where(_inside(slot, given, lengths), given, 0.0) for slot, given in pairs]
+
+
+def _inside(slot: Slot, given: Tensor, lengths: Tensor) -> Tensor:
+    """Return what lies before the ends of sequences, in a shape that broadcasts to the tensor's."""
+    inside = torch.ones((), dtype=torch.bool, device=given.device)
+    for place, domain in enumerate(slot.domains):
+        if domain.is_sequence:
             shape = [1] * len(slot.domains)
             shape[place] = -1
             size = given.shape[given.dim() - len(slot.domains) + place]
             positions = torch.arange(size, device=given.device).reshape(shape)
-            limits = lengths.reshape(*lengths.shape, *(1,) * len(slot.domains))
-            cleared[number] = torch.where(positions < limits, given, 0.0)
-    return cleared
+            inside = inside & (positions < lengths.reshape(*lengths.shape, *(1,) * len(shape)))
+    return inside
 
 
 def masks_for(plan: Plan, bound: Bound, lengths: Tensor) -> dict[int, Tensor]:
@@ -222,8 +224,8 @@ def masks_for(plan: Plan, bound: Bound, lengths: Tensor) -> dict[int, Tensor]:
     return masks
 
 
-def check_values(slot: Slot, tensor: Tensor, form: Form) -> None:
-    """Raise for a NaN, an infinity, or what is no probability."""
+def check_values(slot: Slot, tensor: Tensor, form: Form, lengths: Tensor | None) -> None:
+    """Raise for a NaN, an infinity, or what is no probability; the padding was cleared."""
     if bool((torch.isnan(tensor) | (tensor == torch.inf)).any()):
         raise GroundingError(f"`{slot.name}`: the tensor has a NaN or an infinity")
     if form == "probs" and not bool(((tensor >= 0) & (tensor <= 1)).all()):
@@ -236,6 +238,8 @@ def check_values(slot: Slot, tensor: Tensor, form: Form) -> None:
         )
     if form == "probs" and slot.is_exclusive:
         sums = tensor.float().sum(-1)
+        if lengths is not None:
+            sums = torch.where(_inside(slot, tensor, lengths).any(-1), sums, 1.0)
         if bool(((sums - 1).abs() > 0.01).any()):
             raise GroundingError(
                 f"`{slot.name}` is exclusive, so that its probabilities add up to 1, not to "

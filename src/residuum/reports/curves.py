@@ -9,7 +9,7 @@ import numpy as np
 
 from residuum.logic import Atom
 from residuum.relaxations.arrays import Array
-from residuum.reports.figures import new_figure, short
+from residuum.reports.figures import INK, new_figure, short
 from residuum.reports.panels import CURVE, PANELS_IN_A_ROW, TICKS, Panel
 
 if TYPE_CHECKING:
@@ -41,11 +41,11 @@ def draw_curves(atom: Atom, panels: Sequence[Panel]) -> Figure:
 
 def _draw(upper: Axes, lower: Axes, panel: Panel) -> None:
     upper.set_title(short(panel.relaxation), parse_math=False)
-    upper.plot(CURVE, cut_at_jumps(panel.degrees), color="black")
+    upper.plot(CURVE, cut_at_jumps(panel.degrees), color=INK)
     upper.set_xticks(TICKS[0], [])
     upper.set_yticks(*TICKS)
     lower.axhline(0, color="grey", linewidth=0.5)
-    lower.plot(CURVE, cut_at_jumps(panel.slopes[0]), color="black")
+    lower.plot(CURVE, cut_at_jumps(panel.slopes[0]), color=INK)
 
 
 def _steepest(panels: Sequence[Panel]) -> float:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os.path
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from residuum.errors import PictureError
@@ -24,7 +25,13 @@ _NO_DATE: Final[dict[str, dict[str, Any]]] = {
 COLOURS: Final = "cividis"
 """Perceptually uniform, the same to colour-blind eyes, and monotone in greyscale."""
 
+INK: Final = "#010101"
+"""Lines and letters: black to the eye, and told from what must stay black on a dark page."""
+
 _STYLE: Final[dict[str, Any]] = {
+    **dict.fromkeys(
+        ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK
+    ),
     "font.size": 8,
     "axes.titlesize": 9,
     "figure.titlesize": 11,
@@ -36,7 +43,7 @@ _STYLE: Final[dict[str, Any]] = {
 
 
 @contextmanager
-def house_style() -> Iterator[None]:
+def house_style(also: Mapping[str, Any] = MappingProxyType({})) -> Iterator[None]:
     """Draw and save in one style, whatever the user's own settings of Matplotlib."""
     try:
         from matplotlib import style
@@ -45,7 +52,7 @@ def house_style() -> Iterator[None]:
             "pictures are drawn by Matplotlib, which is not installed; "
             "run: pip install 'residuum[report]'"
         ) from None
-    with style.context(["default", _STYLE]):
+    with style.context(["default", {**_STYLE, **also}]):
         yield
 
 
@@ -93,13 +100,16 @@ def check_picture(path: Path) -> None:
         pass
 
 
-def picture(figure: Figure, form: str) -> bytes:
-    """Return a figure as a file of the format `png`, `svg` or `pdf`; the same bytes every time."""
+def picture(figure: Figure, form: str, *, is_inline: bool = False) -> bytes:
+    """Return a figure as a file of the format `png`, `svg` or `pdf`; the same bytes every time.
+
+    As a part of a page it has no background, and its words are text, which can be searched.
+    """
     if form not in _NO_DATE:
         raise PictureError(f"expected the format png, svg or pdf, got {form!r}")
     buffer = BytesIO()
-    with house_style():
-        figure.savefig(buffer, format=form, metadata=_NO_DATE[form])
+    with house_style({"svg.fonttype": "none"} if is_inline else {}):
+        figure.savefig(buffer, format=form, metadata=_NO_DATE[form], transparent=is_inline)
     return buffer.getvalue()
 
 

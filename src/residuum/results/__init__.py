@@ -7,6 +7,8 @@ from residuum.results.bootstrap import Ratio as Ratio
 from residuum.results.bootstrap import Resampled as Resampled
 from residuum.results.bootstrap import paired_bootstrap as paired_bootstrap
 from residuum.results.bootstrap import resample as resample
+from residuum.results.finding import ARCHIVES as ARCHIVES
+from residuum.results.finding import find_records as find_records
 from residuum.results.records import Curve as Curve
 from residuum.results.records import Record as Record
 from residuum.results.records import run_id as run_id

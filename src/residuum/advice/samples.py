@@ -1,0 +1,126 @@
+"""What rules are measured on: a model's predictions, or ones drawn at random."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+from zipfile import BadZipFile
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from residuum.errors import DataError
+from residuum.grounding.plans import Slot
+from residuum.losses import compile as compile_rule
+from residuum.losses.compiled import CompiledRule
+from residuum.losses.receiving import refuse_unknown
+from residuum.losses.sources import FORMS, Form
+from residuum.syntax import Knowledge
+
+LENGTHS: Final = "lengths"
+"""The array that holds the lengths of padded sequences."""
+
+EXAMPLES: Final = 128
+POSITIONS: Final = 8
+"""How many examples are drawn, and how long their sequences are."""
+
+CONFIDENCE: Final = 5.0
+"""Confident logits are those of uniform predictions, times this."""
+
+NEAREST: Final = 1e-15
+"""Probabilities of sigmoids nearer to 0 or 1 count as this near."""
+
+
+class Sample(NamedTuple):
+    """Logits by the name of what reads them, in double precision, and lengths of sequences."""
+
+    name: str
+    logits: Mapping[str, Tensor]
+    lengths: Tensor | None = None
+
+
+def read_sample(path: Path, knowledge: Knowledge, form: Form = "probs") -> Sample:
+    """Return the predictions in an .npz file: one array for each tensor that the rules take.
+
+    Arrays are named as tensors are in a call of the compiled rules, and have one leading
+    dimension for the examples. GroundingError and DataError say what is missing or wrong.
+    """
+    if form not in FORMS:
+        raise DataError(f"expected predictions as one of {', '.join(FORMS)}, got {form!r}")
+    arrays = _arrays(path)
+    lengths = arrays.pop(LENGTHS, None)
+    slots: dict[str, Slot] = {}
+    for rule in _rules(knowledge, form).values():
+        slots |= {slot.name: slot for slot in rule.plan.slots}
+        read = {slot.name: arrays[slot.name] for slot in rule.plan.slots if slot.name in arrays}
+        own_lengths = lengths if rule.plan.sequence_domains else None
+        call = rule.receive(read, own_lengths)  # refuses what does not fit, in words
+        if len(call.batch) != 1 or not call.batch[0]:
+            raise DataError(
+                f"{path}: expected arrays whose first dimension are the examples, one or more, "
+                f"got the batch {call.batch}"
+            )
+    refuse_unknown(arrays, [*slots])
+    logits = {name: _logits(arrays[name].double(), slot, form) for name, slot in slots.items()}
+    return Sample(path.name, logits, lengths)
+
+
+def draw_samples(knowledge: Knowledge, *, examples: int = EXAMPLES, seed: int = 0) -> list[Sample]:
+    """Return uniform and confident predictions, drawn at random.
+
+    Uniform are those for which all distributions over the classes of a softmax are equally
+    likely, and all degrees of a sigmoid.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    slots = {
+        slot.name: slot for rule in _rules(knowledge, "logits").values() for slot in rule.plan.slots
+    }
+    uniform = {}
+    for name, slot in slots.items():
+        sizes = [POSITIONS if d.labels is None else len(d.labels) for d in slot.domains]
+        drawn = torch.rand(examples, *sizes, dtype=torch.float64, generator=generator)
+        drawn = drawn.clamp(NEAREST, 1 - NEAREST)
+        # Exponential variables over their sum are uniform on the simplex.
+        uniform[name] = torch.log(-torch.log(drawn)) if slot.is_exclusive else torch.logit(drawn)
+    confident = {name: CONFIDENCE * logits for name, logits in uniform.items()}
+    return [Sample("uniform", uniform), Sample("confident", confident)]
+
+
+def _rules(knowledge: Knowledge, form: Form) -> Mapping[str, CompiledRule]:
+    if not knowledge.rules:
+        raise DataError("expected a file with a rule or more, got one without any")
+    return compile_rule(knowledge, inputs=form, check=True).rules
+
+
+def _arrays(path: Path) -> dict[str, Tensor]:
+    expected = f"{path}: expected an .npz file of named arrays, as numpy.savez writes it"
+    try:
+        content = np.load(path, allow_pickle=False)
+        if not isinstance(content, np.lib.npyio.NpzFile):
+            raise DataError(f"{expected}, got a single array")
+        with content:
+            arrays = dict(content)
+    except DataError:
+        raise
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise DataError(f"{expected}: {reason}") from None
+    found = {}
+    for name, array in arrays.items():
+        if array.dtype.kind not in ("iu" if name == LENGTHS else "fiu"):
+            raise DataError(f"{path}: `{name}`: expected numbers, got an array of {array.dtype}")
+        wanted = np.int64 if name == LENGTHS else np.float64
+        found[name] = torch.from_numpy(np.array(array, wanted))
+    return found
+
+
+def _logits(given: Tensor, slot: Slot, form: Form) -> Tensor:
+    if form == "logits" or (form == "log_probs" and slot.is_exclusive):
+        return given
+    probabilities = given.exp() if form == "log_probs" else given
+    if not slot.is_exclusive:
+        return torch.logit(probabilities, eps=NEAREST)
+    return torch.log(probabilities).clamp(min=-math.inf)

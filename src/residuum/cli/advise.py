@@ -1,0 +1,120 @@
+"""`residuum advise`: which relaxation to use for one's own rules."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from residuum.cli.inputs import AsJson, MaybePicture, RelaxationNames, read_relaxations
+from residuum.cli.outputs import print_json, print_table
+from residuum.cli.progress import with_progress
+from residuum.errors import ResiduumError
+from residuum.reports import check_picture, save_picture
+from residuum.reports.advice_figures import draw_advice
+from residuum.results import find_records
+from residuum.syntax import load
+
+if TYPE_CHECKING:
+    from residuum.advice import Measured
+
+HEADS = (
+    "relaxation", "self", "stuck", "raises", "mended", "evaded", "off", "cost",
+)  # fmt: skip
+LEGEND = """\
+self      how true it is that a grounding is equivalent to itself, on average
+stuck     of the violated groundings, those without a gradient
+raises    share of the pull that raises their consequent; the rest lowers their antecedent
+mended    those that become true by following the gradient of the rule alone
+evaded    those that do so because their antecedent no longer is
+off       mean distance of the degree of truth from the exact probability
+cost      time of a call, forward and backward; that of the cheapest is 1"""
+
+
+def advise(
+    file: Annotated[Path, typer.Argument(metavar="FILE.rsd", help="A rule file.")],
+    sample: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.npz",
+            help="Predictions of your model: an array for each tensor that the rules take. "
+            "Without it: random ones.",
+        ),
+    ] = None,
+    inputs: Annotated[
+        str, typer.Option(metavar="FORM", help="What these are: probs, log_probs or logits.")
+    ] = "probs",
+    relaxation: RelaxationNames = None,
+    output: MaybePicture = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure your own rules under each relaxation, and recommend one.
+
+    With --output what becomes of violated groundings is also drawn.
+
+    \b
+    residuum advise rules.rsd
+    residuum advise rules.rsd --sample predictions.npz -o advice.png
+    residuum advise rules.rsd -r "r-product,s-yager(2)" --json
+    """
+    knowledge, chosen = load(file), read_relaxations(relaxation)
+    if output:
+        check_picture(output)
+    try:
+        from residuum.advice import (
+            draw_samples,
+            measure,
+            read_sample,
+            recommend,
+            what_studies_found,
+        )
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ResiduumError("advice needs PyTorch: pip install 'residuum[learn]'") from None
+    samples = (
+        [read_sample(sample, knowledge, inputs)] if sample else draw_samples(knowledge)  # type: ignore[arg-type]
+    )
+    tasks = [(rule, one) for rule in knowledge.rules for one in samples]
+    work = (measure(knowledge, rule, one, chosen) for rule, one in tasks)
+    measured = [one for found in with_progress(work, len(tasks), "measuring") for one in found]
+    advice = recommend(measured, what_studies_found(find_records()))
+    if output:
+        save_picture(draw_advice(measured), output)
+    if as_json:
+        print_json({"measured": [asdict(one) for one in measured], "advice": asdict(advice)})
+        return
+    for (rule, name), group in groupby(measured, lambda one: (one.rule, one.sample)):
+        rows = list(group)
+        typer.echo(
+            f"{rule}, predictions: {name}. {rows[0].groundings:,} groundings in each of "
+            f"{rows[0].examples:,} examples ({rows[0].bytes:,} bytes to keep a number of each), "
+            f"{rows[0].violated:.1%} violated"
+        )
+        print_table(HEADS, (_row(one) for one in rows))
+    typer.echo(LEGEND)
+    typer.echo()
+    typer.echo(f"Recommended: {advice.relaxation or 'none before the others'}")
+    for reason in advice.reasons:
+        typer.echo(f"  {reason}.")
+
+
+def _row(one: Measured) -> list[str]:
+    return [
+        one.relaxation,
+        _number(one.self_consistency),
+        *map(_percent, (one.stuck, one.raising, one.mended, one.evaded)),
+        _number(one.disagreement),
+        f"{one.cost:.1f}",
+    ]
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.1%}" if 0 < share < 0.1 else f"{share:.0%}"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"

@@ -1,0 +1,282 @@
+"""The digits study as a section: tables beside the paper's, pictures, significance, claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any, Final
+
+from residuum.reports.digits_figures import (
+    Panel,
+    draw_beside,
+    draw_learning,
+    draw_weights,
+    scores_by_weight,
+)
+from residuum.reports.sections import (
+    Block,
+    Claims,
+    Commands,
+    Entry,
+    Fold,
+    Heading,
+    Judged,
+    Picture,
+    Section,
+    Table,
+    Text,
+    count_of,
+)
+from residuum.results import Record
+from residuum.study.digits.claims import evaluate
+from residuum.study.digits.findings import Findings, Setting, System, of_presets
+from residuum.study.digits.planning import PAPER
+from residuum.study.digits.sets import PAIR_SIZES
+from residuum.study.digits.settings import SCHEME, STUDY, TUNING
+from residuum.study.digits.tables import NOTES, TITLES, tables
+from residuum.study.digits.tables import Table as DigitsTable
+
+MAIN: Final = {
+    "digit_accuracy": "Digit",
+    "operator_accuracy": "Sum and Product",
+    "coherence": "Coherence with Digit",
+}
+LAWS: Final = ("commutativity", "associativity", "distributivity")
+COMMAND: Final = "residuum study digits"
+
+
+def digits_section(records: Sequence[Record]) -> Section:
+    """Report all runs of the study among the records, or say that there are none."""
+    of_study = [record for record in records if record.study in (STUDY, TUNING)]
+    own = [record for record in of_study if record.scheme == SCHEME]  # others mean something else
+    title = "Digits: sums and products learnt from rules alone"
+    intro = Text(
+        "One network learns digits from labels; two others learn what two digits add up to and "
+        "multiply to, modulo 10, from a rule each over unlabelled pairs. DIGIT is how many images "
+        "are labelled, PAIR how many pairs the rules are applied to."
+    )
+    if not own:
+        nothing = Text("No runs of this study were found. These commands make some:")
+        lines = Commands([f"{COMMAND} --quick", "residuum report"])
+        return Section("digits", title, [intro, nothing, lines])
+    finished = [record for record in own if record.study == STUDY]
+    chosen = of_presets(finished)
+    findings = Findings(chosen.records)
+    counted = Text(
+        f"{count_of(len(finished), 'finished run')}, of which {len(chosen.records):,} with the "
+        "settings that were chosen on DEV stand in the tables; "
+        f"{count_of(len(own) - len(finished), 'run')} of tuning; "
+        f"{count_of(len(of_study) - len(own), 'run')} of another version of the study left out."
+    )
+    judged = [
+        Judged(v.status, v.claim.section, v.claim.claim, v.claim.test, v.evidence)
+        for v in evaluate(findings, own)
+    ]
+    kinds = [
+        block
+        for _, kind in groupby(tables(findings), _kind)
+        for block in _report_kind(list(kind), findings, chosen.records)
+    ]
+    return Section(
+        "digits",
+        title,
+        [
+            intro,
+            counted,
+            *_what_is_missing(findings),
+            Text("What the paper claims of this experiment, and what the runs say:"),
+            Claims(judged),
+            *([Text(NOTES)] if kinds else []),
+            *kinds,
+            *_report_weights(own),
+        ],
+    )
+
+
+def _kind(table: DigitsTable) -> tuple[str, str, str, int]:
+    return table.images, table.pair_pool, table.protocol, table.pair_size
+
+
+def _what_is_missing(findings: Findings) -> list[Block]:
+    """Say which of the paper's experiments have no run at all."""
+    run = {
+        (system.protocol, setting.pair_size)
+        for setting in findings.settings
+        if (setting.images, setting.pair_pool) == ("mnist", "paper")
+        for system in findings.systems(setting)
+    }
+    lacking = [
+        f"{protocol} with PAIR {size:,}"
+        for protocol in PAPER
+        for size in PAIR_SIZES["mnist"]
+        if (protocol, size) not in run
+    ]
+    if not lacking:
+        return []
+    return [Text(f"Of the paper's experiments on MNIST these were not run: {'; '.join(lacking)}.")]
+
+
+def _report_kind(
+    found: Sequence[DigitsTable], findings: Findings, records: Iterable[Record]
+) -> list[Block]:
+    """Report one protocol and size of PAIR on one set of images."""
+    first = found[0]
+    name = _slug(first)
+    by_measure = {table.measure: table for table in found}
+    where = first.title.split(": ", 1)[1].split(" (the paper's")[0]
+    command = _command(first)
+    beside = Picture(
+        f"{name}-measures",
+        f"Accuracy and coherence: {where}",
+        f"Accuracy of Digit, accuracy of Sum and Product, and coherence for {where}, by "
+        "relaxation and size of DIGIT; the tables below have the same figures.",
+        draw_beside([Panel(label, by_measure[measure]) for measure, label in MAIN.items()]),
+        command,
+    )
+    violations = Picture(
+        f"{name}-violations",
+        f"Violations: {where}",
+        "How often Sum and Product break the rules, and the laws of arithmetic, in percent of the "
+        f"test examples, for {where}, by relaxation and size of DIGIT.",
+        draw_beside([
+            Panel(f"Against {label}", by_measure[measure], lambda value: 100 - value)
+            for measure, label in (("coherence", "the rules"), *((law, law) for law in LAWS))
+        ]),
+        command,
+    )  # fmt: skip
+    of_kind = [record for record in records if _place(record) == _kind(first)]
+    runs: dict[int, dict[str, list[Record]]] = {}
+    for record in sorted(of_kind, key=_order):
+        known: Any = record.configuration
+        by_name = runs.setdefault(known["digit_size"], {})
+        by_name.setdefault(known["relaxation"], []).append(record)
+    learning = Picture(
+        f"{name}-learning",
+        f"Learning curves: {where}",
+        f"Accuracy of Digit and coherence of Sum and Product on DEV over the epochs of training, "
+        f"for {where}, by relaxation and size of DIGIT.",
+        draw_learning(runs, first.protocol),
+        command,
+    )
+    return [
+        Heading(name, f"{where[0].upper()}{where[1:]}"),
+        beside,
+        _as_table(by_measure["operator_accuracy"], name),
+        violations,
+        learning,
+        Fold(
+            "Digit, coherence, the laws of arithmetic, and how sure the differences are",
+            [
+                *(_as_table(by_measure[one], name) for one in TITLES if one != "operator_accuracy"),
+                _significance(first, findings, name),
+            ],
+        ),
+    ]
+
+
+def _as_table(table: DigitsTable, name: str) -> Table:
+    rows = [
+        [
+            Entry(text.strip("* ") if number == 0 else text.replace("*", ""),
+                  "**" in text, minor=line[0].startswith(" "))
+            for number, text in enumerate(line)
+        ]
+        for line in table.lines("**")
+    ]  # fmt: skip
+    content = table.to_json()
+    cells = content.pop("cells")
+    numbers = [{**content, **_flat(cell)} for cell in cells]
+    command = f"{_command(table)} --table"
+    return Table(f"{name}-{table.measure}", table.title, table.heads, rows, numbers, command)
+
+
+def _flat(cell: dict[str, Any]) -> dict[str, Any]:
+    printed = cell.pop("printed") or (None, None)
+    return {**cell, "printed_mean": printed[0], "printed_deviation": printed[1]}
+
+
+def _significance(table: DigitsTable, findings: Findings, name: str) -> Table:
+    """Compare R-Product, or the first that was run, with the others on sums and products."""
+    measure = "operator_accuracy"
+    rows, numbers = [], []
+    for size in table.digit_sizes:
+        setting = Setting(table.images, table.pair_pool, size, table.pair_size)
+        known = findings.systems(setting)
+        named = [System(table.protocol, relaxation) for relaxation in table.rows]
+        run = [system for system in named if system in known]
+        best = System(table.protocol, "r-product")
+        first = best if best in run or not run else run[0]
+        for other in run:
+            compared = findings.compare(setting, first, other, measure) if other != first else None
+            if compared is None:
+                continue
+            between = "–"
+            if compared.low is not None and compared.high is not None:
+                between = f"{compared.low:+.1f} to {compared.high:+.1f}"
+            p_value = "–" if compared.p_value is None else f"{compared.p_value:.2g}"
+            pair = f"{first.relaxation} − {other.relaxation}"
+            cells = (pair, f"{size:,}", f"{compared.difference:+.1f}", between, p_value)
+            rows.append([Entry(cell) for cell in cells])
+            numbers.append({
+                "first": first.relaxation, "second": other.relaxation, "digit_size": size,
+                "difference": compared.difference, "low": compared.low, "high": compared.high,
+                "p_value": compared.p_value,
+            })  # fmt: skip
+    return Table(
+        f"{name}-significance",
+        f"Differences in the {TITLES[measure].lower()}, in points, by the bootstrap over seeds and "
+        "test images",
+        ["difference", "DIGIT", "points", "95% interval", "p"],
+        rows,
+        numbers,
+        notes=["p is two-sided, and not corrected for the number of comparisons here."],
+    )
+
+
+def _report_weights(records: Iterable[Record]) -> list[Block]:
+    by_place: dict[tuple[str, str, str, int], list[Record]] = {}
+    for record in records:
+        by_place.setdefault(_place(record), []).append(record)
+    blocks: list[Block] = []
+    for (images, pool, protocol, size), found in sorted(by_place.items()):
+        scores = scores_by_weight(found)
+        if scores:
+            where = f"{protocol}, {images}, PAIR {size:,}"
+            where += "" if pool == "paper" else ", the authors' pool of pairs"
+            blocks.append(
+                Picture(
+                    f"digits-{images}-{pool}-{size}-weights",
+                    f"How much the weight λ of the rules matters: {where}",
+                    "The score on DEV, which is the mean of Digit's accuracy and both coherences, "
+                    f"against the weight of the rules for {where}, by relaxation and size of "
+                    "DIGIT.",
+                    draw_weights(scores),
+                )
+            )
+    return blocks or [Text("No relaxation was run with two weights λ of the rules or more.")]
+
+
+def _place(record: Record) -> tuple[str, str, str, int]:
+    known: Any = record.configuration
+    return known["images"], known["pair_pool"], known["protocol"], known["pair_size"]
+
+
+def _order(record: Record) -> tuple[int, int, str, int]:
+    """Sort by size, then the paper's relaxations before others, as in its tables."""
+    known: Any = record.configuration
+    usual, name = PAPER["joint"], known["relaxation"]
+    place = usual.index(name) if name in usual else len(usual)
+    return known["digit_size"], place, name, known["seed"]
+
+
+def _slug(table: DigitsTable) -> str:
+    pool = "" if table.pair_pool == "paper" else f"-{table.pair_pool}"
+    return f"digits-{table.images}{pool}-{table.protocol}-{table.pair_size}"
+
+
+def _command(table: DigitsTable) -> str:
+    pool = "" if table.pair_pool == "paper" else f" --pair-pool {table.pair_pool}"
+    return (
+        f"{COMMAND} --images {table.images} --protocol {table.protocol} "
+        f"--pair-size {table.pair_size}{pool}"
+    )

@@ -1,0 +1,98 @@
+"""Tables and pictures of a report as files: CSV, LaTeX, PNG and SVG, for people who write."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Final
+
+from residuum.errors import PictureError
+from residuum.files import replacing
+from residuum.reports.figures import picture
+from residuum.reports.sections import Entry, Picture, Section, Table
+
+_LATEX: Final = str.maketrans({
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}",
+    "≠": r"$\neq$", "≈": r"$\approx$", "≤": r"$\leq$", "−": "$-$", "·": r"$\cdot$", "–": "--",
+    "†": r"\dag{}", "°": r"$^\circ$", "¬": r"$\neg$", "∧": r"$\wedge$", "∨": r"$\vee$",
+    "→": r"$\rightarrow$", "↔": r"$\leftrightarrow$", "λ": r"$\lambda$",
+})  # fmt: skip
+
+
+def count_files(sections: Sequence[Section]) -> int:
+    """Return how many files `write_files` writes."""
+    return 2 * sum(len([*one.all(Table), *one.all(Picture)]) for one in sections)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder for the files, if there is none."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PictureError(
+            f"the folder `{folder}` cannot be made ({error.strerror}); name another"
+        ) from None
+
+
+def write_files(folder: Path, sections: Sequence[Section]) -> Iterator[Path]:
+    """Write each table and picture of a report twice, and yield the files as they are done."""
+    for section in sections:
+        for table in section.all(Table):
+            yield _write(folder / f"{table.name}.csv", to_csv(table).encode("utf-8"))
+            yield _write(folder / f"{table.name}.tex", to_latex(table).encode("utf-8"))
+        for drawn in section.all(Picture):
+            for form in ("png", "svg"):
+                yield _write(folder / f"{drawn.name}.{form}", picture(drawn.figure, form))
+
+
+def to_csv(table: Table) -> str:
+    """Return a table's numbers, unrounded, one line for each; without numbers, its cells."""
+    text = StringIO()
+    if table.numbers:
+        writer = csv.DictWriter(text, list(table.numbers[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(table.numbers)
+    else:
+        cells = csv.writer(text, lineterminator="\n")
+        cells.writerow(table.heads)
+        cells.writerows([entry.text for entry in row] for row in table.rows)
+    return text.getvalue()
+
+
+def to_latex(table: Table) -> str:
+    r"""Return a table as a `tabular` with the rules of booktabs; needs \usepackage{booktabs}."""
+    lines = [
+        f"% {table.title}",
+        rf"\begin{{tabular}}{{{'l' * len(table.heads)}}}",
+        r"\toprule",
+        _row([Entry(head) for head in table.heads]),
+        r"\midrule",
+        *(_row(row) for row in table.rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _row(entries: Sequence[Entry]) -> str:
+    cells = []
+    for entry in entries:
+        text = entry.text.translate(_LATEX)
+        cells.append(rf"\textbf{{{text}}}" if entry.stands_out else text)
+    indent = r"\quad " if entries[0].minor else ""
+    return indent + " & ".join(cells) + r" \\"
+
+
+def _write(path: Path, content: bytes) -> Path:
+    try:
+        with replacing(path) as file:
+            file.write(content)
+    except OSError as error:
+        raise PictureError(
+            f"`{path}` cannot be written ({error.strerror}); name another folder"
+        ) from None
+    return path

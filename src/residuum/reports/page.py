@@ -1,0 +1,70 @@
+"""Sections as one HTML file that needs nothing else to be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from residuum.errors import PictureError
+from residuum.files import replacing
+from residuum.reports.colours import DARK, LIGHT, heat
+from residuum.reports.figures import house_style
+from residuum.reports.inline_pictures import inline_svg
+from residuum.reports.sections import Picture, Section
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+TITLE: Final = "Relaxations of logic for learning: what was found"
+
+
+def check_page(path: Path) -> None:
+    """Raise at once what would make the page fail after the work is done."""
+    if not path.absolute().parent.is_dir():
+        raise PictureError(f"`{path}`: there is no folder `{path.parent}`; make it first")
+    _template()
+    with house_style():  # is Matplotlib there?
+        pass
+
+
+def render_page(sections: Sequence[Section]) -> str:
+    """Return the report as HTML: no script, and no address that is fetched."""
+    template = _template()
+    from markupsafe import Markup
+
+    def drawn(picture: Picture) -> Markup:
+        return Markup(inline_svg(picture.figure, picture.name, picture.description))
+
+    return template.render(
+        title=TITLE, sections=sections, drawn=drawn, heat=heat, light=LIGHT, dark=DARK
+    )
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write the report whole, in the place of what was there."""
+    try:
+        with replacing(path) as file:
+            file.write(page.encode("utf-8"))
+    except OSError as error:
+        raise PictureError(
+            f"`{path}` cannot be written ({error.strerror}); name another file"
+        ) from None
+
+
+def _template() -> Template:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError:
+        raise PictureError(
+            "the report is written by Jinja2, which is not installed; "
+            "run: pip install 'residuum[report]'"
+        ) from None
+    environment = Environment(
+        loader=PackageLoader("residuum.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html")

@@ -1,0 +1,149 @@
+"""What a report is made of: sections of text, tables, pictures, claims and commands.
+
+A study is reported by a function that returns a `Section`; the page, and the files of tables and
+pictures, follow from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Status = Literal["confirmed", "refuted", "open"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A cell of a table: its text, whether it stands out, what more there is to say of it.
+
+    `degree` is a number from 0 to 1 that is shown as colour. A `minor` cell is said quietly.
+    """
+
+    text: str
+    stands_out: bool = False
+    title: str = ""
+    degree: float | None = None
+    minor: bool = False
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph."""
+
+    kind: ClassVar = "text"
+    words: str
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What the blocks below it are about; `name` is unique, as that of a section."""
+
+    kind: ClassVar = "heading"
+    name: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells, the first of each its name; `numbers` are the same as data, unrounded."""
+
+    kind: ClassVar = "table"
+    name: str
+    title: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[Entry]]
+    numbers: Sequence[Mapping[str, object]]
+    command: str = ""
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure, and the same in words for who cannot see it."""
+
+    kind: ClassVar = "picture"
+    name: str
+    title: str
+    description: str
+    figure: Figure
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim of the paper, where it stands, what decides it, and how it was decided."""
+
+    status: Status
+    place: str
+    claim: str
+    test: str
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Claims:
+    """Claims, one below the other."""
+
+    kind: ClassVar = "claims"
+    judged: Sequence[Judged]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many there are of each status."""
+        statuses: tuple[Status, ...] = ("confirmed", "refuted", "open")
+        return {name: sum(one.status == name for one in self.judged) for name in statuses}
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Lines to type, as they stand."""
+
+    kind: ClassVar = "commands"
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Blocks that are shown when asked for."""
+
+    kind: ClassVar = "fold"
+    title: str
+    blocks: Sequence[Block]
+
+
+Block: TypeAlias = Text | Heading | Table | Picture | Claims | Commands | Fold
+Kind = TypeVar("Kind", Table, Picture)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the report with a heading; `name` is unique, and where links lead."""
+
+    name: str
+    title: str
+    blocks: Sequence[Block] = field(default_factory=tuple)
+
+    def all(self, kind: type[Kind]) -> Iterator[Kind]:
+        """Yield all tables, or all pictures, wherever they stand."""
+        yield from _all(self.blocks, kind)
+
+
+def count_of(number: int, noun: str) -> str:
+    """Return a number and what it counts, as words.
+
+    >>> count_of(1, "run"), count_of(1200, "run")
+    ('1 run', '1,200 runs')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _all(blocks: Sequence[Block], kind: type[Kind]) -> Iterator[Kind]:
+    for block in blocks:
+        if isinstance(block, kind):
+            yield block
+        elif isinstance(block, Fold):
+            yield from _all(block.blocks, kind)

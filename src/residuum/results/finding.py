@@ -1,0 +1,40 @@
+"""Where the records lie that a table or a report is made of."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from residuum.errors import RecordError
+from residuum.results.archive import merge, read_archive
+from residuum.results.records import Record
+from residuum.results.store import Store, default_store
+
+ARCHIVES: Final = Path("results")
+"""Where records that belong to a repository lie, below the current folder."""
+
+
+def find_records(path: Path | None = None, studies: Iterable[str] | None = None) -> list[Record]:
+    """Return the records in one store, or without a path in the usual store and the archives.
+
+    `studies` names those that are wanted; without it, all. A store that was never made is empty,
+    unless it was asked for.
+    """
+    if path is not None and not path.exists():
+        raise RecordError(
+            f"there is no store {path}; name one that a study has written, or leave it out"
+        )
+    sources: list[Iterable[Record]] = []
+    store = path
+    if path is None:
+        with contextlib.suppress(RecordError):  # no place to keep runs in: none were kept
+            store = default_store()
+    if store is not None and store.exists():
+        with Store(store) as opened:
+            sources.append(list(opened))
+    if path is None:
+        sources += [read_archive(archive) for archive in sorted(ARCHIVES.glob("*.jsonl"))]
+    wanted = None if studies is None else set(studies)
+    return [one for one in merge(*sources) if wanted is None or one.study in wanted]
