@@ -1,8 +1,14 @@
+from itertools import product
+from typing import get_args
+
 import pytest
 
 from residuum.errors import ResiduumError
 from residuum.study.digits import presets
 from residuum.study.digits.presets import preset
+from residuum.study.digits.sets import PairPool
+
+POOLS = get_args(PairPool)
 
 TABLE = {
     "mnist": {
@@ -10,6 +16,7 @@ TABLE = {
             "all": {"batch": 32, "epochs": {"100": 7, "10000": 5}, "learning_rate": 0.5},
             "r-product": {"1000": {"weight": 0.1}, "5000": {"weight": 0.2, "batch": 16}},
             "s-product": {"1000": {"learning_rate": 0.25, "judge_every": {"100": 3, "10000": 4}}},
+            "pools": {"original": {"r-product": {"1000": {"weight": {"100": 0.3, "10000": 0.4}}}}},
         }
     }
 }
@@ -47,6 +54,21 @@ def test_other_relaxations_have_the_settings_of_r_product():
     assert (chosen("s-yager(2)", 5000).weight, chosen("s-yager(2)", 5000).batch) == (0.2, 16)
 
 
+@pytest.mark.parametrize("relaxation", ["r-product", "s-yager(2)"])
+def test_a_pool_of_pairs_may_have_settings_of_its_own(relaxation):
+    def weight(**others):
+        return chosen(relaxation, **others).weight
+
+    assert weight(pair_pool="paper") == weight() == 0.1
+    assert weight(pair_pool="original") == 0.4
+    assert weight(pair_pool="original", pair_size=100) == 0.3
+
+
+def test_what_a_pool_has_no_settings_for_are_those_of_the_papers():
+    assert chosen(digit_size=5000, pair_pool="original").weight == 0.2
+    assert chosen("s-product", pair_pool="original").learning_rate == 0.25
+
+
 def test_what_is_given_goes_before_what_was_chosen():
     run = chosen(weight=0.7, optimiser="adam", epochs=1)
     assert (run.weight, run.optimiser, run.epochs) == (0.7, "adam", 1)
@@ -62,14 +84,24 @@ def test_images_or_protocols_nothing_was_chosen_for_are_said_to_be():
 def test_the_settings_that_come_along_make_sense(monkeypatch):
     monkeypatch.undo()
     for images, protocols in presets._table().items():
-        for protocol, by_relaxation in protocols.items():
-            for relaxation in by_relaxation.keys() - {"all", "note"}:
-                for digit_size in (1, 200, 1000, 5000, 25_000):
-                    for pair_size in (1, 1000, 5000, 25_000):
-                        run = preset(
-                            images, protocol, relaxation,
-                            digit_size=digit_size, pair_size=pair_size, seed=0,
-                        )  # fmt: skip
-                        assert run.learning_rate > 0
-                        assert run.warm_up == 0 or run.warm_up_rate > 0
-                        assert run.judge_every <= run.epochs
+        for protocol, table in protocols.items():
+            relaxations = table.keys() - {"all", "note", "pools"}
+            for relaxation, digit_size, pair_size, pool in product(
+                relaxations, (1, 200, 1000, 5000, 25_000), (1, 1000, 5000, 25_000), POOLS
+            ):
+                run = preset(
+                    images, protocol, relaxation,
+                    digit_size=digit_size, pair_size=pair_size, seed=0, pair_pool=pool,
+                )  # fmt: skip
+                assert run.learning_rate > 0
+                assert run.warm_up == 0 or run.warm_up_rate > 0
+                assert run.judge_every <= run.epochs
+
+
+def test_settings_of_pools_are_for_pools_and_relaxations_there_are(monkeypatch):
+    monkeypatch.undo()
+    for protocols in presets._table().values():
+        for table in protocols.values():
+            for pool, relaxations in table.get("pools", {}).items():
+                assert pool in POOLS
+                assert relaxations.keys() <= table.keys()

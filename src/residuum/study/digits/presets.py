@@ -25,7 +25,7 @@ def preset(
     """Return the settings chosen for a run; `others` override them.
 
     For other sizes they are those of the nearest one, and for other relaxations those of
-    `r-product`. A pool of pairs may have settings of its own.
+    `r-product`. A pool of pairs may have settings of its own for some sizes of DIGIT.
     """
     table = _table().get(images, {}).get(protocol)
     if table is None:
@@ -33,8 +33,9 @@ def preset(
             f"no settings have been chosen for the protocol {protocol!r} on the images {images!r}; "
             "give all of them to `Settings`"
         )
-    of_pool = table.get(others.get("pair_pool", "paper"), {})
-    by_digit_size = {**table.get(relaxation, table["r-product"]), **of_pool.get(relaxation, {})}
+    known = relaxation if relaxation in table else "r-product"
+    of_pool = table.get("pools", {}).get(others.get("pair_pool"), {})
+    by_digit_size = {**table[known], **of_pool.get(known, {})}
     chosen = {**table["all"], **_nearest(by_digit_size, digit_size)}
     chosen = {
         name: _nearest(value, pair_size) if isinstance(value, dict) else value
