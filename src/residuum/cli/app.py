@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from residuum import __version__
+from residuum.cli.archive import archive
 from residuum.cli.check import check
 from residuum.cli.consistency import consistency, self_consistency
 from residuum.cli.gradients import gradients
@@ -30,7 +31,7 @@ app = typer.Typer(
 )
 for verb in (
     show, truth, consistency, self_consistency, tautologies, gradients, surface, relaxations, check,
-    score,
+    score, archive,
 ):  # fmt: skip
     app.command()(verb)
 app.add_typer(study)
