@@ -10,7 +10,8 @@ from importlib import resources
 from typing import Any
 
 from residuum.results import Record
-from residuum.study.digits.claim_rules import RULES, About, Decision, Status
+from residuum.study.digits.claim_rules.catalogue import RULES
+from residuum.study.digits.claim_rules.deciding import About, Decision, Status
 from residuum.study.digits.findings import Findings
 
 
