@@ -5,10 +5,11 @@ import pytest
 
 from residuum.errors import ResiduumError
 from residuum.study.digits import presets
-from residuum.study.digits.presets import preset
+from residuum.study.digits.presets import WarmUps, preset
 from residuum.study.digits.sets import PairPool
 
 POOLS = get_args(PairPool)
+WARM_UPS = get_args(WarmUps)
 
 TABLE = {
     "mnist": {
@@ -16,6 +17,7 @@ TABLE = {
             "all": {"batch": 32, "epochs": {"100": 7, "10000": 5}, "learning_rate": 0.5},
             "r-product": {"1000": {"weight": 0.1}, "5000": {"weight": 0.2, "batch": 16}},
             "s-product": {"1000": {"learning_rate": 0.25, "judge_every": {"100": 3, "10000": 4}}},
+            "warm_ups": {"original": {"s-product": {"warm_up": 2, "warm_up_rate": 0.1}}},
             "pools": {"original": {"r-product": {"1000": {"weight": {"100": 0.3, "10000": 0.4}}}}},
         }
     }
@@ -69,9 +71,19 @@ def test_what_a_pool_has_no_settings_for_are_those_of_the_papers():
     assert chosen("s-product", pair_pool="original").learning_rate == 0.25
 
 
+def test_warm_ups_of_the_authors_code_come_only_where_they_are_asked_for():
+    assert chosen("s-product").warm_up == chosen("s-product", warm_ups="paper").warm_up == 0
+    warmed = chosen("s-product", warm_ups="original", digit_size=5)
+    assert (warmed.warm_up, warmed.warm_up_rate, warmed.learning_rate) == (2, 0.1, 0.25)
+    assert chosen("r-product", warm_ups="original") == chosen("r-product")
+    with pytest.raises(ResiduumError, match="warm_ups: expected paper or original, got 'none'"):
+        chosen(warm_ups="none")
+
+
 def test_what_is_given_goes_before_what_was_chosen():
     run = chosen(weight=0.7, optimiser="adam", epochs=1)
     assert (run.weight, run.optimiser, run.epochs) == (0.7, "adam", 1)
+    assert chosen("s-product", warm_ups="original", warm_up=1).warm_up == 1
 
 
 def test_images_or_protocols_nothing_was_chosen_for_are_said_to_be():
@@ -85,7 +97,7 @@ def test_the_settings_that_come_along_make_sense(monkeypatch):
     monkeypatch.undo()
     for images, protocols in presets._table().items():
         for protocol, table in protocols.items():
-            relaxations = table.keys() - {"all", "note", "pools"}
+            relaxations = table.keys() - {"all", "note", "pools", "warm_ups"}
             for relaxation, digit_size, pair_size, pool in product(
                 relaxations, (1, 200, 1000, 5000, 25_000), (1, 1000, 5000, 25_000), POOLS
             ):
@@ -98,10 +110,11 @@ def test_the_settings_that_come_along_make_sense(monkeypatch):
                 assert run.judge_every <= run.epochs
 
 
-def test_settings_of_pools_are_for_pools_and_relaxations_there_are(monkeypatch):
+@pytest.mark.parametrize(("kind", "options"), [("pools", POOLS), ("warm_ups", WARM_UPS)])
+def test_settings_of_options_are_for_options_and_relaxations_there_are(monkeypatch, kind, options):
     monkeypatch.undo()
     for protocols in presets._table().values():
         for table in protocols.values():
-            for pool, relaxations in table.get("pools", {}).items():
-                assert pool in POOLS
+            for option, relaxations in table.get(kind, {}).items():
+                assert option in options
                 assert relaxations.keys() <= table.keys()

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, Literal
 
 from residuum.errors import ResiduumError
+from residuum.study.choices import check_choice
 from residuum.study.digits.images import ImagesName
 from residuum.study.digits.settings import Protocol, Settings
+
+WarmUps = Literal["paper", "original"]
+"""Which relaxations begin with a warm-up: those of the paper's text, or of the authors' code."""
 
 
 def preset(
@@ -20,13 +24,16 @@ def preset(
     digit_size: int,
     pair_size: int,
     seed: int,
+    warm_ups: WarmUps = "paper",
     **others: Any,
 ) -> Settings:
     """Return the settings chosen for a run; `others` override them.
 
     For other sizes they are those of the nearest one, and for other relaxations those of
-    `r-product`. A pool of pairs may have settings of its own for some sizes of DIGIT.
+    `r-product`. A pool of pairs may have settings of its own for some sizes of DIGIT. With
+    `warm_ups="original"` a pipeline of `lukasiewicz-maxsat` begins with a warm-up.
     """
+    check_choice("warm_ups", warm_ups, WarmUps)
     table = _table().get(images, {}).get(protocol)
     if table is None:
         raise ResiduumError(
@@ -36,7 +43,8 @@ def preset(
     known = relaxation if relaxation in table else "r-product"
     of_pool = table.get("pools", {}).get(others.get("pair_pool"), {})
     by_digit_size = {**table[known], **of_pool.get(known, {})}
-    chosen = {**table["all"], **_nearest(by_digit_size, digit_size)}
+    of_warm_up = table.get("warm_ups", {}).get(warm_ups, {}).get(relaxation, {})
+    chosen = {**table["all"], **_nearest(by_digit_size, digit_size), **of_warm_up}
     chosen = {
         name: _nearest(value, pair_size) if isinstance(value, dict) else value
         for name, value in chosen.items()
