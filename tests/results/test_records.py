@@ -190,6 +190,27 @@ def test_fifty_thousand_outcomes_take_less_than_a_bit_each():
     assert len(to_line(record(outcomes={"Sum": found}))) < 50_000 / 8 / 2
 
 
+def test_outcomes_that_differ_in_few_examples_are_kept_once():
+    random = np.random.default_rng(0)
+    one = random.random(50_000) < 0.6
+    other = one ^ (random.random(50_000) < 0.01)
+    kept = record(outcomes={"a": one, "b": other, "c": ~one, "d": one[:-1]})
+    line = to_line(kept)
+    assert from_line(line) == kept
+    alone = [len(to_line(record(outcomes={"a": array}))) for array in (one, one[:-1])]
+    assert len(line) < 1.15 * sum(alone)
+
+
+@pytest.mark.parametrize("other", ["b", "COUNTS", "SHORT", "absent"])
+def test_what_differs_from_nothing_alike_is_refused(other):
+    one = np.random.default_rng(0).random(1000) < 0.6
+    before = {"COUNTS": np.ones(1000, np.uint8), "SHORT": one[:1]}
+    line = to_line(record(outcomes={**before, "a": one, "b": one}))
+    assert line.count('"from":"a"') == 1
+    with pytest.raises(RecordError, match="no record"):
+        from_line(line.replace('"from":"a"', f'"from":"{other}"'))
+
+
 # Lines that hold no record
 
 

@@ -9,6 +9,7 @@ import typer
 
 from residuum import __version__
 from residuum.cli.advise import advise
+from residuum.cli.archive import archive
 from residuum.cli.check import check
 from residuum.cli.consistency import consistency, self_consistency
 from residuum.cli.gradients import gradients
@@ -32,7 +33,7 @@ app = typer.Typer(
 )
 for verb in (
     show, truth, consistency, self_consistency, tautologies, gradients, surface, relaxations, check,
-    advise, score, report,
+    advise, score, archive, report,
 ):  # fmt: skip
     app.command()(verb)
 app.add_typer(study)

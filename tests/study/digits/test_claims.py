@@ -4,7 +4,8 @@ import pytest
 
 from made_up_runs import LAWS, SEEDS, run, runs
 from residuum.study.claims import told
-from residuum.study.digits.claim_rules import RULES, SIZES, About
+from residuum.study.digits.claim_rules.about import SIZES, About
+from residuum.study.digits.claim_rules.catalogue import RULES
 from residuum.study.digits.claims import claims, evaluate
 from residuum.study.digits.findings import Findings, of_presets
 from residuum.study.digits.settings import TUNING
@@ -68,6 +69,19 @@ def test_equal_figures(laws, status):
     records = [*runs("r-product", 90, laws=50), *runs("s-product", 90, laws=laws)]
     assert decide("gives_the_same", records, about).status == status
     assert decide("gives_the_same", records[:3], about).status == "open"
+
+
+@pytest.mark.parametrize(("gap", "status"), [(0.9, "confirmed"), (1.1, "refuted")])
+def test_the_same_runs_differ_by_less_than_seeds_do(gap, status):
+    about = PAIR._replace(measures=["associativity"])
+    records = [
+        run(relaxation, seed, 90, laws=50 + place + shift)
+        for place, seed in enumerate(SEEDS)  # deviations of 1 and of more
+        for relaxation, shift in (("s-product", 0), ("r-product", gap if seed == 20 else 0.0))
+    ]
+    found = decide("gives_the_same", records, about)
+    assert found.status == status
+    assert "2 of 3 figures are equal" in found.evidence
 
 
 def spread(relaxation, width, **others):

@@ -144,6 +144,16 @@ def test_pipelines_have_three_rows_and_their_own_figures():
     assert "table 7" in table.title
 
 
+def test_a_pipeline_of_r_product_stands_for_s_product_unless_that_was_run():
+    def names(*relaxations):
+        found = [r for name in relaxations for r in runs(name, 90, protocol="pipeline")]
+        lines = tables(Findings(found))[0].lines(bold="")
+        return [line[0] for line in lines if "product" in line[0]]
+
+    assert names("r-product") == ["r-product, s-product"]
+    assert names("r-product", "s-product") == ["r-product", "s-product"]
+
+
 def test_a_title_says_how_many_seeds_there_are(found):
     assert found["digit_accuracy"].title == (
         "Accuracy of Digit: joint, mnist, PAIR 5,000, 3 seeds (the paper's table 3)"

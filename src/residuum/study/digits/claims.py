@@ -7,7 +7,8 @@ from functools import cache
 
 from residuum.results import Record
 from residuum.study.claims import Claim, Verdict, judge_claims, read_claims
-from residuum.study.digits.claim_rules import RULES, About
+from residuum.study.digits.claim_rules.about import About
+from residuum.study.digits.claim_rules.catalogue import RULES
 from residuum.study.digits.findings import Findings
 
 

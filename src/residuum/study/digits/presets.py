@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from residuum.errors import ResiduumError
+from residuum.study.choices import check_choice
 from residuum.study.digits.images import ImagesName
 from residuum.study.digits.settings import Protocol, Settings
 from residuum.study.presets import nearest, read_data
+
+WarmUps = Literal["paper", "original"]
+"""Which relaxations begin with a warm-up: those of the paper's text, or of the authors' code."""
 
 
 def preset(
@@ -18,22 +22,27 @@ def preset(
     digit_size: int,
     pair_size: int,
     seed: int,
+    warm_ups: WarmUps = "paper",
     **others: Any,
 ) -> Settings:
     """Return the settings chosen for a run; `others` override them.
 
     For other sizes they are those of the nearest one, and for other relaxations those of
-    `r-product`. A pool of pairs may have settings of its own.
+    `r-product`. A pool of pairs may have settings of its own for some sizes of DIGIT. With
+    `warm_ups="original"` a pipeline of `lukasiewicz-maxsat` begins with a warm-up.
     """
+    check_choice("warm_ups", warm_ups, WarmUps)
     table = _table().get(images, {}).get(protocol)
     if table is None:
         raise ResiduumError(
             f"no settings have been chosen for the protocol {protocol!r} on the images {images!r}; "
             "give all of them to `Settings`"
         )
-    of_pool = table.get(others.get("pair_pool", "paper"), {})
-    by_digit_size = {**table.get(relaxation, table["r-product"]), **of_pool.get(relaxation, {})}
-    chosen = {**table["all"], **nearest(by_digit_size, digit_size)}
+    known = relaxation if relaxation in table else "r-product"
+    of_pool = table.get("pools", {}).get(others.get("pair_pool"), {})
+    by_digit_size = {**table[known], **of_pool.get(known, {})}
+    of_warm_up = table.get("warm_ups", {}).get(warm_ups, {}).get(relaxation, {})
+    chosen = {**table["all"], **nearest(by_digit_size, digit_size), **of_warm_up}
     chosen = {
         name: nearest(value, pair_size) if isinstance(value, dict) else value
         for name, value in chosen.items()

@@ -93,7 +93,7 @@ class Table:
         `bold` is put before and after what stands out; if it is empty, a * behind.
         """
         for relaxation, cells in self.rows.items():
-            yield [_row_name(self.protocol, relaxation), *(_own(cell, bold) for cell in cells)]
+            yield [self._row_name(relaxation), *(_own(cell, bold) for cell in cells)]
             if any(cell.printed for cell in cells):
                 yield ["  printed", *(_printed(cell.printed, bold) for cell in cells)]
 
@@ -116,6 +116,13 @@ class Table:
         ]
         names = ("images", "pair_pool", "protocol", "pair_size", "measure")
         return {**{name: getattr(self, name) for name in names}, "cells": cells}
+
+    def _row_name(self, relaxation: str) -> str:
+        """Say that a pipeline of R-Product is one of S-Product, unless that was run itself."""
+        stands_for_both = self.protocol == "pipeline" and "s-product" not in self.rows
+        return (
+            "r-product, s-product" if stands_for_both and relaxation == "r-product" else relaxation
+        )
 
 
 def tables(findings: Findings) -> list[Table]:
@@ -184,12 +191,6 @@ def _figure(setting: Setting, system: System, measure: str) -> Published | None:
     name = system.relaxation.removesuffix("-maxsat")
     sizes: Any = system.protocol, measure, name, setting.digit_size, setting.pair_size
     return published(*sizes)
-
-
-def _row_name(protocol: str, relaxation: str) -> str:
-    if protocol == "pipeline" and relaxation == "r-product":
-        return "r-product, s-product"
-    return relaxation
 
 
 def _own(cell: Cell, bold: str) -> str:
