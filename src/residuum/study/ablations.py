@@ -57,11 +57,16 @@ def are_worse(
 
 
 def over_weights(records: Iterable[Record], score: Score) -> list[dict[float, float]]:
-    """Return the scores by weight of runs that are else equal, three weights at least."""
+    """Return the scores by weight of runs that are else equal, three weights at least.
+
+    A warm-up may have the weight of what comes after it.
+    """
     groups: dict[object, dict[float, float]] = defaultdict(dict)
     for record in records:
         known: dict[str, Any] = dict(record.configuration)
         weight = known.pop("weight")
+        if known["warm_up_weight"] == weight or not known["warm_up"]:
+            known["warm_up_weight"] = None
         groups[tuple(known.values())][weight] = score(record)
     return [group for group in groups.values() if len(group) > 2]
 

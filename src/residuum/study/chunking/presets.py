@@ -18,7 +18,8 @@ def preset(
     """Return the settings chosen for a run; `others` override them.
 
     For other fractions they are those of the nearest one, and for other relaxations those of
-    `r-product`. Other texts in the place of CoNLL-2000 have its settings.
+    `r-product`. Other texts in the place of CoNLL-2000 have its settings. Runs that see text
+    without labels, too, may have settings of their own.
     """
     table = _table().get(corpus.partition("-")[0])
     if table is None:
@@ -26,7 +27,10 @@ def preset(
             f"no settings have been chosen for the corpus {corpus!r}, only for "
             f"{', '.join(_table())}; give all of them to `Settings`"
         )
-    chosen = nearest(table.get(relaxation, table["r-product"]), fraction)
+    chosen = dict(nearest(table.get(relaxation, table["r-product"]), fraction))
+    of_unlabelled = chosen.pop("unlabelled", {})
+    if others.get("unlabelled"):
+        chosen |= of_unlabelled
     return Settings(
         corpus=corpus,
         relaxation=relaxation,
