@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -72,7 +73,7 @@ def test_a_pipeline_learns_in_three_stages(residuum, store):
 def test_quick_is_one_seed_of_the_papers_relaxations():
     from residuum.cli.study.digits import Wanted, _plan, _quick
 
-    nothing = Wanted(None, (), (), (), (), (), None, None)
+    nothing = Wanted(None, (), (), (), (), (), None, "paper", None)
     found = _plan(_quick(nothing), "float32")
     assert [one.relaxation for one in found] == [
         "s-godel", "s-product", "r-product", "lukasiewicz-maxsat",
@@ -84,10 +85,16 @@ def test_quick_is_one_seed_of_the_papers_relaxations():
 def test_without_sizes_all_of_digit_and_the_middle_one_of_pair():
     from residuum.cli.study.digits import Wanted, _plan
 
-    found = _plan(Wanted("mnist", ("joint", "pipeline"), (), (), (), (), None, None), "bfloat16")
+    wanted = Wanted("mnist", ("joint", "pipeline"), (), (), (), (), None, "paper", None)
+    found = _plan(wanted, "bfloat16")
     assert len(found) == 3 * 3 * (4 + 3)
     assert {one.digit_size for one in found} == {1000, 5000, 25_000}
     assert {one.pair_size for one in found} == {5000}
+    as_the_authors = _plan(replace(wanted, warm_ups="original"), "bfloat16")
+    changed = [one for one, other in zip(as_the_authors, found, strict=True) if one != other]
+    assert {(one.protocol, one.relaxation, one.warm_up) for one in changed} == {
+        ("pipeline", "lukasiewicz-maxsat", 8)
+    }
 
 
 @pytest.mark.parametrize(

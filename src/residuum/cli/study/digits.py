@@ -29,6 +29,7 @@ from residuum.relaxations import relaxation as find_relaxation
 from residuum.results import Record
 from residuum.study.choices import check_choice
 from residuum.study.digits.images import ImagesName
+from residuum.study.digits.presets import WarmUps
 from residuum.study.digits.sets import DIGIT_SIZES, PAIR_SIZES, PairPool
 from residuum.study.digits.settings import STUDY, TUNING, Protocol, Settings
 from residuum.training.devices import DeviceName, find_device
@@ -50,6 +51,7 @@ class Wanted:
     pair_sizes: Sequence[int]
     seeds: Sequence[int]
     pair_pool: PairPool | None
+    warm_ups: WarmUps
     epochs: int | None
 
 
@@ -88,6 +90,13 @@ def digits(
             "authors' code did.",
         ),
     ] = None,
+    warm_ups: Annotated[
+        WarmUps,
+        typer.Option(
+            help="Which relaxations begin with a warm-up: as the paper says, or as the authors' "
+            "code could, Łukasiewicz in pipelines, too.",
+        ),
+    ] = "paper",
     epochs: Epochs = None,
     device: Device = "auto",
     store: StoreFile = None,
@@ -114,6 +123,7 @@ def digits(
         pair_size or (),
         seeds_in(seeds),
         pair_pool,
+        warm_ups,
         epochs,
     )
     check_markdown(markdown=markdown, table=table)
@@ -121,7 +131,7 @@ def digits(
         from residuum.cli.study.digits_reports import print_tables
 
         asked = find_records(store, (STUDY, TUNING), lambda record: _is_wanted(record, wanted))
-        print_tables(asked, epochs, as_json=as_json, markdown=markdown)
+        print_tables(asked, epochs, warm_ups, as_json=as_json, markdown=markdown)
         return
     if quick:
         wanted = _quick(wanted)
@@ -172,6 +182,7 @@ def _plan(wanted: Wanted, precision: str) -> list[Settings]:
         epochs=wanted.epochs,
         precision=precision,
         pair_pool=wanted.pair_pool or "paper",
+        warm_ups=wanted.warm_ups,
     )
 
 

@@ -11,6 +11,7 @@ from residuum.cli.study.reports import print_report
 from residuum.results import Record
 from residuum.study.digits.claims import evaluate
 from residuum.study.digits.findings import OUTCOMES, Findings, System, of_presets
+from residuum.study.digits.presets import WarmUps
 from residuum.study.digits.settings import STUDY, Settings
 from residuum.study.digits.tables import NOTES, tables
 from residuum.study.tables import MISSING, shown
@@ -46,11 +47,16 @@ def print_summary(records: Sequence[Record], first: Settings) -> None:
 
 
 def print_tables(
-    records: Sequence[Record], epochs: int | None, *, as_json: bool, markdown: bool
+    records: Sequence[Record],
+    epochs: int | None,
+    warm_ups: WarmUps,
+    *,
+    as_json: bool,
+    markdown: bool,
 ) -> None:
     """Print the tables of runs with the settings chosen, and what all say of the claims."""
     finished = [record for record in records if record.study == STUDY]
-    chosen = of_presets(finished, epochs)
+    chosen = of_presets(finished, epochs, warm_ups)
     findings = Findings(chosen.records)
     print_report(
         tables(findings),

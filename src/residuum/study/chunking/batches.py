@@ -25,7 +25,7 @@ class Batch(NamedTuple):
 
     `spellings` has the characters of each form that a reader sees, and `forms` says which is
     where. Beyond the `lengths`, tags state nothing. `places` are those of the sentences in their
-    part of the corpus. Words and spellings are on the device, all else is on the CPU.
+    part of the corpus. What a tagger reads is on the device, all else on the CPU.
     """
 
     places: Tensor

@@ -14,7 +14,7 @@ from residuum.results import Record
 from residuum.results.records import canonical
 from residuum.study import findings
 from residuum.study.digits.planning import of_length
-from residuum.study.digits.presets import preset
+from residuum.study.digits.presets import WarmUps, preset
 from residuum.study.digits.sets import draw_pair_test
 from residuum.study.digits.settings import SCHEME
 from residuum.study.findings import Chosen
@@ -43,7 +43,9 @@ class System(NamedTuple):
     relaxation: str
 
 
-def of_presets(records: Iterable[Record], epochs: int | None = None) -> Chosen:
+def of_presets(
+    records: Iterable[Record], epochs: int | None = None, warm_ups: WarmUps = "paper"
+) -> Chosen:
     """Choose the runs with the settings that were chosen on DEV, or those for so many epochs.
 
     Where a system was trained in several precisions, that with most seeds counts.
@@ -54,19 +56,19 @@ def of_presets(records: Iterable[Record], epochs: int | None = None) -> Chosen:
     count = 0
     for record in records:
         count += 1
-        if _has_preset(record, epochs):
+        if _has_preset(record, epochs, warm_ups):
             by_precision = found[_place(record)]
             by_precision[str(record.configuration["precision"])].append(record)
     chosen = [record for group in found.values() for record in max(group.values(), key=len)]
     return Chosen(chosen, count - len(chosen))
 
 
-def _has_preset(record: Record, epochs: int | None) -> bool:
+def _has_preset(record: Record, epochs: int | None, warm_ups: WarmUps) -> bool:
     if record.scheme != SCHEME:
         return False
     known: Any = record.configuration
     names = (*Setting._fields, *System._fields, "seed", "precision")
-    expected = of_length(preset(**{name: known[name] for name in names}), epochs)
+    expected = of_length(preset(**{name: known[name] for name in names}, warm_ups=warm_ups), epochs)
     return bool(known == canonical(expected.configuration, "settings"))
 
 

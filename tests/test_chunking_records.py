@@ -1,0 +1,114 @@
+"""The tables and figures on the pages about chunking are those of the records."""
+
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+from residuum.results.archive import read_archive
+from residuum.study.chunking.presets import preset
+from residuum.study.chunking.running import id_of
+from residuum.study.planning import PAPER, SEEDS
+
+ROOT = Path(__file__).parents[1]
+WEIGHTS = (0.0001, 0.001, 0.01, 0.1, 1, 10)
+COLUMNS = ("r-product", "s-product", "lukasiewicz-maxsat")
+
+
+def page(name):
+    return (ROOT / name).read_text("utf-8")
+
+
+@cache
+def records():
+    return read_archive(ROOT / "results" / "chunking.jsonl")
+
+
+def mean(measure, **where):
+    """The mean of a measure over the three seeds of runs with these settings."""
+    found = [run for run in records() if where.items() <= dict(run.configuration).items()]
+    assert sorted(run.configuration["seed"] for run in found) == sorted(SEEDS), where
+    return fmean(run.measures[measure] for run in found)
+
+
+def test_the_page_of_tables_is_what_the_records_say(tmp_path):
+    shown = subprocess.run(
+        [sys.executable, "-m", "residuum", "study", "chunking", "--table", "--markdown"],
+        cwd=ROOT,
+        env={**os.environ, "RESIDUUM_STORE": str(tmp_path / "none.sqlite")},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert page("docs/chunking-tables.md").split("\n\n", 2)[2] == shown, (
+        "run `residuum study chunking --table --markdown` and put what it prints on the page"
+    )
+
+
+@pytest.mark.parametrize("weight", [None, *WEIGHTS])
+def test_what_weights_do_at_a_tenth(weight):
+    cells = []
+    for relaxation in COLUMNS:
+        known = {
+            "relaxation": relaxation, "fraction": 0.1, "warm_up": 0, "unlabelled": False,
+            "constraints": weight is not None, "weight": weight or 0,
+        }  # fmt: skip
+        f1, broken = (mean(measure, **known) for measure in ("f1", "violations"))
+        cells.append(f"{f1:.2f}, {broken:.2f}%")
+    name = "no rules" if weight is None else f"{weight:g}"
+    assert f"| {name} | {' | '.join(cells)} |" in page("docs/chunking.md")
+
+
+@pytest.mark.parametrize("weight", [0.1, 1, 10])
+def test_what_text_without_labels_does(weight):
+    known = {"fraction": 0.1, "warm_up": 0, "constraints": True, "weight": weight}
+    cells = [
+        f"{mean(measure, relaxation=name, unlabelled=unlabelled, **known):.2f}"
+        for name in ("r-product", "s-product")
+        for unlabelled in (False, True)
+        for measure in ("f1", "violations")
+    ]
+    assert f"| {weight:g} | {' | '.join(cells)} |" in page("docs/chunking.md")
+
+
+@pytest.mark.parametrize(
+    ("name", "relaxation", "warm_ups"),
+    [
+        ("Łukasiewicz from scratch", "lukasiewicz-maxsat", (0, 0)),
+        ("Łukasiewicz after a warm-up", "lukasiewicz-maxsat", (10, 4)),
+        ("S-Gödel from scratch", "s-godel", (0, None)),
+        ("S-Gödel after a warm-up", "s-godel", (10, 4)),
+        ("R-Product", "r-product", (0, 0)),
+    ],
+)
+def test_what_warm_ups_do(name, relaxation, warm_ups):
+    cells = [
+        "–" if warm_up is None
+        else f"{mean('f1', relaxation=relaxation, fraction=share, warm_up=warm_up, weight=0):.1f}"
+        for share, warm_up in zip((0.1, 1), warm_ups, strict=True)
+    ]  # fmt: skip
+    assert f"| {name} | {' | '.join(cells)} |" in page("docs/chunking.md")
+
+
+def test_every_run_of_the_tables_is_in_the_records():
+    known = {run.id for run in records()}
+    vectors = records()[0].configuration["embeddings"]
+    for relaxation in PAPER:
+        for fraction in (0.1, 1.0):
+            for constraints in (False, True):
+                for seed in SEEDS:
+                    run = preset(
+                        "conll2000", relaxation, fraction=fraction, constraints=constraints,
+                        seed=seed, embeddings=vectors,
+                    )  # fmt: skip
+                    assert id_of(run) in known
+
+
+def test_the_figures_of_the_readme_are_those_of_the_records():
+    f1 = mean("f1", relaxation="r-product", fraction=0.1, warm_up=0, constraints=False)
+    obeying = mean("viterbi_f1", relaxation="r-product", fraction=0.1, warm_up=0, constraints=False)
+    assert f"from {f1:.1f} to {obeying:.1f}" in page("README.md")
