@@ -182,6 +182,17 @@ def test_tables_and_claims_come_from_the_store_and_from_archives(chunking, tmp_p
     assert "F1 of the likeliest tags: conll2000" not in out
 
 
+def test_options_take_several_values_at_once(chunking, store):
+    with Store(store) as kept:
+        for record in (*runs("r-product", 85), *runs("s-godel", 60)):
+            kept.add(record)
+    apart = chunking("--table", "--json", "--seeds", "0,20", "-r", "r-product", "-r", "s-godel")
+    together = chunking("--table", "--json", "--seeds", "0", "20", "-r", "r-product", "s-godel")
+    fewer = chunking("--table", "--json", "--seeds", "0", "-r", "r-product", "s-godel")
+    assert apart[0] == 0
+    assert apart[1] == together[1] != fewer[1]
+
+
 def test_tables_need_no_torch(store):
     with Store(store) as opened:
         opened.add(run("r-product", 0, 90))

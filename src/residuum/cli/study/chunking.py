@@ -67,7 +67,7 @@ def chunking(
     fraction: Annotated[
         list[float] | None,
         typer.Option(
-            help="The share of the sentences that is in use; repeat it. By default 1, "
+            help="The share of the sentences that is in use, or several. By default 1, "
             "and of CoNLL-2000 also 0.1."
         ),
     ] = None,

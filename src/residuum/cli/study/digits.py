@@ -70,17 +70,21 @@ def digits(
         list[str] | None,
         typer.Option(
             metavar="[joint|pipeline]",
-            help="Joint learning (by default) or a pipeline; repeat it for both.",
+            help="Joint learning (by default) or a pipeline, or both.",
         ),
     ] = None,
     relaxation: Names = None,
     digit_size: Annotated[
         list[int] | None,
-        typer.Option(min=1, help="Labelled images (DIGIT); repeat it. By default three sizes."),
+        typer.Option(
+            min=1, help="Labelled images (DIGIT), one size or several. By default three sizes."
+        ),
     ] = None,
     pair_size: Annotated[
         list[int] | None,
-        typer.Option(min=1, help="Unlabelled pairs (PAIR); repeat it. By default the middle size."),
+        typer.Option(
+            min=1, help="Unlabelled pairs (PAIR), one size or several. By default the middle size."
+        ),
     ] = None,
     seeds: Seeds = None,
     pair_pool: Annotated[
@@ -111,7 +115,7 @@ def digits(
 
     \b
     residuum study digits --quick
-    residuum study digits --images mnist --protocol joint --protocol pipeline
+    residuum study digits --images mnist --protocol joint pipeline
     residuum study digits -r r-product --pair-size 4000 --seeds 0,1,2 --json
     residuum study digits --table
     """

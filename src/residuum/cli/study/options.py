@@ -4,15 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from residuum.errors import ResiduumError
 from residuum.relaxations import Relaxation
 from residuum.training.devices import DeviceName
 
-T = TypeVar("T")
+
+class ManyValues(TyperCommand):
+    """A command without arguments, whose repeatable options take several values at once.
+
+    `--fraction 0.1 1.0` is `--fraction 0.1 --fraction 1.0`.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Name the option again before each further value."""
+        repeatable = {
+            name
+            for option in self.params
+            if getattr(option, "multiple", False)
+            for name in option.opts
+        }
+        spelt: list[str] = []
+        latest = ""
+        for place, word in enumerate(args):
+            if word.startswith("-"):
+                latest = word if word in repeatable else ""
+            elif latest and args[place - 1] != latest:
+                spelt.append(latest)
+            spelt.append(word)
+        return super().parse_args(ctx, spelt)
+
 
 Names = Annotated[
     list[str] | None,
@@ -20,10 +45,12 @@ Names = Annotated[
         "--relaxation",
         "-r",
         metavar="NAME",
-        help="A relaxation; repeat it, or separate names by commas. Without it: the paper's.",
+        help="One relaxation or several; without it: the paper's.",
     ),
 ]
-Seeds = Annotated[str | None, typer.Option(metavar="NUMBERS", help="Such as 0,20,50, the default.")]
+Seeds = Annotated[
+    list[str] | None, typer.Option(metavar="NUMBERS", help="Such as 0,20,50, the default.")
+]
 Epochs = Annotated[
     int | None,
     typer.Option(min=1, help="Instead of those chosen for each relaxation and size."),
@@ -49,14 +76,16 @@ def names_in(given: list[str] | None, find: Callable[[str], Relaxation]) -> list
     return [find(part).name for name in given or () for part in name.split(",")]
 
 
-def seeds_in(text: str | None) -> list[int]:
+def seeds_in(given: list[str] | None) -> list[int]:
     """Return the seeds that were asked for."""
+    words = [word for text in given or () for word in text.split(",")]
     try:
-        numbers = [] if text is None else [int(word) for word in text.split(",")]
+        numbers = [int(word) for word in words]
     except ValueError:
         numbers = [-1]
     if any(number < 0 for number in numbers):
-        raise ResiduumError(f"--seeds: expected whole numbers such as 0,20,50, got {text!r}")
+        found = ",".join(words)
+        raise ResiduumError(f"--seeds: expected whole numbers such as 0,20,50, got {found!r}")
     return numbers
 
 
