@@ -117,5 +117,9 @@ def draw_weights(scores: Mapping[int, Mapping[str, Points]]) -> Figure:
             place.grid(linewidth=0.3, color=INK, alpha=0.3)
         figure.axes[0].set_ylabel("score on DEV, %")
         name_series(figure, {name: looked[name] for name in names})
-        caption(figure, "Small: single runs, which differ in rates too. Lines: the best of each λ.")
+        caption(
+            figure,
+            "Small: single runs, which differ in seeds, rates, lengths and warm-ups too. "
+            "Lines: the best of each λ.",
+        )
         return settle(figure)

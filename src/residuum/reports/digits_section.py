@@ -222,7 +222,7 @@ def _report_weights(records: Iterable[Record]) -> list[Block]:
                     f"How much the weight λ of the rules matters: {where}",
                     "The score on DEV, which is the mean of Digit's accuracy and both coherences, "
                     f"against the weight of the rules for {where}, by relaxation and size of "
-                    "DIGIT.",
+                    "DIGIT. Runs for tuning and finished ones, which differ in other settings too.",
                     draw_weights(scores),
                 )
             )
