@@ -197,7 +197,7 @@ def test_tuning_alone_has_no_tables_but_weights():
     tried = [record for record in some_records() if record.study == TUNING]
     page = render_page([digits_section(tried)])
     assert "0 finished runs" in page
-    assert "How much the weight λ of the rules matters" in page
+    assert "Scores of all runs by the weight λ of the rules" in page
 
 
 def test_runs_of_another_version_of_the_study_are_left_out_and_counted():

@@ -27,7 +27,7 @@ from residuum.study.chunking.figures import Figures
 from residuum.study.chunking.findings import Findings, of_presets
 from residuum.study.chunking.settings import SCHEME, STUDY, TUNING
 from residuum.study.chunking.table_rows import Row, Texts
-from residuum.study.chunking.tables import NOTES, tables
+from residuum.study.chunking.tables import NOTES, tables_of
 from residuum.study.planning import PAPER, SEEDS
 
 COMMAND: Final = "residuum study chunking"
@@ -64,7 +64,7 @@ def chunking_section(records: Sequence[Record]) -> Section:
             *_what_is_missing(findings),
             *judged(evaluate(findings, runs.own)),
             *([Text(NOTES)] if chosen.records else []),
-            *(block for texts in kinds for block in _report(texts, runs.finished)),
+            *(block for texts in kinds for block in _report(texts, findings, runs.finished)),
         ],
     )
 
@@ -105,7 +105,7 @@ def _what_is_missing(findings: Findings) -> list[Block]:
     return blocks
 
 
-def _report(texts: Texts, finished: Iterable[Record]) -> list[Block]:
+def _report(texts: Texts, findings: Findings, finished: Iterable[Record]) -> list[Block]:
     """Report one text with one set of vectors."""
     records = [record for record in finished if _texts(record) == texts]
     chosen = of_presets(records).records
@@ -114,7 +114,7 @@ def _report(texts: Texts, finished: Iterable[Record]) -> list[Block]:
     again = f"{command} --embeddings FILE" if texts.embeddings else command
     blocks: list[Block] = [Heading(name, str(texts))]
     if chosen:
-        found = tables(Findings(chosen), ("argmax", "viterbi"))
+        found = list(tables_of(findings, texts, ("argmax", "viterbi")))
         figures = {one.measure: one for one in found if isinstance(one, Figures)}
         changes = [one for one in found if isinstance(one, Differences)]
         table_of = partial(_as_table, name=name, command=f"{command} --table")

@@ -119,7 +119,7 @@ def draw_weights(scores: Mapping[int, Mapping[str, Points]]) -> Figure:
         name_series(figure, {name: looked[name] for name in names})
         caption(
             figure,
-            "Small: single runs, which differ in seeds, rates, lengths and warm-ups too. "
+            "Small: single runs, which differ in other settings, too, such as rates and lengths. "
             "Lines: the best of each λ.",
         )
         return settle(figure)

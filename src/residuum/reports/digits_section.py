@@ -219,7 +219,7 @@ def _report_weights(records: Iterable[Record]) -> list[Block]:
             blocks.append(
                 Picture(
                     f"digits-{images}-{pool}-{size}-weights",
-                    f"How much the weight λ of the rules matters: {where}",
+                    f"Scores of all runs by the weight λ of the rules: {where}",
                     "The score on DEV, which is the mean of Digit's accuracy and both coherences, "
                     f"against the weight of the rules for {where}, by relaxation and size of "
                     "DIGIT. Runs for tuning and finished ones, which differ in other settings too.",
