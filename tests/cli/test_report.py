@@ -10,7 +10,7 @@ from made_up_runs import run, runs
 from residuum.analysis import tautologies
 from residuum.results import Store, write_archive
 
-SECTIONS = ["question", "relaxations", "tautologies", "digits", "environment"]
+SECTIONS = ["question", "relaxations", "tautologies", "digits", "chunking", "environment"]
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,7 @@ def folder(tmp_path, monkeypatch):
 
 def test_without_runs_a_page_is_written_that_says_so(residuum, folder):
     code, out, err = residuum("report")
-    assert (code, out, err) == (0, "report.html: 0 runs in 5 sections\n", "")
+    assert (code, out, err) == (0, "report.html: 0 runs in 6 sections\n", "")
     assert "No runs of this study were found" in (folder / "report.html").read_text("utf-8")
     assert os.listdir() == ["report.html"]
 
@@ -35,7 +35,7 @@ def test_without_runs_a_page_is_written_that_says_so(residuum, folder):
 def test_an_empty_store_is_as_good_as_none(residuum, folder):
     Store(folder / "empty.sqlite").close()
     code, out, _ = residuum("report", "--store", "empty.sqlite", "-o", "page.html")
-    assert (code, out) == (0, "page.html: 0 runs in 5 sections\n")
+    assert (code, out) == (0, "page.html: 0 runs in 6 sections\n")
 
 
 def test_runs_come_from_the_usual_store_and_from_archives(residuum, folder):
@@ -67,7 +67,7 @@ def test_one_unfinished_seed_is_enough_for_a_page(residuum, folder):
 def test_runs_of_studies_unknown_here_do_not_disturb(residuum, folder):
     with Store(folder / "usual.sqlite") as store:
         store.add(run("r-product", 0, 95, study="someone's own"))
-    assert residuum("report")[:2] == (0, "report.html: 1 run in 5 sections\n")
+    assert residuum("report")[:2] == (0, "report.html: 1 run in 6 sections\n")
 
 
 def test_pictures_and_tables_are_files_too(residuum, folder):

@@ -1,8 +1,11 @@
 """A report of a few tautologies and of runs whose results are made up."""
 
+from made_up_chunk_runs import run as chunk_run
+from made_up_chunk_runs import runs as chunk_runs
 from made_up_runs import runs
 from residuum.analysis import Cell, catalogue, consistency
 from residuum.relaxations import default_relaxations
+from residuum.reports.chunking_section import chunking_section
 from residuum.reports.digits_section import digits_section
 from residuum.reports.environment_section import environment_section
 from residuum.reports.theory_sections import (
@@ -14,6 +17,7 @@ from residuum.study.digits.settings import TUNING
 
 ROWS = ("A1", "A3", "DM2")
 ACCURACIES = {"s-godel": 60, "s-product": 80, "r-product": 95, "lukasiewicz-maxsat": 70}
+F1S = {"s-godel": 60, "s-product": 78, "r-product": 80, "lukasiewicz-maxsat": 70}
 
 
 def some_records():
@@ -25,7 +29,25 @@ def some_records():
         for weight in (0.01, 0.1, 1.0)
         for one in runs("r-product", 60 + 30 * weight, study=TUNING, weight=weight)
     ]
-    return finished + tried
+    return [*finished, *tried, *some_chunking()]
+
+
+def some_chunking():
+    """Table 9 for a tenth of the sentences, other weights of one relaxation, and one of the sample.
+
+    All sentences of CoNLL-2000 were used by one run alone.
+    """
+    without = [one for name, f1 in F1S.items() for one in chunk_runs(name, f1)]
+    ruled = [one for name, f1 in F1S.items() for one in chunk_runs(name, f1, constraints=True)]
+    weighed = [
+        one
+        for weight in (0.1, 10.0)
+        for one in chunk_runs("r-product", 79, constraints=True, weight=weight)
+    ]
+    spread = chunk_runs("r-product", 81, constraints=True, unlabelled=True)
+    lone = chunk_run("s-product", 20, 90, fraction=1.0)
+    quick = chunk_run("r-product", 0, 70, corpus="sample", embeddings=None, fraction=1.0)
+    return [*without, *ruled, *weighed, *spread, lone, quick]
 
 
 def some_cells():
@@ -43,5 +65,6 @@ def some_sections(records):
         relaxations_section(default_relaxations(())),
         tautologies_section(some_cells()),
         digits_section(records),
+        chunking_section(records),
         environment_section(records),
     ]

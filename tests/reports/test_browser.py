@@ -45,7 +45,7 @@ def test_the_page_opens_in_peace(browser, url, width, scheme):
 def test_every_section_is_shown_and_nothing_sticks_out(browser, url, width):
     browser.open(url, width)
     names = browser.evaluate("[...document.querySelectorAll('nav a')].map(a => a.hash.slice(1))")
-    assert names == ["question", "relaxations", "tautologies", "digits", "environment"]
+    assert names == ["question", "relaxations", "tautologies", "digits", "chunking", "environment"]
     heights = browser.evaluate(
         "[...document.querySelectorAll('section')].map(s => s.getBoundingClientRect().height)"
     )

@@ -4,34 +4,25 @@ import math
 
 from made_up_runs import run, runs
 from residuum.reports.digits_figures import (
-    Panel,
-    draw_beside,
-    draw_learning,
+    draw_digits_learning,
     draw_weights,
-    looks,
-    points,
+    panel_of,
     scores_by_weight,
 )
+from residuum.reports.measure_figures import draw_beside
 from residuum.study.digits.findings import Findings
 from residuum.study.digits.settings import TUNING
 from residuum.study.digits.tables import tables
-
-
-def test_a_curve_is_the_mean_of_its_parts_where_all_are_finite():
-    record = run(
-        "r-product", 0, 90,
-        curves={"a": [(1, 10.0), (2, math.nan), (3, 30.0)], "b": [(1, 20.0), (2, 5.0), (4, 7.0)]},
-    )  # fmt: skip
-    assert points(record, ["a"]) == [(1, 10), (3, 30)]
-    assert points(record, ["a", "b"]) == [(1, 15)]
-    assert points(record, ["a", "missing"]) == []
 
 
 def test_measures_are_drawn_where_the_table_has_them():
     records = [*runs("r-product", 95), *runs("s-product", 80)]
     found = {table.measure: table for table in tables(Findings(records))}
     table = found["coherence"]
-    figure = draw_beside([Panel("kept", table), Panel("broken", table, lambda x: 100 - x)])
+    figure = draw_beside(
+        [panel_of("kept", table), panel_of("broken", table, lambda x: 100 - x)],
+        [str(size) for size in table.digit_sizes], "images", "percent",
+    )  # fmt: skip
     mean = table.rows["r-product"][0].summary.mean
     printed = table.rows["r-product"][0].printed.mean
     for place, value in zip(figure.axes, (lambda x: x, lambda x: 100 - x), strict=True):
@@ -45,7 +36,7 @@ def test_learning_curves_are_means_of_seeds_and_reach_from_the_lowest_to_the_hig
         run("r-product", seed, 90, curves={"joint: dev/digit_accuracy": [(10, low), (20, 90.0)]})
         for seed, low in ((0, 40.0), (20, 60.0))
     ]
-    figure = draw_learning({1000: {"r-product": records}}, "joint")
+    figure = draw_digits_learning({1000: {"r-product": records}}, "joint")
     digit = figure.axes[0]
     [line] = digit.lines
     assert [tuple(point) for point in line.get_xydata()] == [(10, 50), (20, 90)]
@@ -65,9 +56,3 @@ def test_weights_are_shown_with_the_best_score_of_each_run():
     assert scores == {1000: {"r-product": [(0.1, 55), (1, 0)]}}  # s-godel has one weight only
     [place] = draw_weights(scores).axes
     assert [tuple(point) for point in place.lines[0].get_xydata()] == [(0.1, 55), (1, 0)]
-
-
-def test_relaxations_look_the_same_in_every_picture():
-    few, many = looks(["r-product"]), looks(["r-product", "s-yager(2)", "s-godel"])
-    assert all(many[name] == look for name, look in few.items())
-    assert len(set(many.values())) == len(many)

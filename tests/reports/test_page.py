@@ -13,6 +13,7 @@ from residuum.reports.digits_section import digits_section
 from residuum.reports.page import render_page, write_page
 from residuum.reports.sections import Claims, Entry, Fold, Judged, Section, Table, Text
 from residuum.results import Record
+from residuum.study.digits.settings import TUNING
 
 VOID = {"meta", "link", "br", "img"}
 
@@ -60,7 +61,14 @@ def test_it_has_one_title_landmarks_and_a_heading_for_each_section(outline):
     assert len(outline.all("h1")) == 1
     assert [len(outline.all(tag)) for tag in ("header", "nav", "main", "footer")] == [1, 1, 1, 1]
     sections = [one["id"] for one in outline.all("section")]
-    assert sections == ["question", "relaxations", "tautologies", "digits", "environment"]
+    assert sections == [
+        "question",
+        "relaxations",
+        "tautologies",
+        "digits",
+        "chunking",
+        "environment",
+    ]
     assert len(outline.all("h2")) == len(sections)
     assert outline.all("html") == [{"lang": "en-GB"}]
     assert "".join(outline.words["title"]).strip()
@@ -151,7 +159,7 @@ def test_claims_bear_their_status_in_words_with_the_evidence(page):
     assert re.findall(r'">(\d) (\w+)</span>', shown) == [
         ("1", "confirmed"), ("1", "refuted"), ("2", "open"),
     ]  # fmt: skip
-    assert page.count("<summary>Evidence</summary>") == 27
+    assert page.count("<summary>Evidence</summary>") == 27 + 15
 
 
 def test_tables_stand_beside_the_papers(page):
@@ -171,8 +179,9 @@ def test_letters_take_the_colour_of_the_page(page):
 
 def test_without_runs_the_page_says_so(outline):
     page = render_page(some_sections([]))
-    assert "No runs of this study were found" in page
+    assert page.count("No runs of this study were found") == 2
     assert "residuum study digits --quick" in page
+    assert "residuum study chunking --quick" in page
     assert "What the runs were made with" not in page
     assert [one["id"] for one in Outline(page).all("section")] == [
         one["id"] for one in outline.all("section")
@@ -185,10 +194,10 @@ def test_half_finished_studies_have_gaps(page):
 
 
 def test_tuning_alone_has_no_tables_but_weights():
-    tried = [record for record in some_records() if record.study != "digits"]
-    page = render_page(some_sections(tried))
+    tried = [record for record in some_records() if record.study == TUNING]
+    page = render_page([digits_section(tried)])
     assert "0 finished runs" in page
-    assert "How much the weight λ of the rules matters" in page
+    assert "Scores of all runs by the weight λ of the rules" in page
 
 
 def test_runs_of_another_version_of_the_study_are_left_out_and_counted():

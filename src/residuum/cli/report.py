@@ -80,6 +80,7 @@ def report(
 def _makers(
     relaxations: Sequence[Relaxation], rows: Sequence[Sequence[Cell]], records: Sequence[Record]
 ) -> list[Callable[[], Section]]:
+    from residuum.reports.chunking_section import chunking_section
     from residuum.reports.digits_section import digits_section
     from residuum.reports.environment_section import environment_section
     from residuum.reports.theory_sections import (
@@ -93,6 +94,7 @@ def _makers(
         partial(relaxations_section, relaxations),
         partial(tautologies_section, rows),
         partial(digits_section, records),
+        partial(chunking_section, records),
         partial(environment_section, records),
     ]
 

@@ -2,104 +2,36 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
-from residuum.reports.colours import MARKERS, SERIES
-from residuum.reports.figures import INK, caption, house_style, new_figure, settle, short
+from residuum.reports.figures import INK, caption, house_style, new_figure, settle
+from residuum.reports.learning_figures import draw_learning, points
+from residuum.reports.measure_figures import Mark, Panel
+from residuum.reports.series import Points, looks, name_series, width_of
 from residuum.results import Record
-from residuum.study.digits.planning import PAPER
-from residuum.study.digits.tables import Cell, Table
+from residuum.study.digits.tables import Table
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Points = Sequence[tuple[float, float]]
 
-
-class Panel(NamedTuple):
-    """One measure of a table as it is drawn: its name, and how each value is shown."""
-
-    label: str
-    table: Table
-    shown: Callable[[float], float] = lambda value: value
-
-
-class Look(NamedTuple):
-    """How a relaxation is drawn, the same in every picture."""
-
-    colour: str
-    marker: str
-
-
-def looks(relaxations: Iterable[str]) -> dict[str, Look]:
-    """Return a look for each relaxation, the paper's first, so that they keep theirs."""
-    usual = PAPER["joint"]
-    others = sorted(set(relaxations) - {*usual})
-    return {
-        name: Look(SERIES[number % len(SERIES)], MARKERS[number % len(MARKERS)])
-        for number, name in enumerate([*usual, *others])
-    }
-
-
-def draw_beside(panels: Sequence[Panel]) -> Figure:
-    """Draw measures by size of DIGIT: ours filled with their deviations, the printed ones hollow.
-
-    Relaxations stand side by side at each size.
-    """
-    rows = panels[0].table.rows
-    looked = looks(rows)
-    is_printed = any(
-        cell.printed for panel in panels for row in panel.table.rows.values() for cell in row
-    )
-    with house_style():
-        figure = new_figure(_width(len(panels)), 3.1)
-        for number, panel in enumerate(panels, 1):
-            place = figure.add_subplot(1, len(panels), number)
-            sizes = panel.table.digit_sizes
-            for order, (name, cells) in enumerate(panel.table.rows.items()):
-                shift = (order - (len(rows) - 1) / 2) * 0.8 / len(rows)
-                _draw_row(place, cells, shift, looked[name], panel.shown)
-            place.set_title(panel.label, parse_math=False)
-            place.set_xticks(range(len(sizes)), [f"{size:,}" for size in sizes])
-            place.set_xlim(-0.5, len(sizes) - 0.5)
-            place.set_xlabel("labelled images (DIGIT)")
-            place.grid(axis="y", linewidth=0.3, color=INK, alpha=0.3)
-        figure.axes[0].set_ylabel("percent of test examples")
-        _name_series(figure, {name: looked[name] for name in rows})
-        hollow = " Hollow: as printed in the paper." if is_printed else ""
-        caption(figure, f"Filled: mean over seeds, with its deviation.{hollow}")
-        return settle(figure)
-
-
-def _draw_row(
-    place: Axes, cells: Sequence[Cell], shift: float, look: Look, shown: Callable[[float], float]
-) -> None:
-    for number, cell in enumerate(cells):
-        if cell.summary is not None:
-            place.errorbar(
-                number + shift,
-                shown(cell.summary.mean),
-                yerr=cell.summary.deviation,
-                marker=look.marker,
-                color=look.colour,
-                markersize=5,
-                capsize=2,
-                linewidth=1,
+def panel_of(
+    label: str, table: Table, shown: Callable[[float], float] = lambda value: value
+) -> Panel:
+    """Return a measure as it is drawn; `shown` is what becomes of each value."""
+    return Panel(label, {
+        name: [
+            Mark(
+                cell.summary and replace(cell.summary, mean=shown(cell.summary.mean)),
+                None if cell.printed is None else shown(cell.printed.mean),
             )
-        if cell.printed is not None:
-            place.plot(
-                number + shift,
-                shown(cell.printed.mean),
-                marker=look.marker,
-                markersize=6,
-                markerfacecolor="none",
-                markeredgecolor=look.colour,
-                linestyle="none",
-            )
+            for cell in cells
+        ]
+        for name, cells in table.rows.items()
+    })  # fmt: skip
 
 
 # Curves of a run whose mean is drawn, by protocol: a pipeline has a stage for each network.
@@ -115,61 +47,19 @@ CURVES: Final = {
 }
 
 
-def draw_learning(runs: Mapping[int, Mapping[str, Sequence[Record]]], protocol: str) -> Figure:
-    """Draw curves over training: for each size of DIGIT, the mean of seeds and their range."""
-    names = [name for by_name in runs.values() for name in by_name]
-    looked = looks(names)
-    with house_style():
-        figure = new_figure(_width(len(runs)), 4.6)
-        for column, (size, by_name) in enumerate(runs.items()):
-            for row, (label, curves) in enumerate(CURVES[protocol].items()):
-                place = figure.add_subplot(2, len(runs), row * len(runs) + column + 1)
-                for name, records in by_name.items():
-                    _draw_curve(place, [points(one, curves) for one in records], looked[name])
-                place.grid(linewidth=0.3, color=INK, alpha=0.3)
-                place.locator_params(axis="x", integer=True)
-                if row == 0:
-                    place.set_title(f"DIGIT {size:,}")
-                else:
-                    place.set_xlabel("epochs")
-                if column == 0:
-                    place.set_ylabel(f"{label} on DEV, %")
-        _name_series(figure, {name: looked[name] for name in dict.fromkeys(names)})
-        caption(figure, "Lines: the mean over seeds. Shaded: from the lowest seed to the highest.")
-        return settle(figure)
-
-
-def points(record: Record, names: Sequence[str]) -> Points:
-    """Return the mean of curves of a run as pairs of epoch and value.
-
-    Epochs that one of them lacks, or where it is no finite number, are left out.
-    """
-    values: defaultdict[int, list[float]] = defaultdict(list)
-    for name in names:
-        curve = record.curves.get(name)
-        for epoch, value in zip(curve.epochs, curve.values, strict=True) if curve else ():
-            values[epoch].append(value)
-    return [
-        (epoch, sum(found) / len(found))
-        for epoch, found in sorted(values.items())
-        if len(found) == len(names) and all(map(math.isfinite, found))
-    ]
-
-
-def _draw_curve(place: Axes, curves: Sequence[Points], look: Look) -> None:
-    by_epoch: defaultdict[float, list[float]] = defaultdict(list)
-    for curve in curves:
-        for epoch, value in curve:
-            by_epoch[epoch].append(value)
-    epochs = sorted(by_epoch)
-    if not epochs:
-        return
-    values = [by_epoch[epoch] for epoch in epochs]
-    means = [sum(of_seeds) / len(of_seeds) for of_seeds in values]
-    place.plot(epochs, means, color=look.colour, linewidth=1.2,
-               marker=look.marker, markersize=3, markevery=max(1, len(epochs) // 6))  # fmt: skip
-    low, high = [min(one) for one in values], [max(one) for one in values]
-    place.fill_between(epochs, low, high, color=look.colour, alpha=0.2, linewidth=0)
+def draw_digits_learning(
+    runs: Mapping[int, Mapping[str, Sequence[Record]]], protocol: str
+) -> Figure:
+    """Draw curves over training: a column for each size of DIGIT."""
+    return draw_learning({
+        f"DIGIT {size:,}": {
+            f"{label} on DEV, %": {
+                name: [points(one, curves) for one in records] for name, records in by_name.items()
+            }
+            for label, curves in CURVES[protocol].items()
+        }
+        for size, by_name in runs.items()
+    })  # fmt: skip
 
 
 SCORE: Final = "joint: dev/score"
@@ -205,7 +95,7 @@ def draw_weights(scores: Mapping[int, Mapping[str, Points]]) -> Figure:
     looked = looks(drawn)
     names = [name for name in looked if name in drawn]
     with house_style():
-        figure = new_figure(_width(len(scores)), 3.1)
+        figure = new_figure(width_of(len(scores)), 3.1)
         for number, (size, by_name) in enumerate(scores.items(), 1):
             place = figure.add_subplot(1, len(scores), number)
             for name, runs in by_name.items():
@@ -226,24 +116,10 @@ def draw_weights(scores: Mapping[int, Mapping[str, Points]]) -> Figure:
             place.set_xlabel("weight of the rules, λ")
             place.grid(linewidth=0.3, color=INK, alpha=0.3)
         figure.axes[0].set_ylabel("score on DEV, %")
-        _name_series(figure, {name: looked[name] for name in names})
-        caption(figure, "Small: single runs, which differ in rates too. Lines: the best of each λ.")
+        name_series(figure, {name: looked[name] for name in names})
+        caption(
+            figure,
+            "Small: single runs, which differ in other settings, too, such as rates and lengths. "
+            "Lines: the best of each λ.",
+        )
         return settle(figure)
-
-
-def _width(panels: int) -> float:
-    """Return inches for so many panels side by side, and for the legend above them."""
-    return max(2.6 * panels + 0.6, 5.6)
-
-
-def _name_series(figure: Figure, looked: Mapping[str, Look]) -> None:
-    from matplotlib.lines import Line2D
-
-    handles = [
-        Line2D([], [], color=look.colour, marker=look.marker, markersize=5, linewidth=1.2)
-        for look in looked.values()
-    ]
-    figure.legend(
-        handles, [short(name) for name in looked], loc="outside upper center",
-        ncols=min(len(looked), 5), frameon=False,
-    )  # fmt: skip

@@ -7,25 +7,20 @@ from itertools import groupby
 from typing import Any, Final
 
 from residuum.reports.digits_figures import (
-    Panel,
-    draw_beside,
-    draw_learning,
+    draw_digits_learning,
     draw_weights,
+    panel_of,
     scores_by_weight,
 )
-from residuum.reports.sections import (
-    Block,
-    Claims,
-    Commands,
-    Entry,
-    Fold,
-    Heading,
-    Judged,
-    Picture,
-    Section,
-    Table,
-    Text,
-    count_of,
+from residuum.reports.measure_figures import draw_beside
+from residuum.reports.sections import Block, Entry, Fold, Heading, Picture, Section, Table, Text
+from residuum.reports.study_blocks import (
+    as_table,
+    counted,
+    judged,
+    nothing_yet,
+    numbers_of,
+    sort_out,
 )
 from residuum.results import Record
 from residuum.study.digits.claims import evaluate
@@ -42,36 +37,23 @@ MAIN: Final = {
     "coherence": "Coherence with Digit",
 }
 LAWS: Final = ("commutativity", "associativity", "distributivity")
+UNIT: Final = "percent of test examples"
 COMMAND: Final = "residuum study digits"
 
 
 def digits_section(records: Sequence[Record]) -> Section:
     """Report all runs of the study among the records, or say that there are none."""
-    of_study = [record for record in records if record.study in (STUDY, TUNING)]
-    own = [record for record in of_study if record.scheme == SCHEME]  # others mean something else
+    runs = sort_out(records, STUDY, TUNING, SCHEME)
     title = "Digits: sums and products learnt from rules alone"
     intro = Text(
         "One network learns digits from labels; two others learn what two digits add up to and "
         "multiply to, modulo 10, from a rule each over unlabelled pairs. DIGIT is how many images "
         "are labelled, PAIR how many pairs the rules are applied to."
     )
-    if not own:
-        nothing = Text("No runs of this study were found. These commands make some:")
-        lines = Commands([f"{COMMAND} --quick", "residuum report"])
-        return Section("digits", title, [intro, nothing, lines])
-    finished = [record for record in own if record.study == STUDY]
-    chosen = of_presets(finished)
+    if not runs.own:
+        return Section("digits", title, [intro, *nothing_yet(COMMAND)])
+    chosen = of_presets(runs.finished)
     findings = Findings(chosen.records)
-    counted = Text(
-        f"{count_of(len(finished), 'finished run')}, of which {len(chosen.records):,} with the "
-        "settings that were chosen on DEV stand in the tables; "
-        f"{count_of(len(own) - len(finished), 'run')} of tuning; "
-        f"{count_of(len(of_study) - len(own), 'run')} of another version of the study left out."
-    )
-    judged = [
-        Judged(v.status, v.claim.section, v.claim.claim, v.claim.test, v.evidence)
-        for v in evaluate(findings, own)
-    ]
     kinds = [
         block
         for _, kind in groupby(tables(findings), _kind)
@@ -82,13 +64,12 @@ def digits_section(records: Sequence[Record]) -> Section:
         title,
         [
             intro,
-            counted,
+            counted(runs, len(chosen.records)),
             *_what_is_missing(findings),
-            Text("What the paper claims of this experiment, and what the runs say:"),
-            Claims(judged),
+            *judged(evaluate(findings, runs.own)),
             *([Text(NOTES)] if kinds else []),
             *kinds,
-            *_report_weights(own),
+            *_report_weights(runs.own),
         ],
     )
 
@@ -125,12 +106,15 @@ def _report_kind(
     by_measure = {table.measure: table for table in found}
     where = first.title.split(": ", 1)[1].split(" (the paper's")[0]
     command = _command(first)
+    axes = [f"{size:,}" for size in first.digit_sizes], "labelled images (DIGIT)", UNIT
     beside = Picture(
         f"{name}-measures",
         f"Accuracy and coherence: {where}",
         f"Accuracy of Digit, accuracy of Sum and Product, and coherence for {where}, by "
         "relaxation and size of DIGIT; the tables below have the same figures.",
-        draw_beside([Panel(label, by_measure[measure]) for measure, label in MAIN.items()]),
+        draw_beside(
+            [panel_of(label, by_measure[measure]) for measure, label in MAIN.items()], *axes
+        ),
         command,
     )
     violations = Picture(
@@ -139,9 +123,9 @@ def _report_kind(
         "How often Sum and Product break the rules, and the laws of arithmetic, in percent of the "
         f"test examples, for {where}, by relaxation and size of DIGIT.",
         draw_beside([
-            Panel(f"Against {label}", by_measure[measure], lambda value: 100 - value)
+            panel_of(f"Against {label}", by_measure[measure], lambda value: 100 - value)
             for measure, label in (("coherence", "the rules"), *((law, law) for law in LAWS))
-        ]),
+        ], *axes),
         command,
     )  # fmt: skip
     of_kind = [record for record in records if _place(record) == _kind(first)]
@@ -155,7 +139,7 @@ def _report_kind(
         f"Learning curves: {where}",
         f"Accuracy of Digit and coherence of Sum and Product on DEV over the epochs of training, "
         f"for {where}, by relaxation and size of DIGIT.",
-        draw_learning(runs, first.protocol),
+        draw_digits_learning(runs, first.protocol),
         command,
     )
     return [
@@ -175,19 +159,8 @@ def _report_kind(
 
 
 def _as_table(table: DigitsTable, name: str) -> Table:
-    rows = [
-        [
-            Entry(text.strip("* ") if number == 0 else text.replace("*", ""),
-                  "**" in text, minor=line[0].startswith(" "))
-            for number, text in enumerate(line)
-        ]
-        for line in table.lines("**")
-    ]  # fmt: skip
-    content = table.to_json()
-    cells = content.pop("cells")
-    numbers = [{**content, **_flat(cell)} for cell in cells]
-    command = f"{_command(table)} --table"
-    return Table(f"{name}-{table.measure}", table.title, table.heads, rows, numbers, command)
+    numbers = [_flat(cell) for cell in numbers_of(table)]
+    return as_table(table, f"{name}-{table.measure}", f"{_command(table)} --table", numbers)
 
 
 def _flat(cell: dict[str, Any]) -> dict[str, Any]:
@@ -246,10 +219,10 @@ def _report_weights(records: Iterable[Record]) -> list[Block]:
             blocks.append(
                 Picture(
                     f"digits-{images}-{pool}-{size}-weights",
-                    f"How much the weight λ of the rules matters: {where}",
+                    f"Scores of all runs by the weight λ of the rules: {where}",
                     "The score on DEV, which is the mean of Digit's accuracy and both coherences, "
                     f"against the weight of the rules for {where}, by relaxation and size of "
-                    "DIGIT.",
+                    "DIGIT. Runs for tuning and finished ones, which differ in other settings too.",
                     draw_weights(scores),
                 )
             )

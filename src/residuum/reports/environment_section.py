@@ -18,6 +18,7 @@ COMMANDS: Final = (
     'residuum surface "P -> Q" -o surface.svg',
     "residuum tautologies",
     "residuum study digits --table",
+    "residuum study chunking --table",
     "residuum report",
 )
 

@@ -56,18 +56,24 @@ def are_worse(
     return decided(differences, about.decimals)
 
 
-def over_weights(records: Iterable[Record], score: Score) -> list[dict[float, float]]:
-    """Return the scores by weight of runs that are else equal, three weights at least.
+def but_weight(record: Record) -> dict[str, Any]:
+    """Return the settings of a run, but for the weight of the rules.
 
     A warm-up may have the weight of what comes after it.
     """
+    known: dict[str, Any] = dict(record.configuration)
+    weight = known.pop("weight")
+    if known["warm_up_weight"] == weight or not known["warm_up"]:
+        known["warm_up_weight"] = None
+    return known
+
+
+def over_weights(records: Iterable[Record], score: Score) -> list[dict[float, float]]:
+    """Return the scores by weight of runs that are else equal, three weights at least."""
     groups: dict[object, dict[float, float]] = defaultdict(dict)
     for record in records:
-        known: dict[str, Any] = dict(record.configuration)
-        weight = known.pop("weight")
-        if known["warm_up_weight"] == weight or not known["warm_up"]:
-            known["warm_up_weight"] = None
-        groups[tuple(known.values())][weight] = score(record)
+        weight: Any = record.configuration["weight"]
+        groups[tuple(but_weight(record).values())][weight] = score(record)
     return [group for group in groups.values() if len(group) > 2]
 
 

@@ -15,8 +15,12 @@ from residuum.study.tables import MISSING
 
 @dataclass(frozen=True)
 class Differences:
-    """What changes if rules are learnt, or obeyed: one comparison in each cell."""
+    """What changes if rules are learnt, or obeyed: one comparison in each cell.
 
+    `name` is short, and tells it from others of the same texts.
+    """
+
+    name: str
     texts: Texts
     subject: str
     relaxations: tuple[str, ...]
@@ -86,7 +90,8 @@ def by_rules(
 
     with_rules = [row for row in rows if row.constraints]
     subject = f"{TITLES[measure]}: with rules, less without"
-    return Differences(texts, subject, names, _compared(with_rules, names, compare))
+    cells = _compared(with_rules, names, compare)
+    return Differences(f"{measure}-by-rules", texts, subject, names, cells)
 
 
 def by_decoding(
@@ -99,7 +104,7 @@ def by_decoding(
         return findings.compare_measures(texts.setting(row), row.system(name), *measures)
 
     subject = "F1 of the likeliest tags that obey the rules, less F1 of the likeliest tags"
-    return Differences(texts, subject, names, _compared(rows, names, compare))
+    return Differences("f1-by-decoding", texts, subject, names, _compared(rows, names, compare))
 
 
 def _compared(

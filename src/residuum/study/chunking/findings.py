@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, NamedTuple, final
 import numpy as np
 import numpy.typing as npt
 
+from residuum.errors import ResiduumError
 from residuum.results import Ratio, Record
 from residuum.results.records import canonical
 from residuum.study import findings
@@ -57,7 +58,10 @@ def _has_preset(record: Record, epochs: int | None, others: Mapping[str, Any]) -
     names = (
         "corpus", "embeddings", "relaxation", "fraction", "constraints", "unlabelled", "seed",
     )  # fmt: skip
-    expected = of_length(preset(**{name: known[name] for name in names}, **others), epochs)
+    try:
+        expected = of_length(preset(**{name: known[name] for name in names}, **others), epochs)
+    except ResiduumError:  # a text that no settings were chosen for
+        return False
     return bool(known == canonical(expected.configuration, "settings"))
 
 

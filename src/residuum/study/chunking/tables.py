@@ -28,11 +28,12 @@ def tables(findings: Findings, decodings: Sequence[Decoding]) -> list[Table]:
     """Return the tables of all that was run; where a relaxation of the paper was not, is a gap."""
     found: list[Table] = []
     for texts in sorted({(one.corpus, one.embeddings) for one in findings.settings}):
-        found += _tables_of(findings, Texts(*texts), decodings)
+        found += tables_of(findings, Texts(*texts), decodings)
     return found
 
 
-def _tables_of(findings: Findings, texts: Texts, decodings: Sequence[Decoding]) -> Iterator[Table]:
+def tables_of(findings: Findings, texts: Texts, decodings: Sequence[Decoding]) -> Iterator[Table]:
+    """Yield the tables of one text with one set of vectors."""
     run = {
         (Row(setting.fraction, system.constraints, system.unlabelled), system.relaxation)
         for setting in findings.settings

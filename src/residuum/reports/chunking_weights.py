@@ -1,0 +1,199 @@
+"""What the weight of the rules changes in the chunking study."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+import numpy as np
+
+from residuum.reports.colours import SERIES
+from residuum.reports.figures import INK, caption, house_style, new_figure, settle, short
+from residuum.reports.series import Look, looks
+from residuum.results import Record, mean_and_deviation
+from residuum.study.ablations import but_weight
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+class Weighed(NamedTuple):
+    """Runs of a relaxation whose settings are else equal: those without rules, and by weight.
+
+    `labelled` learnt the rules where there are labels, `everywhere` on other sentences, too.
+    """
+
+    without: Sequence[Record]
+    labelled: Mapping[float, Sequence[Record]]
+    everywhere: Mapping[float, Sequence[Record]]
+
+    @property
+    def weights(self) -> set[float]:
+        """All that were run."""
+        return {*self.labelled, *self.everywhere}
+
+    @property
+    def size(self) -> int:
+        """How many runs there are."""
+        kinds = (*self.labelled.values(), *self.everywhere.values())
+        return len(self.without) + sum(map(len, kinds))
+
+
+def weigh(records: Iterable[Record]) -> dict[str, Weighed]:
+    """Return the runs of each relaxation that differ in the weight, or in having rules, alone.
+
+    Where they differ in more, the kind with the most weights counts, then that with the most runs.
+    Relaxations that have no kind with two weights are left out.
+    """
+    kinds: defaultdict[str, defaultdict[object, list[Record]]]
+    kinds = defaultdict(lambda: defaultdict(list))
+    for record in records:
+        kinds[str(record.configuration["relaxation"])][_kind(record)].append(record)
+    found = {
+        name: max(map(_by_weight, groups.values()), key=lambda one: (len(one.weights), one.size))
+        for name, groups in kinds.items()
+    }
+    return {name: found[name] for name in looks(found) if name in found and _varies(found[name])}
+
+
+def _varies(weighed: Weighed) -> bool:
+    return len(weighed.weights) > 1
+
+
+def _kind(record: Record) -> object:
+    """Return what runs must have in common; without a warm-up its settings are of no account."""
+    known = but_weight(record)
+    dropped = {"seed", "constraints", "unlabelled"}
+    if not known["warm_up"]:
+        dropped |= {name for name in known if name.startswith("warm_up_")}
+    return tuple((name, value) for name, value in known.items() if name not in dropped)
+
+
+def _by_weight(records: Iterable[Record]) -> Weighed:
+    without: list[Record] = []
+    labelled: dict[float, list[Record]] = {}
+    everywhere: dict[float, list[Record]] = {}
+    for record in sorted(records, key=lambda one: float(str(one.configuration["weight"]))):
+        known: Any = record.configuration
+        if not known["constraints"]:
+            without.append(record)
+        elif known["weight"] > 0:  # the axis is logarithmic
+            by_weight = everywhere if known["unlabelled"] else labelled
+            by_weight.setdefault(known["weight"], []).append(record)
+    return Weighed(without, labelled, everywhere)
+
+
+class Stroke(NamedTuple):
+    """How runs are drawn that learnt the rules somewhere, and the words for it."""
+
+    line: Literal["-", "--"]
+    marker: Literal["full", "none"]
+    words: str
+
+
+LABELLED: Final = Stroke("-", "full", "rules on the sentences with labels")
+EVERYWHERE: Final = Stroke("--", "none", "rules on sentences without labels, too")
+GREY: Final = SERIES[-1]
+"""Of none of the paper's relaxations."""
+
+
+def draw_weights(found: Mapping[str, Weighed]) -> Figure:
+    """Draw F1 and violations against the weight of the rules, a column for each relaxation."""
+    looked = looks(found)
+    weights = sorted(set[float]().union(*(one.weights for one in found.values())))
+    with house_style():
+        figure = new_figure(max(2.0 * len(found) + 0.7, 5.6), 4.3)
+        lowest: Axes | None = None
+        for number, (name, weighed) in enumerate(found.items(), 1):
+            upper = figure.add_subplot(2, len(found), number)
+            lower = figure.add_subplot(2, len(found), len(found) + number, sharey=lowest)
+            lowest = lower
+            for place in (upper, lower):
+                _set_axis(place, weights)
+            _draw_measure(upper, weighed, "viterbi_f1", looked[name]._replace(colour=GREY))
+            _draw_measure(upper, weighed, "f1", looked[name])
+            _draw_measure(lower, weighed, "violations", looked[name])
+            upper.tick_params(labelbottom=False)
+            upper.set_title(short(name), parse_math=False)
+            lower.set_xlabel("weight of the rules, λ")
+            lower.set_ylim(bottom=0)
+        figure.axes[0].set_ylabel("F1 on TEST, %")
+        figure.axes[1].set_ylabel("transitions that\nbreak the rules, %")
+        _name_strokes(figure, found)
+        caption(
+            figure,
+            "Mean over seeds, and one deviation around it. Each F1 has an axis of its own. "
+            "Tags that obey the rules break none.",
+        )
+        return settle(figure)
+
+
+def _draw_measure(place: Axes, weighed: Weighed, measure: str, look: Look) -> None:
+    def summary(runs: Iterable[Record]) -> tuple[float, float]:
+        found = mean_and_deviation([run.measures[measure] for run in runs])
+        return found.mean, found.deviation or 0.0
+
+    points: list[tuple[float, Sequence[Record], Stroke]] = []
+    if weighed.without:
+        points.append((place.get_xticks()[0], weighed.without, LABELLED))
+    for by_weight, stroke in ((weighed.labelled, LABELLED), (weighed.everywhere, EVERYWHERE)):
+        if len(by_weight) == 1:
+            points += [(weight, runs, stroke) for weight, runs in by_weight.items()]
+        elif by_weight:
+            means, deviations = np.transpose([summary(runs) for runs in by_weight.values()])
+            weights = list(by_weight)
+            place.plot(weights, means, color=look.colour, linestyle=stroke.line, linewidth=1.2,
+                       marker=look.marker, markersize=4, fillstyle=stroke.marker)  # fmt: skip
+            place.fill_between(weights, means - deviations, means + deviations,
+                               color=look.colour, alpha=0.15, linewidth=0)  # fmt: skip
+    for weight, runs, stroke in points:
+        mean, deviation = summary(runs)
+        place.errorbar(weight, mean, yerr=deviation, color=look.colour, marker=look.marker,
+                       fillstyle=stroke.marker, markersize=4, capsize=2, linewidth=1)  # fmt: skip
+
+
+def _set_axis(place: Axes, weights: Sequence[float]) -> None:
+    """Make the axis of the weights logarithmic; its first tick is where runs without rules stand.
+
+    Of the weights a few are named, as there is room for.
+    """
+    from matplotlib.ticker import NullLocator
+
+    without = weights[0] / 10
+    named = weights[:: math.ceil(len(weights) / 3)]
+    place.set_xscale("log")
+    place.set_xlim(without / 2.5, weights[-1] * 2.5)
+    place.set_xticks([without, *named], ["no\nrules", *map(_power, named)])
+    place.xaxis.set_minor_locator(NullLocator())
+    place.axvline(without * 10**0.5, color=INK, linewidth=0.5, linestyle=":", alpha=0.6)
+    place.grid(linewidth=0.3, color=INK, alpha=0.3)
+
+
+def _power(weight: float) -> str:
+    """Return a small power of ten as one, and any other number as it is."""
+    mantissa, power = f"{weight:e}".split("e")
+    if float(mantissa) != 1 or int(power) > -2:
+        return f"{weight:g}"
+    return "10" + str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def _name_strokes(figure: Figure, found: Mapping[str, Weighed]) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], color=colour, linewidth=1.2, label=words)
+        for colour, words in (
+            (INK, "in colour: likeliest tags"),
+            (GREY, "grey: likeliest tags that obey the rules (Viterbi)"),
+        )
+    ]
+    if any(one.everywhere for one in found.values()):
+        handles += [
+            Line2D([], [], color=INK, linewidth=1.2, linestyle=stroke.line, label=stroke.words,
+                   marker="o", markersize=4, fillstyle=stroke.marker)
+            for stroke in (LABELLED, EVERYWHERE)
+        ]  # fmt: skip
+    figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False)

@@ -1,0 +1,85 @@
+"""What sections of studies have in common: which runs they tell of, their tables and claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from residuum.reports.sections import (
+    Block,
+    Claims,
+    Commands,
+    Entry,
+    Judged,
+    Table,
+    Text,
+    count_of,
+)
+from residuum.results import Record
+from residuum.study import tables
+from residuum.study.claims import Verdict
+
+
+class Runs(NamedTuple):
+    """The runs of a study: those that count, those of them that saw TEST, and how many others."""
+
+    own: list[Record]
+    finished: list[Record]
+    outdated: int
+
+
+def sort_out(records: Iterable[Record], study: str, tuning: str, scheme: int) -> Runs:
+    """Find the runs of a study; those of another version of it mean something else."""
+    of_study = [record for record in records if record.study in (study, tuning)]
+    own = [record for record in of_study if record.scheme == scheme]
+    finished = [record for record in own if record.study == study]
+    return Runs(own, finished, len(of_study) - len(own))
+
+
+def nothing_yet(command: str) -> list[Block]:
+    """Say that there are no runs, and how to make some."""
+    words = Text("No runs of this study were found. These commands make some:")
+    return [words, Commands([f"{command} --quick", "residuum report"])]
+
+
+def counted(runs: Runs, in_tables: int) -> Text:
+    """Say how many runs of each kind there are."""
+    return Text(
+        f"{count_of(len(runs.finished), 'finished run')}, of which {in_tables:,} with the "
+        "settings that were chosen on DEV stand in the tables; "
+        f"{count_of(len(runs.own) - len(runs.finished), 'run')} of tuning; "
+        f"{count_of(runs.outdated, 'run')} of another version of the study left out."
+    )
+
+
+def judged(verdicts: Sequence[Verdict]) -> list[Block]:
+    """Return the claims of the paper, and what was found of each."""
+    return [
+        Text("What the paper claims of this experiment, and what the runs say:"),
+        Claims([
+            Judged(v.status, v.claim.section, v.claim.claim, v.claim.test, v.evidence)
+            for v in verdicts
+        ]),
+    ]  # fmt: skip
+
+
+def as_table(
+    table: tables.Table, name: str, command: str, numbers: Sequence[Mapping[str, object]]
+) -> Table:
+    """Return a table of a study as one of the report, with its numbers as data."""
+    rows = [
+        [
+            Entry(text.strip("* ") if number == 0 else text.replace("*", ""),
+                  "**" in text, minor=line[0].startswith(" "))
+            for number, text in enumerate(line)
+        ]
+        for line in table.lines("**")
+    ]  # fmt: skip
+    return Table(name, table.title, table.heads, rows, numbers, command)
+
+
+def numbers_of(table: tables.Table) -> list[dict[str, Any]]:
+    """Return the cells of a table as data, each with what it is of."""
+    content = table.to_json()
+    cells = content.pop("cells")
+    return [{**content, **cell} for cell in cells]
