@@ -49,6 +49,15 @@ def test_the_page_of_tables_is_what_the_records_say(tmp_path):
     )
 
 
+def test_the_verdicts_are_counted_rightly():
+    tables = page("docs/chunking-tables.md")
+    confirmed, refuted, undecided = (
+        tables.count(f"| {status} |") for status in ("confirmed", "refuted", "open")
+    )
+    said = f"{confirmed} are confirmed, {refuted} refuted, {undecided} open"
+    assert said in page("docs/chunking.md")
+
+
 @pytest.mark.parametrize("weight", [None, *WEIGHTS])
 def test_what_weights_do_at_a_tenth(weight):
     cells = []
