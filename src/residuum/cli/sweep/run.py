@@ -1,0 +1,134 @@
+"""`residuum sweep run`: search, then measure the winners."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import typer
+
+from residuum.cli.inputs import AsJson
+from residuum.cli.outputs import print_json, print_table
+from residuum.cli.study.options import Device, StoreFile
+from residuum.cli.study.watching import Words, watching
+from residuum.cli.sweep.options import SweepFile, in_words
+from residuum.results import Record, Store, default_store, mean_and_deviation
+from residuum.training.devices import find_device
+
+if TYPE_CHECKING:
+    from residuum.sweeps.files import Sweep
+    from residuum.sweeps.running import Train, Winner
+
+EngineName = Literal["local", "ray"]
+
+
+def run(
+    file: SweepFile,
+    device: Device = "auto",
+    store: StoreFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search for the best settings on DEV; then run them with all seeds, and measure on TEST.
+
+    Trials that share their shapes are trained together. What was run is in the store; whatever
+    stops a sweep, the same command goes on from there.
+
+    \b
+    residuum sweep run examples/sweeps/tiny.toml
+    residuum sweep run sweep.toml --store runs.sqlite --json
+    """
+    from residuum.sweeps import read_sweep
+
+    sweep = read_sweep(file)
+    chosen = find_device(device)
+    from residuum.sweeps.running import run_sweep
+    from residuum.sweeps.studies import TUNED
+
+    path = Path(store or default_store())
+    data = TUNED[sweep.study].load(sweep.settings, chosen)
+    with Store(path) as opened:
+        try:
+            winners = run_sweep(sweep, data, opened, _local(sweep, opened))
+        except KeyboardInterrupt:
+            typer.echo(
+                "residuum: interrupted; the same command goes on from here, and "
+                f"`residuum sweep status {file}` says how far it has come",
+                err=True,
+            )
+            raise
+    if as_json:
+        print_json([_as_object(one) for one in winners])
+    else:
+        _print_winners(sweep, winners)
+
+
+def _local(sweep: Sweep, store: Store) -> Train:
+    from residuum.study.running import Experiment, id_of, run_all
+
+    def train(experiment: Experiment[Any], runs: Sequence[Any]) -> None:
+        missing = [one for one in runs if id_of(experiment, one) not in store]
+        typer.echo(
+            f"{experiment.name}: {len(runs)} runs, {len(runs) - len(missing)} of them found in "
+            f"{store.path}",
+            err=True,
+        )
+        with watching(missing, words_of(sweep)) as watch:
+            run_all(experiment, missing, store, watch=watch)
+
+    return train
+
+
+def words_of(sweep: Sweep) -> Words[Any]:
+    """Return how the study speaks of its runs, of one that is done by what was searched for."""
+    from residuum.cli.study import chunking, digits
+    from residuum.sweeps.scores import dev_value
+
+    words: Words[Any] = {"digits": digits.WORDS, "chunking": chunking.WORDS}[sweep.study]
+    named = [*sweep.configurations[0], *sweep.space, "seed"]
+
+    def done(record: Record) -> str:
+        settings = {name: record.configuration[name] for name in named}
+        return f"{in_words(settings)}: DEV {dev_value(record, sweep.measure):.2f}%"
+
+    return replace(words, done=done)
+
+
+def _as_object(winner: Winner) -> dict[str, Any]:
+    return {
+        "configuration": dict(winner.configuration),
+        "settings": dict(winner.settings),
+        "dev": winner.value,
+        "runs": [
+            {"id": one.id, "seed": one.configuration["seed"], **one.measures}
+            for one in winner.records
+        ],
+    }
+
+
+def _print_winners(sweep: Sweep, winners: Sequence[Winner]) -> None:
+    measures = {
+        "digits": ("digit_accuracy", "operator_accuracy", "coherence"),
+        "chunking": ("f1", "viterbi_f1", "violations"),
+    }[sweep.study]
+    heads = ["configuration", "best settings", f"DEV: {sweep.measure}"]
+    print_table(
+        [*heads, *(f"TEST: {name}" for name in measures)],
+        (
+            [
+                in_words(winner.configuration),
+                in_words(winner.settings) if winner.records else "none: nothing was learnt",
+                f"{winner.value:.2f}%",
+                *(_mean(winner.records, name) for name in measures),
+            ]
+            for winner in winners
+        ),
+    )
+
+
+def _mean(records: Sequence[Record], measure: str) -> str:
+    if not records:
+        return "–"
+    found = mean_and_deviation([record.measures[measure] for record in records])
+    return f"{found.mean:.2f}%" + (f" ± {found.deviation:.2f}" if found.deviation else "")
