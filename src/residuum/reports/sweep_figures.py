@@ -28,7 +28,8 @@ def draw_sweep(found: Sequence[Progress], measure: str) -> Figure:
     with house_style():
         figure = new_figure(2.6 * columns + 0.8, 2.2 * rows + 0.6)
         for number, one in enumerate(panels):
-            place = figure.add_subplot(rows, columns, number + 1)
+            first = figure.axes[0] if number else None
+            place = figure.add_subplot(rows, columns, number + 1, sharey=first)
             numbers = sorted(one.values)
             values = [one.values[trial] for trial in numbers]
             place.scatter(numbers, values, s=9, color=DOT)

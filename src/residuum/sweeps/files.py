@@ -323,9 +323,13 @@ def _blame(
 ) -> str:
     """Return a message with the path of the setting at fault.
 
-    That is the one it begins with, or else one whose other values are possible.
+    That is the one it begins with, or a name that is unknown, or else one whose other values are
+    possible.
     """
     name, _, rest = message.partition(":")
+    quoted = [one for one, value in values.items() if f"called `{value}`" in message]
+    if name not in values and quoted:
+        name, rest = quoted[0], f" {message}"
     tables = {
         "final": sweep.final,
         "space": sweep.space,

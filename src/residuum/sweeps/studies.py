@@ -80,7 +80,7 @@ class Tuned(ABC):
 class TunedDigits(Tuned):
     """The digits study. On a GPU numbers are bfloat16 unless the file says otherwise."""
 
-    module = digits
+    module: ClassVar[Any] = digits
     shared = ("images",)
 
     def of_length(self, run: Any, epochs: int) -> Any:
@@ -114,7 +114,7 @@ class TunedDigits(Tuned):
 class TunedChunking(Tuned):
     """The chunking study. A file has the path of its word vectors, and runs have their name."""
 
-    module = chunking
+    module: ClassVar[Any] = chunking
     shared = ("corpus", "embeddings")
     own_hints: ClassVar[Mapping[str, Any]] = {"corpus": CorpusName}
 

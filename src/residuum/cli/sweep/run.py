@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from residuum.cli.inputs import AsJson
-from residuum.cli.outputs import print_json, print_table
+from residuum.cli.outputs import print_json
+from residuum.cli.study import chunking, digits
 from residuum.cli.study.options import Device, StoreFile
 from residuum.cli.study.watching import Words, watching
 from residuum.cli.sweep.options import SweepFile, in_words
@@ -82,10 +83,9 @@ def _local(sweep: Sweep, store: Store) -> Train:
 
 def words_of(sweep: Sweep) -> Words[Any]:
     """Return how the study speaks of its runs, of one that is done by what was searched for."""
-    from residuum.cli.study import chunking, digits
     from residuum.sweeps.scores import dev_value
 
-    words: Words[Any] = {"digits": digits.WORDS, "chunking": chunking.WORDS}[sweep.study]
+    words: Words[Any] = digits.WORDS if sweep.study == "digits" else chunking.WORDS
     named = [*sweep.configurations[0], *sweep.space, "seed"]
 
     def done(record: Record) -> str:
@@ -112,23 +112,16 @@ def _print_winners(sweep: Sweep, winners: Sequence[Winner]) -> None:
         "digits": ("digit_accuracy", "operator_accuracy", "coherence"),
         "chunking": ("f1", "viterbi_f1", "violations"),
     }[sweep.study]
-    heads = ["configuration", "best settings", f"DEV: {sweep.measure}"]
-    print_table(
-        [*heads, *(f"TEST: {name}" for name in measures)],
-        (
-            [
-                in_words(winner.configuration),
-                in_words(winner.settings) if winner.records else "none: nothing was learnt",
-                f"{winner.value:.2f}%",
-                *(_mean(winner.records, name) for name in measures),
-            ]
-            for winner in winners
-        ),
-    )
+    for winner in winners:
+        typer.echo(f"{in_words(winner.configuration)}:")
+        if not winner.records:
+            typer.echo("  no trial has learnt anything, so that there is no winner")
+            continue
+        typer.echo(f"  {in_words(winner.settings)}: {sweep.measure} on DEV {winner.value:.2f}%")
+        found = (f"{name} {_mean(winner.records, name)}" for name in measures)
+        typer.echo(f"  on TEST, {len(winner.records)} seeds: {', '.join(found)}")
 
 
 def _mean(records: Sequence[Record], measure: str) -> str:
-    if not records:
-        return "–"
     found = mean_and_deviation([record.measures[measure] for record in records])
-    return f"{found.mean:.2f}%" + (f" ± {found.deviation:.2f}" if found.deviation else "")
+    return f"{found.mean:.2f}%" + ("" if found.deviation is None else f" ± {found.deviation:.2f}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import typer
 
 from residuum.cli.inputs import AsJson, MaybePicture
-from residuum.cli.outputs import print_json, print_table
+from residuum.cli.outputs import print_json
 from residuum.cli.study.options import StoreFile
 from residuum.cli.sweep.options import SweepFile, in_words
 from residuum.reports import check_picture, save_picture
@@ -40,24 +41,20 @@ def status(
     if as_json:
         print_json([{**asdict(one), "best_value": one.best_value} for one in found])
         return
-    heads = ("configuration", "trials", "best on DEV", "its settings", "final runs", "time left")
-    print_table(
-        heads,
-        (
-            [
-                in_words(one.configuration),
-                f"{len(one.values) + one.given_up} of {one.trials}",
-                "–" if one.best_value is None else f"{one.best_value:.2f}%",
-                in_words(one.best) if one.best else "–",
-                f"{one.final_runs} of {len(sweep.final_seeds)}",
-                _duration(one.seconds_left),
-            ]
-            for one in found
-        ),
-    )
-    lefts = [one.seconds_left for one in found if one.seconds_left is not None]
-    if len(found) > 1 and len(lefts) == len(found):
-        typer.echo(f"together: {_duration(sum(lefts))}")
+    for one in found:
+        typer.echo(f"{in_words(one.configuration)}:")
+        over = f"{len(one.values) + one.given_up} of {one.trials} trials"
+        typer.echo(f"  {over}, {one.final_runs} of {len(sweep.final_seeds)} final runs")
+        if one.best_value is not None:
+            best = f"{sweep.measure} on DEV {one.best_value:.2f}%"
+            typer.echo(f"  best so far: {in_words(one.best)}: {best}")
+    lefts = [one.seconds_left for one in found]
+    typer.echo(f"time left, on one device: {_duration(_total(lefts))}")
+
+
+def _total(numbers: Sequence[float | None]) -> float | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if len(known) == len(numbers) else None
 
 
 def _duration(seconds: float | None) -> str:
