@@ -28,14 +28,24 @@ def open_storage(sweep: Sweep, store: Path) -> RDBStorage:
         raise ResiduumError(
             "sweeps search with Optuna, which is not installed; run: pip install 'residuum[sweeps]'"
         ) from None
+    from sqlalchemy import event
     from sqlalchemy.exc import SQLAlchemyError
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)  # it would tell of every trial
     url = sweep.storage or f"sqlite:///{storage_beside(store)}"
     try:
-        return optuna.storages.RDBStorage(url)
+        storage = optuna.storages.RDBStorage(url)
     except (ImportError, SQLAlchemyError, ValueError) as error:
         raise ResiduumError(f"storage: Optuna cannot use it: {error}") from None
+    if sweep.storage is None:
+        # Optuna commits a dozen times for each trial. What a power cut may take is asked for
+        # again with the same outcome, so that none of them need wait for the disk.
+        with storage.engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+        event.listen(
+            storage.engine, "checkout", lambda raw, *_: raw.execute("PRAGMA synchronous = NORMAL")
+        )
+    return storage
 
 
 def storage_beside(store: Path) -> Path:
