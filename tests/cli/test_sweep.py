@@ -87,6 +87,22 @@ def test_data_that_do_not_suffice_are_said_before_anything_is_trained(residuum):
     assert err.startswith("residuum: ")
 
 
+@pytest.mark.filterwarnings("default")  # Ray leaves files and sockets to be collected
+def test_a_cluster_finds_what_this_machine_finds(residuum):
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'residuum[cluster]'")
+    text = Path(TINY).read_text().replace('["s-product", "r-product"]', '"s-product"')
+    Path("sweep.toml").write_text(text.replace("epochs = 6", "epochs = 2"))
+    here = residuum("sweep", "run", "sweep.toml", "--store", "here.sqlite", "--json")
+    there = residuum(
+        "sweep", "run", "sweep.toml", "--store", "there.sqlite", "--json", "--engine", "ray"
+    )
+    assert (here[0], there[0]) == (0, 0)
+    assert json.loads(there[1]) == json.loads(here[1])
+    assert "6 of 6 done: relaxation s-product, learning_rate" in there[2]
+    code, _, err = residuum("sweep", "run", "sweep.toml", "--address", "auto")
+    assert (code, "give --engine ray, too" in err) == (2, True)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_an_interrupt_says_how_to_go_on_and_status_how_far_it_came(residuum):
     Path("sweep.toml").write_text(Path(TINY).read_text().replace("epochs = 6", "epochs = 100000"))

@@ -154,6 +154,7 @@ def test_a_search_is_named_by_what_decides_it_and_the_budget_does_not(tmp_path):
         ({"each": "3"}, "each: expected a list, got 3"),
         ({"final__epochs": "0"}, "final.epochs: expected at least 1, got 0"),
         ({"final__images": '"mnist"'}, "final.images: all runs share it"),
+        ({"settings__images": None, "each__images": '"mnist"'}, "each.images: all runs share it"),
         ({"seeds": "[]"}, "seeds: expected at least one value"),
         ({"seeds": "[-1]"}, "seeds: expected numbers from 0 on, got -1"),
         ({"final_seeds": '["a"]'}, "final_seeds[0]: expected a whole number, got 'a'"),

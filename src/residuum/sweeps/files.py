@@ -262,13 +262,11 @@ def _check_names(sweep: Sweep) -> None:
     for name in sweep.space:
         if name in sweep.settings:
             raise SweepError(f"space.{name}: {name} is also fixed in `settings`; remove one")
-    for name in tuned.shared:
-        for path, table in (
-            ("each", sweep.configurations[0]), ("space", sweep.space), ("final", sweep.final),
-        ):  # fmt: skip
-            if name in table:
-                raise SweepError(f"{path}.{name}: all runs share it; it belongs in `settings`")
     for configuration in sweep.configurations:
+        tables = {"each": configuration, "space": sweep.space, "final": sweep.final}
+        for path, name in itertools.product(tables, tuned.shared):
+            if name in tables[path]:
+                raise SweepError(f"{path}.{name}: all runs share it; it belongs in `settings`")
         known = tuned.measures({**sweep.settings, **configuration})
         if sweep.measure not in known:
             raise SweepError(

@@ -96,18 +96,20 @@ class TunedDigits(Tuned):
         return ("score", "digit_accuracy", "sum_coherence", "product_coherence")
 
     def load(self, fixed: Values, device: torch.device) -> Data:
-        """Return the study; images are loaded when they are asked for."""
+        """Load the images."""
+        from residuum.study.digits.images import load_images
         from residuum.study.digits.running import Digits
 
+        images = load_images(fixed["images"])
         usual = "bfloat16" if device.type == "cuda" else "float32"
         decided = {"precision": fixed.get("precision", usual)}
-        return Data(Digits(device, digits.TUNING), Digits(device), decided)
+        return Data(
+            Digits(device, digits.TUNING, images=images), Digits(device, images=images), decided
+        )
 
-    def check(self, run: Any, _data: Data) -> None:
+    def check(self, run: Any, data: Data) -> None:
         """Draw the sets of a run."""
-        from residuum.study.digits.running import sets_of
-
-        sets_of(run.images, run.digit_size, run.pair_size, run.pair_pool)
+        data.tuning.sets_of(run)  # type: ignore[attr-defined]
 
 
 @final

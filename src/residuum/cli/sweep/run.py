@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -15,10 +17,14 @@ from residuum.cli.study import chunking, digits
 from residuum.cli.study.options import Device, StoreFile
 from residuum.cli.study.watching import Words, watching
 from residuum.cli.sweep.options import SweepFile, in_words
+from residuum.errors import ResiduumError
 from residuum.results import Record, Store, default_store, mean_and_deviation
-from residuum.training.devices import find_device
+from residuum.training.devices import DeviceName, find_device
 
 if TYPE_CHECKING:
+    import torch
+
+    from residuum.study.running import Experiment
     from residuum.sweeps.files import Sweep
     from residuum.sweeps.running import Train, Winner
 
@@ -27,6 +33,22 @@ EngineName = Literal["local", "ray"]
 
 def run(
     file: SweepFile,
+    engine: Annotated[
+        EngineName, typer.Option(help="This machine (by default), or a Ray cluster.")
+    ] = "local",
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="That of the cluster, or `auto`; without it one is started on this machine.",
+        ),
+    ] = None,
+    gpus: Annotated[
+        float | None,
+        typer.Option(
+            min=0, help="Of the cluster, for the runs that train together; 0.5 is half of one."
+        ),
+    ] = None,
     device: Device = "auto",
     store: StoreFile = None,
     as_json: AsJson = False,
@@ -39,46 +61,96 @@ def run(
     \b
     residuum sweep run examples/sweeps/tiny.toml
     residuum sweep run sweep.toml --store runs.sqlite --json
+    residuum sweep run sweep.toml --engine ray --address auto
     """
     from residuum.sweeps import read_sweep
 
     sweep = read_sweep(file)
-    chosen = find_device(device)
-    from residuum.sweeps.running import run_sweep
-    from residuum.sweeps.studies import TUNED
-
+    if engine == "local" and (address or gpus):
+        raise ResiduumError("--address and --gpus are those of a cluster: give --engine ray, too")
     path = Path(store or default_store())
-    data = TUNED[sweep.study].load(sweep.settings, chosen)
-    with Store(path) as opened:
-        try:
-            winners = run_sweep(sweep, data, opened, _local(sweep, opened))
-        except KeyboardInterrupt:
-            typer.echo(
-                "residuum: interrupted; the same command goes on from here, and "
-                f"`residuum sweep status {file}` says how far it has come",
-                err=True,
-            )
-            raise
+    try:
+        if engine == "local":
+            winners = _search(sweep, find_device(device), path, _local)
+        else:
+            winners = _search_on_cluster(sweep, device, path, address, gpus)
+    except KeyboardInterrupt:
+        typer.echo(
+            "residuum: interrupted; the same command goes on from here, and "
+            f"`residuum sweep status {file}` says how far it has come",
+            err=True,
+        )
+        raise
     if as_json:
         print_json([_as_object(one) for one in winners])
     else:
         _print_winners(sweep, winners)
 
 
+def _search(
+    sweep: Sweep, device: torch.device, path: Path, engine: Callable[[Sweep, Store], Train]
+) -> list[Winner]:
+    from residuum.sweeps.running import run_sweep
+    from residuum.sweeps.studies import TUNED
+
+    data = TUNED[sweep.study].load(sweep.settings, device)
+    with Store(path) as store:
+        return run_sweep(sweep, data, store, engine(sweep, store))
+
+
+def _search_on_cluster(
+    sweep: Sweep, name: DeviceName, path: Path, address: str | None, gpus: float | None
+) -> list[Winner]:
+    find_device("cpu")  # that PyTorch is there is all that this machine need offer
+    import torch
+
+    from residuum.sweeps.clusters import connected
+
+    with connected(address) as there:
+        if name == "cuda" and not there:
+            raise ResiduumError("--device cuda: this cluster has no GPU; choose cpu")
+        kind = "cuda" if there and name != "cpu" else "cpu"
+        share = gpus if gpus is not None else float(kind == "cuda")
+        return _search(sweep, torch.device(kind), path, partial(_on_cluster, share))
+
+
 def _local(sweep: Sweep, store: Store) -> Train:
-    from residuum.study.running import Experiment, id_of, run_all
+    from residuum.study.running import run_all
 
     def train(experiment: Experiment[Any], runs: Sequence[Any]) -> None:
-        missing = [one for one in runs if id_of(experiment, one) not in store]
-        typer.echo(
-            f"{experiment.name}: {len(runs)} runs, {len(runs) - len(missing)} of them found in "
-            f"{store.path}",
-            err=True,
-        )
+        missing = _missing(experiment, runs, store)
         with watching(missing, words_of(sweep)) as watch:
             run_all(experiment, missing, store, watch=watch)
 
     return train
+
+
+def _on_cluster(gpus: float, sweep: Sweep, store: Store) -> Train:
+    from residuum.sweeps.clusters import run_all_on_cluster
+
+    def train(experiment: Experiment[Any], runs: Sequence[Any]) -> None:
+        missing = _missing(experiment, runs, store)
+        numbers = count(1)
+
+        def done(record: Record) -> None:
+            what = words_of(sweep).done(record)
+            typer.echo(f"{next(numbers)} of {len(missing)} done: {what}", err=True)
+
+        run_all_on_cluster(experiment, missing, store, gpus=gpus, done=done)
+
+    return train
+
+
+def _missing(experiment: Experiment[Any], runs: Sequence[Any], store: Store) -> list[Any]:
+    from residuum.study.running import id_of
+
+    missing = [one for one in runs if id_of(experiment, one) not in store]
+    typer.echo(
+        f"{experiment.name}: {len(runs)} runs, {len(runs) - len(missing)} of them found in "
+        f"{store.path}",
+        err=True,
+    )
+    return missing
 
 
 def words_of(sweep: Sweep) -> Words[Any]:
