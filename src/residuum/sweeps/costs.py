@@ -1,4 +1,4 @@
-"""What a grid costs: arithmetic from one measured number, run-epochs per second."""
+"""What the paper's grid costs: arithmetic from one measured number, run-epochs per second."""
 
 from __future__ import annotations
 
@@ -6,64 +6,87 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+PAIRS: Final = 5_000
+BATCH: Final = 64
+"""A run-epoch is one pass of one run over so many pairs, in batches of this size."""
 
-@dataclass(frozen=True)
-class Machine:
-    """So many GPUs, each of which trains so many run-epochs in a second.
+H200: Final = 70.0
+"""Run-epochs per second of one GPU, 36 joint runs together: `python benchmarks/study.py`."""
 
-    A run-epoch is one pass of one run over 5,000 pairs.
-    """
+MACHINES: Final = {"1 GPU": 1, "8 GPUs": 8, "8 × 8 GPUs": 64}
 
-    name: str
-    gpus: int
-    run_epochs_per_second: float
-
-
-PAIRS_PER_RUN_EPOCH: Final = 5_000
+_PAIR_SIZES: Final = (1_000, 5_000, 25_000)
+_BATCHES: Final = (8, 16, 32, 64)
+_CONFIGURATIONS: Final = 4 * 3
+"""Relaxations and sizes of DIGIT, for each size of PAIR."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """A part of a grid: so many runs of so many epochs for each size of PAIR."""
+    """So many runs of so many epochs with each size of PAIR and each batch size."""
 
     name: str
     runs: int
     epochs: int
-    pair_sizes: Sequence[int]
+    pair_sizes: Sequence[int] = _PAIR_SIZES
+    batches: Sequence[int] = _BATCHES
+
+    @property
+    def all_runs(self) -> int:
+        """How many runs that is."""
+        return self.runs * len(self.pair_sizes) * len(self.batches)
 
     @property
     def run_epochs(self) -> float:
-        """The run-epochs of all runs, each size of PAIR in proportion."""
-        passes = sum(self.pair_sizes) / PAIRS_PER_RUN_EPOCH
-        return self.runs * self.epochs * passes
+        """How many passes over 5,000 pairs that is."""
+        return self.runs * len(self.batches) * self.epochs * sum(self.pair_sizes) / PAIRS
+
+    @property
+    def slowdown(self) -> float:
+        """How much longer it takes than in batches of 64, if time goes by steps, not by images."""
+        return sum(BATCH / batch for batch in self.batches) / len(self.batches)
 
 
-def seconds(work: Work, machine: Machine) -> float:
-    """Return how long a machine takes: trials are independent, so GPUs share them evenly.
+PAPER: Final = (
+    Work("432 settings each, 300 epochs", 108 * _CONFIGURATIONS, 300),
+    Work("with three restart periods each", 3 * 108 * _CONFIGURATIONS, 300),
+    Work("the same for 1,600 epochs", 3 * 108 * _CONFIGURATIONS, 1_600),
+    Work("winners, 3 seeds, 1,600 epochs", 3 * _CONFIGURATIONS, 1_600, batches=(BATCH,)),
+)
+"""Joint learning: 9 learning rates, 6 weights and 2 optimisers (108) with each batch size."""
 
-    >>> seconds(Work("", 10, 7, [5_000]), Machine("", 2, 35.0))
+
+def seconds(work: Work, gpus: int, rate: float = H200) -> float:
+    """Return how long it takes at least: trials are independent, so GPUs share them evenly.
+
+    >>> seconds(Work("", 10, 7, [5_000], [64]), gpus=2, rate=35.0)
     1.0
     """
-    return work.run_epochs / (machine.gpus * machine.run_epochs_per_second)
+    return work.run_epochs / (gpus * rate)
 
 
-def cost_table(works: Sequence[Work], machines: Sequence[Machine]) -> str:
-    """Return a table in Markdown: run-epochs of each part, and its days on each machine."""
-    heads = ["part", "runs", "run-epochs", *(f"{machine.name}" for machine in machines)]
-    lines = [_row(heads), _row(["---", *["--:"] * (len(heads) - 1)])]
+def cost_table(works: Sequence[Work] = PAPER) -> str:
+    """Return the least and the most time that work takes on each machine, in Markdown."""
+    lines = [
+        _row(["", "runs", "run-epochs", *MACHINES]),
+        _row(["---", *["--:"] * (2 + len(MACHINES))]),
+    ]
     for work in works:
-        days = (seconds(work, machine) / 86_400 for machine in machines)
-        runs = work.runs * len(work.pair_sizes)
-        lines.append(
-            _row([work.name, f"{runs:,}", f"{work.run_epochs:,.0f}", *(_days(day) for day in days)])
-        )
+        least = [seconds(work, gpus) for gpus in MACHINES.values()]
+        times = [_span(one, one * work.slowdown) for one in least]
+        lines.append(_row([work.name, f"{work.all_runs:,}", f"{work.run_epochs:,.0f}", *times]))
     return "\n".join(lines)
 
 
-def _days(days: float) -> str:
-    if days >= 365:
-        return f"{days / 365:.1f} years"
-    return f"{days:.1f} days" if days >= 2 else f"{days * 24:.1f} hours"
+def _span(least: float, most: float) -> str:
+    return _time(least) if least == most else f"{_time(least)} to {_time(most)}"
+
+
+def _time(seconds: float) -> str:
+    for size, unit in ((86_400, "d"), (3_600, "h")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds / 60:.0f} min"
 
 
 def _row(cells: Sequence[str]) -> str:

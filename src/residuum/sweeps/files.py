@@ -16,8 +16,7 @@ from residuum.errors import ResiduumError
 from residuum.study.planning import SEEDS
 from residuum.sweeps.spaces import Choice, Dimension, Range, Space, grid_size
 from residuum.sweeps.studies import TUNED, StudyName
-from residuum.sweeps.values import SweepError as SweepError
-from residuum.sweeps.values import check_known, is_number, typed, typed_list
+from residuum.sweeps.values import SweepError, check_known, is_number, typed, typed_list
 
 SamplerName = Literal["grid", "tpe"]
 PrunerName = Literal["none", "halving"]
