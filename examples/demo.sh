@@ -1,7 +1,7 @@
 #!/usr/bin/env sh
 # What `make demo` shows: a rule as a loss, the verbs of the theory, two studies in three minutes,
-# a search for settings, and a report of it all. It needs no data but small images that come with scikit-learn and
-# sentences of our own.
+# a search for settings, and a report of it all. It needs no data but small images that come with
+# scikit-learn and sentences of our own.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -124,6 +124,7 @@ def test_an_interrupt_says_how_to_go_on_and_status_how_far_it_came(residuum):
             process.kill()
             process.wait()
     assert "interrupted; the same command goes on from here" in log.read_text()
+    assert "`residuum sweep status sweep.toml --store runs.sqlite` says how far" in log.read_text()
     assert "Traceback" not in log.read_text()
     code, out, _ = residuum("sweep", "status", "sweep.toml", "--store", "runs.sqlite")
     assert code == 0

@@ -75,9 +75,10 @@ def run(
         else:
             winners = _search_on_cluster(sweep, device, path, address, gpus)
     except KeyboardInterrupt:
+        own = f" --store {store}" if store else ""
         typer.echo(
             "residuum: interrupted; the same command goes on from here, and "
-            f"`residuum sweep status {file}` says how far it has come",
+            f"`residuum sweep status {file}{own}` says how far it has come",
             err=True,
         )
         raise
