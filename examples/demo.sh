@@ -1,7 +1,7 @@
 #!/usr/bin/env sh
 # What `make demo` shows: a rule as a loss, the verbs of the theory, two studies in three minutes,
-# and a report of it all. It needs no data but small images that come with scikit-learn and
-# sentences of our own.
+# a search for settings, and a report of it all. It needs no data but small images that come with
+# scikit-learn and sentences of our own.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -57,6 +57,10 @@ run study digits --quick
 echo
 echo "Chunks of sentences from labels, and from rules between the tags of neighbours:"
 run study chunking --quick
+
+echo
+echo "Settings searched for on development data, and the best of them measured:"
+run sweep run examples/sweeps/tiny.toml
 
 echo
 echo "All of it on one page, which needs no network to be read:"

@@ -19,6 +19,7 @@ from residuum.cli.score import score
 from residuum.cli.show import show
 from residuum.cli.study import study
 from residuum.cli.surface import surface
+from residuum.cli.sweep import sweep
 from residuum.cli.tautologies import tautologies
 from residuum.cli.truth import truth
 from residuum.errors import ResiduumError
@@ -37,6 +38,7 @@ for verb in (
 ):  # fmt: skip
     app.command()(verb)
 app.add_typer(study)
+app.add_typer(sweep)
 
 
 def _print_version(asked: bool) -> None:

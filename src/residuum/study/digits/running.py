@@ -12,7 +12,7 @@ import torch
 from residuum.results.records import Curve, run_id
 from residuum.results.store import Store
 from residuum.study import running
-from residuum.study.digits.images import ImagesName, load_images
+from residuum.study.digits.images import Images, ImagesName, load_images
 from residuum.study.digits.joint import JointTask
 from residuum.study.digits.measures import Measured, measure
 from residuum.study.digits.networks import Classifiers
@@ -32,11 +32,15 @@ AllCurves = list[dict[str, Curve]]
 @final
 @dataclass(frozen=True)
 class Digits:
-    """The digits study; for tuning, TEST is not looked at."""
+    """The digits study; for tuning, TEST is not looked at.
+
+    Without `images` they are loaded by the name that runs have.
+    """
 
     device: torch.device
     name: str = STUDY
     scheme: int = SCHEME
+    images: Images | None = None
 
     def stages(self, run: Settings) -> Sequence[str]:
         """Return the names of the trainings of a run."""
@@ -45,8 +49,8 @@ class Digits:
     def perform(self, runs: Sequence[Settings], finish: Finish) -> Sequence[Result]:
         """Train and measure runs that share their shapes."""
         first = runs[0]
-        images = _images_on(first.images, first.precision, self.device)
-        sets = [sets_of(run.images, run.digit_size, run.pair_size, run.pair_pool) for run in runs]
+        images = _images_on(self.images or first.images, first.precision, self.device)
+        sets = [self.sets_of(run) for run in runs]
         networks, curves = _train(runs, sets, images, finish)
         measured = Measured({}, {})
         if self.name != TUNING:
@@ -59,6 +63,11 @@ class Digits:
             )
             for place, mine in enumerate(curves)
         ]
+
+    def sets_of(self, run: Settings) -> Sets:
+        """Return the sets of a run, drawn once."""
+        sizes = run.digit_size, run.pair_size, run.pair_pool
+        return _sets(self.images, *sizes) if self.images else sets_of(run.images, *sizes)
 
 
 def id_of(settings: Settings, study: str = STUDY) -> str:
@@ -113,6 +122,14 @@ def sets_of(name: ImagesName, digit_size: int, pair_size: int, pool: PairPool) -
     return make_sets(load_images(name), digit_size, pair_size, pool)
 
 
+@cache
+def _sets(images: Images, digit_size: int, pair_size: int, pool: PairPool) -> Sets:
+    return make_sets(images, digit_size, pair_size, pool)
+
+
 @lru_cache(maxsize=1)
-def _images_on(name: ImagesName, precision: Precision, device: torch.device) -> ImageTensors:
-    return ImageTensors(load_images(name), getattr(torch, precision), device)
+def _images_on(
+    source: Images | ImagesName, precision: Precision, device: torch.device
+) -> ImageTensors:
+    images = load_images(source) if isinstance(source, str) else source
+    return ImageTensors(images, getattr(torch, precision), device)

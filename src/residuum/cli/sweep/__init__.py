@@ -1,0 +1,3 @@
+"""`residuum sweep`: settings searched for on development data; one file for each verb."""
+
+from residuum.cli.sweep.group import sweep as sweep

@@ -1,0 +1,131 @@
+"""How far a sweep has come, read from its store and from what Optuna remembers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from residuum.results import Record, Store, run_id
+from residuum.sweeps.files import REDUCTION, Sweep
+from residuum.sweeps.running import final_runs, runs_of
+from residuum.sweeps.scores import dev_value
+from residuum.sweeps.searching import Search, open_storage, storage_beside
+from residuum.sweeps.studies import TUNED
+
+if TYPE_CHECKING:
+    from optuna.trial import FrozenTrial
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the search of one configuration has come.
+
+    `values` are the means on DEV of the trials that went all the way, by number; `given_up`
+    counts the others that are over. The seconds left are those of one device, None if nothing is
+    known yet.
+    """
+
+    configuration: Mapping[str, Any]
+    trials: int
+    values: Mapping[int, float]
+    given_up: int
+    best: Mapping[str, Any]
+    final_runs: int
+    seconds_left: float | None
+
+    @property
+    def best_value(self) -> float | None:
+        """The best mean on DEV so far."""
+        return max(self.values.values(), default=None)
+
+
+def sweep_progress(sweep: Sweep, path: Path) -> list[Progress]:
+    """Return the progress of each configuration; nothing is written, nothing trained."""
+    is_new = sweep.storage is None and not storage_beside(path).exists()
+    if is_new or not path.exists():
+        return [Progress(one, sweep.trials, {}, 0, {}, 0, None) for one in sweep.configurations]
+    storage = open_storage(sweep, path)
+    with Store(path) as store:
+        seen = [_look(sweep, Search(sweep, one, storage), store) for one in sweep.configurations]
+    everywhere = _pace([record for one in seen for record in one.records])
+    return [one.progress(sweep, everywhere) for one in seen]
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What there is of a configuration."""
+
+    configuration: Mapping[str, Any]
+    trials: Sequence[FrozenTrial]
+    values: Mapping[int, float]
+    records: Sequence[Record]
+    final_records: Sequence[Record]
+
+    def progress(self, sweep: Sweep, everywhere: float | None) -> Progress:
+        best = max(self.values, key=lambda number: (self.values[number], -number), default=None)
+        pace = _pace(self.records) or everywhere
+        left = _epochs_wanted(sweep, self.configuration) - sum(map(_epochs, self.records))
+        return Progress(
+            self.configuration,
+            sweep.trials,
+            self.values,
+            sum(trial.state.name == "PRUNED" for trial in self.trials),
+            next((trial.params for trial in self.trials if trial.number == best), {}),
+            len(self.final_records),
+            None if pace is None else max(0.0, left * pace),
+        )
+
+
+def _look(sweep: Sweep, search: Search, store: Store) -> _Seen:
+    tuned = TUNED[sweep.study].module
+
+    def found(study: str, runs: Iterable[Any]) -> list[Record]:
+        ids = [run_id(study, run.configuration, tuned.SCHEME) for run in runs]
+        return [store.get(one) for one in ids if one in store]
+
+    trials, values = search.trials, {}
+    records: dict[str, Record] = {}
+    for trial in trials:
+        for epochs in sweep.rungs:
+            mine = found(tuned.TUNING, runs_of(sweep, search, trial, epochs))
+            records |= {record.id: record for record in mine}
+            if epochs is None and len(mine) == len(sweep.seeds):
+                total = sum(dev_value(record, sweep.measure) for record in mine)
+                values[trial.number] = total / len(mine)
+    finals: list[Record] = []
+    if values:
+        number = max(values, key=lambda one: (values[one], -one))
+        [best] = [trial for trial in trials if trial.number == number]
+        finals = found(tuned.STUDY, final_runs(sweep, search, best))
+        records |= {record.id: record for record in finals}
+    return _Seen(search.configuration, trials, values, list(records.values()), finals)
+
+
+def _pace(records: Sequence[Record]) -> float | None:
+    """Return the mean seconds of an epoch of a run."""
+    epochs = sum(map(_epochs, records))
+    return sum(record.seconds for record in records) / epochs if epochs else None
+
+
+def _epochs(record: Record) -> int:
+    return int(str(record.configuration["epochs"]))
+
+
+def _epochs_wanted(sweep: Sweep, configuration: Mapping[str, Any]) -> float:
+    """Return the epochs of all runs of a search; where they are searched for, by their mean."""
+    fixed = {**sweep.settings, **configuration}
+    if "epochs" in sweep.space:
+        ends = sweep.space["epochs"].extremes
+        epochs = sum(ends) / len(ends)
+    else:
+        epochs = fixed["epochs"]
+    wanted = 0.0
+    for start in range(0, sweep.trials, sweep.together):
+        going_on = min(sweep.together, sweep.trials - start)
+        for rung in sweep.rungs:
+            wanted += going_on * len(sweep.seeds) * (epochs if rung is None else rung)
+            going_on = math.ceil(going_on / REDUCTION)
+    return wanted + len(sweep.final_seeds) * float(sweep.final.get("epochs", epochs))

@@ -1,0 +1,41 @@
+"""The page on costs says what the arithmetic says, about the files that ship."""
+
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from residuum.sweeps import cost_table, read_sweep
+from residuum.sweeps.costs import PAPER, seconds
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_page_has_the_table_that_is_computed():
+    assert cost_table() in (ROOT / "docs" / "cost.md").read_text(encoding="utf-8")
+
+
+def test_the_work_is_that_of_the_papers_file_counted_run_by_run():
+    sweep = read_sweep(ROOT / "examples" / "sweeps" / "paper-digits.toml")
+    names = list(sweep.space)
+    points = [
+        dict(zip(names, point, strict=True))
+        for point in product(*(dimension.values for dimension in sweep.space.values()))
+    ]
+    sizes = [one["pair_size"] for one in sweep.configurations]
+    passes = sum(Fraction(size, 5_000) for size in sizes) * sweep.settings["epochs"]
+    [_, tuning, _, winners] = PAPER
+    assert tuning.all_runs == len(sizes) * len(points)
+    assert tuning.run_epochs == pytest.approx(float(passes * len(points)), rel=1e-12)
+    steps = sum(Fraction(64, point["batch"]) for point in points) / len(points)
+    assert tuning.slowdown == pytest.approx(float(steps), rel=1e-12)
+    final = sum(Fraction(size, 5_000) for size in sizes) * sweep.final["epochs"]
+    assert winners.run_epochs == float(final * len(sweep.final_seeds))
+    assert winners.all_runs == len(sizes) * len(sweep.final_seeds)
+
+
+def test_eight_gpus_take_an_eighth():
+    for work in PAPER:
+        assert seconds(work, 8) * 8 == pytest.approx(seconds(work, 1))
+        assert seconds(work, 1) == pytest.approx(work.run_epochs / 70)
