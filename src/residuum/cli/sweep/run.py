@@ -23,7 +23,7 @@ from residuum.training.devices import DeviceName, find_device
 
 if TYPE_CHECKING:
     from residuum.study.running import Experiment
-    from residuum.sweeps.files import Sweep
+    from residuum.sweeps.definitions import Sweep
     from residuum.sweeps.running import Train, Winner
     from residuum.sweeps.studies import Data
 
