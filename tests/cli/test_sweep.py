@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
 from residuum.results import Store
 
@@ -99,6 +100,10 @@ def test_a_cluster_finds_what_this_machine_finds(residuum):
     assert (here[0], there[0]) == (0, 0)
     assert json.loads(there[1]) == json.loads(here[1])
     assert "6 of 6 done: relaxation s-product, learning_rate" in there[2]
+    words = ("sweep", "run", "sweep.toml", "--engine", "ray", "--device", "cuda")
+    if not torch.cuda.is_available():
+        code, _, err = residuum(*words, "--store", "there.sqlite")
+        assert (code, "this cluster has no GPU; choose cpu" in err) == (2, True)
     code, _, err = residuum("sweep", "run", "sweep.toml", "--address", "auto")
     assert (code, "give --engine ray, too" in err) == (2, True)
 

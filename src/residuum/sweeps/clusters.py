@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Final
 
+import torch
+
 from residuum.errors import ResiduumError
 from residuum.results import Record, Store
 from residuum.study.running import (
@@ -23,14 +25,18 @@ from residuum.study.running import (
     make_records,
     stacks,
 )
+from residuum.training.devices import DeviceName
 
 MOST_DEATHS: Final = 10
 """How many workers a stack may lose; one that kills whoever trains it comes to an end."""
 
 
 @contextmanager
-def connected(address: str | None) -> Iterator[float]:
-    """Join the cluster at an address, or start one here; yield how many GPUs it has."""
+def connected(address: str | None, device: DeviceName = "auto") -> Iterator[torch.device]:
+    """Join the cluster at an address, or start one here; yield what its workers train on.
+
+    `auto` is CUDA where the cluster has any GPU; this machine need have none.
+    """
     try:
         import ray
     except ImportError:
@@ -46,7 +52,10 @@ def connected(address: str | None) -> Iterator[float]:
             "`ray start --head`"
         ) from None
     try:
-        yield float(ray.cluster_resources().get("GPU", 0))  # type: ignore[no-untyped-call]
+        has_gpus = bool(ray.cluster_resources().get("GPU"))  # type: ignore[no-untyped-call]
+        if device == "cuda" and not has_gpus:
+            raise ResiduumError("--device cuda: this cluster has no GPU; choose cpu")
+        yield torch.device("cuda" if has_gpus and device != "cpu" else "cpu")
     finally:
         ray.shutdown()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from residuum.results import Record, Store, run_id
-from residuum.sweeps.files import REDUCTION, Sweep
+from residuum.sweeps.definitions import REDUCTION, Sweep
 from residuum.sweeps.running import final_runs, runs_of
 from residuum.sweeps.scores import dev_value
 from residuum.sweeps.searching import Search, open_storage, storage_beside

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from residuum.results import Record, Store
 from residuum.study.running import Experiment, id_of
-from residuum.sweeps.files import REDUCTION, Sweep
+from residuum.sweeps.definitions import REDUCTION, Sweep
 from residuum.sweeps.scores import dev_value
 from residuum.sweeps.searching import Search, open_storage
 from residuum.sweeps.studies import TUNED, Data

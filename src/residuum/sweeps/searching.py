@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
 from residuum.errors import ResiduumError
-from residuum.sweeps.files import Sweep
+from residuum.sweeps.definitions import Sweep
 from residuum.sweeps.spaces import Choice
 
 if TYPE_CHECKING:

@@ -22,11 +22,10 @@ from residuum.results import Record, Store, default_store, mean_and_deviation
 from residuum.training.devices import DeviceName, find_device
 
 if TYPE_CHECKING:
-    import torch
-
     from residuum.study.running import Experiment
-    from residuum.sweeps.files import Sweep
+    from residuum.sweeps.definitions import Sweep
     from residuum.sweeps.running import Train, Winner
+    from residuum.sweeps.studies import Data
 
 EngineName = Literal["local", "ray"]
 
@@ -71,7 +70,7 @@ def run(
     path = Path(store or default_store())
     try:
         if engine == "local":
-            winners = _search(sweep, find_device(device), path, _local)
+            winners = _search(sweep, _load(sweep, find_device(device)), path, _local)
         else:
             winners = _search_on_cluster(sweep, device, path, address, gpus)
     except KeyboardInterrupt:
@@ -88,31 +87,30 @@ def run(
         _print_winners(sweep, winners)
 
 
-def _search(
-    sweep: Sweep, device: torch.device, path: Path, engine: Callable[[Sweep, Store], Train]
-) -> list[Winner]:
-    from residuum.sweeps.running import run_sweep
+def _load(sweep: Sweep, device: Any) -> Data:
     from residuum.sweeps.studies import TUNED
 
-    data = TUNED[sweep.study].load(sweep.settings, device)
+    return TUNED[sweep.study].load(sweep.settings, device)
+
+
+def _search(
+    sweep: Sweep, data: Data, path: Path, engine: Callable[[Sweep, Store], Train]
+) -> list[Winner]:
+    from residuum.sweeps.running import run_sweep
+
     with Store(path) as store:
         return run_sweep(sweep, data, store, engine(sweep, store))
 
 
 def _search_on_cluster(
-    sweep: Sweep, name: DeviceName, path: Path, address: str | None, gpus: float | None
+    sweep: Sweep, device: DeviceName, path: Path, address: str | None, gpus: float | None
 ) -> list[Winner]:
     find_device("cpu")  # that PyTorch is there is all that this machine need offer
-    import torch
-
     from residuum.sweeps.clusters import connected
 
-    with connected(address) as there:
-        if name == "cuda" and not there:
-            raise ResiduumError("--device cuda: this cluster has no GPU; choose cpu")
-        kind = "cuda" if there and name != "cpu" else "cpu"
-        share = gpus if gpus is not None else float(kind == "cuda")
-        return _search(sweep, torch.device(kind), path, partial(_on_cluster, share))
+    with connected(address, device) as chosen:
+        share = gpus if gpus is not None else float(chosen.type == "cuda")
+        return _search(sweep, _load(sweep, chosen), path, partial(_on_cluster, share))
 
 
 def _local(sweep: Sweep, store: Store) -> Train:

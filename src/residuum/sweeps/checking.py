@@ -1,0 +1,113 @@
+"""Sweeps that make no sense, refused with the path of the key at fault."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any, Final
+
+from residuum.errors import ResiduumError
+from residuum.sweeps.definitions import Sweep
+from residuum.sweeps.studies import TUNED
+from residuum.sweeps.values import SweepError
+
+MOST_CHECKED: Final = 100_000
+"""Settings that are tried out before anything runs."""
+
+
+def check_sweep(sweep: Sweep) -> None:
+    """Refuse what cannot be run."""
+    _check_names(sweep)
+    _check_halving(sweep)
+    _check_settings(sweep)
+
+
+def _check_names(sweep: Sweep) -> None:
+    """Refuse a setting that stands twice, one that all runs share, and an unknown measure."""
+    tuned = TUNED[sweep.study]
+    for configuration in sweep.configurations:
+        for name in configuration:
+            if name in sweep.settings or name in sweep.space:
+                raise SweepError(f"each.{name}: {name} stands in another table, too; remove one")
+    for name in sweep.space:
+        if name in sweep.settings:
+            raise SweepError(f"space.{name}: {name} is also fixed in `settings`; remove one")
+    for configuration in sweep.configurations:
+        tables = {"each": configuration, "space": sweep.space, "final": sweep.final}
+        for path, name in itertools.product(tables, tuned.shared):
+            if name in tables[path]:
+                raise SweepError(f"{path}.{name}: all runs share it; it belongs in `settings`")
+        known = tuned.measures({**sweep.settings, **configuration})
+        if sweep.measure not in known:
+            raise SweepError(
+                f"measure: expected a measure on DEV ({', '.join(known)}), got {sweep.measure!r}"
+            )
+
+
+def _check_halving(sweep: Sweep) -> None:
+    if sweep.pruner == "none":
+        if sweep.least_epochs:
+            raise SweepError('least_epochs: only pruner = "halving" has them; remove one')
+        return
+    if "epochs" not in sweep.settings:
+        raise SweepError("settings.epochs: halving needs one number of epochs for all; fix it here")
+    epochs = sweep.settings["epochs"]
+    if not 1 <= sweep.least_epochs < epochs:
+        raise SweepError(
+            f"least_epochs: expected the epochs before the first halving, from 1 to below "
+            f"{epochs}, got {sweep.least_epochs}"
+        )
+
+
+def _check_settings(sweep: Sweep) -> None:
+    """Try out settings: all of a grid, the ends of ranges."""
+    tuned = TUNED[sweep.study]
+    for configuration in sweep.configurations:
+        given = {**sweep.settings, **configuration, **sweep.space}
+        for name in tuned.required:
+            if name not in given:
+                raise SweepError(f"settings.{name}: expected a value, got none; add it")
+    corners = itertools.product(*(dimension.extremes for dimension in sweep.space.values()))
+    for corner in itertools.islice(corners, MOST_CHECKED // len(sweep.configurations)):
+        varied = dict(zip(sweep.space, corner, strict=True))
+        for configuration in sweep.configurations:
+            for final in {}, sweep.final:
+                values = {**sweep.settings, **configuration, **varied, **final}
+                if message := _fault(sweep, values):
+                    raise SweepError(_blame(sweep, configuration, values, message))
+
+
+def _fault(sweep: Sweep, values: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with settings."""
+    try:
+        TUNED[sweep.study].make({**values, "seed": 0})
+    except ResiduumError as error:
+        return str(error)
+    return None
+
+
+def _blame(
+    sweep: Sweep, configuration: Mapping[str, Any], values: Mapping[str, Any], message: str
+) -> str:
+    """Return a message with the path of the setting at fault.
+
+    That is the one it begins with, or a name that is unknown, or else one whose other values are
+    possible.
+    """
+    name, _, rest = message.partition(":")
+    quoted = [one for one, value in values.items() if f"called `{value}`" in message]
+    if name not in values and quoted:
+        name, rest = quoted[0], f" {message}"
+    tables = {
+        "final": sweep.final,
+        "space": sweep.space,
+        "each": configuration,
+        "settings": sweep.settings,
+    }
+    for table, content in tables.items():
+        if name in content:
+            return f"{table}.{name}:{rest}"
+    for name, dimension in sweep.space.items():
+        if any(_fault(sweep, {**values, name: other}) is None for other in dimension.extremes):
+            return f"space.{name}: {values[name]!r} is not possible: {message}"
+    return f"settings: {message}"
