@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -63,7 +64,7 @@ class Clauses:
     inside: tuple[Tensor, ...]
     is_ragged: bool
 
-    @property
+    @cached_property
     def are_rows_rules(self) -> bool:
         """Whether each row is a rule of its own."""
         return len(self.segments) == self.matrix.shape[0]
@@ -338,10 +339,15 @@ class _Search:
             return None
         inside = () if self._outer is None else tuple(self._positions or ())
         length = len(inside[0]) if inside else 1
-        used: dict[Kind, dict[Piece, list[Any]]] = {}
+        sides: dict[int, set[Side]] = {}
+        for piece in self._entries:
+            sides.setdefault(piece.slot, set()).add(piece.side)
+        # Slots read on other sides are apart: their rows are then all of what is computed.
+        used: dict[tuple[Kind, frozenset[Side]], dict[Piece, list[Any]]] = {}
         for piece, entries in self._entries.items():
-            used.setdefault(known[piece.slot], {})[piece] = [one.columns for one in entries]
-        groups = tuple(_columns(kind, places, length) for kind, places in used.items())
+            alike = known[piece.slot], frozenset(sides[piece.slot])
+            used.setdefault(alike, {})[piece] = [one.columns for one in entries]
+        groups = tuple(_columns(kind, places, length) for (kind, _), places in used.items())
         starts: dict[Piece, int] = {}
         total = 0
         for group in groups:
@@ -361,8 +367,6 @@ class _Search:
             if width:
                 signs = np.repeat([one.sign for one in entries], sizes)
                 np.add.at(matrix, (rows, columns), signs)
-        if meaning == "product":
-            groups = tuple(replace(group, truths=_truths(group.pieces)) for group in groups)
         return Clauses(
             torch.from_numpy(matrix),
             torch.from_numpy(listed),
@@ -381,11 +385,7 @@ def _columns(kind: Kind, used: Mapping[Piece, Sequence[Any]], length: int) -> Co
         first, last = (int(bound(np.concatenate(places))) for bound in (np.min, np.max))
         slot = slots.index(piece.slot)
         pieces.append(piece._replace(slot=slot, first=first, size=last + 1 - first))
-    return Columns(kind, tuple(slots), tuple(sorted(pieces)), (), length)
-
-
-def _truths(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
-    return tuple(piece._replace(side=TRUTHS[piece.side]) for piece in pieces)
+    return Columns(kind, tuple(slots), tuple(sorted(pieces)), length)
 
 
 def _turned(dimensions: Sequence[Any], is_exclusive: bool) -> Sequence[Any]:
