@@ -34,7 +34,7 @@ def penalties(
     shape: tuple[int, ...],
 ) -> Tensor | None:
     """Return the penalties of rules × examples in a shape; None where more care is needed."""
-    wants_slopes = torch.is_grad_enabled() and any([given.requires_grad for given in inputs])
+    wants_slopes = torch.is_grad_enabled() and any(given.requires_grad for given in inputs)
     with torch.no_grad():
         sides = sides_of(clauses.groups, inputs, examples)
         if sides is None:
@@ -81,7 +81,7 @@ class _Positions(NamedTuple):
 
 def can_multiply(inputs: Sequence[Tensor]) -> bool:
     """Return whether matrices are multiplied exactly here, and slopes are taken backwards."""
-    if any([is_traced(given) for given in inputs]):
+    if any(is_traced(given) for given in inputs):
         return False
     if forward_ad._current_level >= 0:  # else there are no dual numbers to be looked for
         for given in inputs:
@@ -154,8 +154,9 @@ def _costs(
 ) -> tuple[Tensor, Tensor] | None:
     """Return what some rows cost and their slopes, written to buffers if there are any."""
     if clauses.meaning == "residuum":
-        return _excess(matrix, *read, to)
-    return _complement(clauses.places[:, first : first + len(matrix)], *read, to)
+        return _excess(matrix, read[0], to)
+    truths, falsities = read
+    return _complement(clauses.places[:, first : first + len(matrix)], truths, falsities, to)
 
 
 def _read(clauses: Clauses, sides: Sides) -> tuple[Tensor, ...]:

@@ -339,15 +339,10 @@ class _Search:
             return None
         inside = () if self._outer is None else tuple(self._positions or ())
         length = len(inside[0]) if inside else 1
-        sides: dict[int, set[Side]] = {}
-        for piece in self._entries:
-            sides.setdefault(piece.slot, set()).add(piece.side)
-        # Slots read on other sides are apart: their rows are then all of what is computed.
-        used: dict[tuple[Kind, frozenset[Side]], dict[Piece, list[Any]]] = {}
+        used: dict[Kind, dict[Piece, list[Any]]] = {}
         for piece, entries in self._entries.items():
-            alike = known[piece.slot], frozenset(sides[piece.slot])
-            used.setdefault(alike, {})[piece] = [one.columns for one in entries]
-        groups = tuple(_columns(kind, places, length) for (kind, _), places in used.items())
+            used.setdefault(known[piece.slot], {})[piece] = [one.columns for one in entries]
+        groups = tuple(_columns(kind, places, length) for kind, places in used.items())
         starts: dict[Piece, int] = {}
         total = 0
         for group in groups:

@@ -194,7 +194,7 @@ class Sides:
 
     def _below(self, pieces: Sequence[Sequence[Piece]]) -> Tensor:
         parts = zip(self.outputs, self.groups, pieces, self.shapes, strict=True)
-        found = [_rows(outputs.side, *part) for outputs, *part in parts]
+        found = [_rows(known.side, group, own, shape) for known, group, own, shape in parts]
         return found[0] if len(found) == 1 else torch.cat(found)
 
 
