@@ -41,7 +41,7 @@ def penalties(
             return None
         inside = _inside(clauses, lengths)
         if clauses.meaning == "minimum":
-            outcome = largest(clauses, sides.rows, examples, inside)
+            outcome = largest(clauses, sides.rows(), examples, inside)
         else:
             over = _Positions(examples, inside) if clauses.inside else None
             known = _evaluate(clauses, sides, wants_slopes=wants_slopes)
@@ -81,7 +81,9 @@ class _Positions(NamedTuple):
 
 def can_multiply(inputs: Sequence[Tensor]) -> bool:
     """Return whether matrices are multiplied exactly here, and slopes are taken backwards."""
-    if any(is_traced(given) for given in inputs):
+    if is_traced(inputs[0]):
+        return False
+    if torch._C._are_functorch_transforms_active() and any(map(is_traced, inputs)):
         return False
     if forward_ad._current_level >= 0:  # else there are no dual numbers to be looked for
         for given in inputs:
@@ -165,12 +167,12 @@ def _read(clauses: Clauses, sides: Sides) -> tuple[Tensor, ...]:
     Below them stands what fills short clauses up.
     """
     if clauses.meaning == "residuum":
-        return (sides.rows,)
+        return (sides.rows(),)
     if not clauses.is_ragged:
-        return sides.truths, sides.falsities
+        return sides.truths(), sides.falsities()
     return (
-        functional.pad(sides.truths, (0, 0, 0, 1), value=1.0),
-        functional.pad(sides.falsities, (0, 0, 0, 1)),
+        functional.pad(sides.truths(), (0, 0, 0, 1), value=1.0),
+        functional.pad(sides.falsities(), (0, 0, 0, 1)),
     )
 
 
@@ -206,8 +208,8 @@ def _slopes_of_rows(
     clauses: Clauses, over: _Positions | None, upstream: Tensor, *slopes: Tensor
 ) -> Tensor:
     """Return the slopes of the columns."""
-    if upstream.dim() == 1 and over is None and len(slopes) == 1 and not clauses.are_rows_rules:
-        return slopes[0] * upstream
+    if len(slopes) == 1 and over is None and not clauses.are_rows_rules:
+        return slopes[0] * upstream.reshape(-1)
     size = slopes[0].shape[1]
     upstream = upstream.reshape(len(clauses.segments), -1)
     if over is not None:

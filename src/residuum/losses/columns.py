@@ -135,14 +135,15 @@ class Columns:
     def stack(self, inputs: Sequence[Tensor], batch: int) -> tuple[Tensor, Shape]:
         """Return slots × classes × all else: other entries, examples and positions."""
         given = [inputs[slot] for slot in self.slots]
-        depth = self.kind.depth
-        own = given[0].shape[given[0].dim() - depth :]
+        depth = len(self._order) - 2
         if given[0].dim() != depth + 1:
+            own = given[0].shape[given[0].dim() - depth :]
             given = [one.reshape(batch, *own) for one in given]
         together = given[0].unsqueeze(0) if len(given) == 1 else torch.stack(given)
         outer = self.kind.outer
+        positions = 1 if outer is None else given[0].shape[1 + outer]
         classes, others = self._entries
-        shape = Shape(len(given), classes, others, batch, 1 if outer is None else own[outer])
+        shape = Shape(len(given), classes, others, batch, positions)
         return _wide(together.permute(self._order).reshape(len(given), classes, -1)), shape
 
     def unstack(self, stacked: Tensor, shape: Shape, given: Sequence[Tensor]) -> list[Tensor]:
@@ -158,38 +159,36 @@ class Columns:
 
     def outputs(self, logits: Tensor) -> _Softmaxes | _Sigmoids | None:
         """Return stacked logits as degrees; None if some are masked, no numbers, or too large."""
-        low, high = (bound.item() for bound in torch.aminmax(logits))
+        smallest, largest = torch.aminmax(logits)
+        low, high = smallest.item(), largest.item()
         if not (low >= -LARGEST and high <= LARGEST):
             return None
         if not self.kind.is_exclusive:
             return _Sigmoids(logits)
-        # Odds within the floor of logarithms need no second look.
-        is_far = high - low > -1 - math.log(floor(logits)) or logits.shape[1] == 1
-        return _Softmaxes(logits, takes_care="log_false" in self._sides and is_far)
+        takes_care = "log_false" in self._sides and (
+            # Odds within the floor of logarithms need no second look.
+            high - low > -1 - math.log(floor(logits)) or logits.shape[1] == 1
+        )
+        return _Softmaxes(logits, takes_care=takes_care)
 
 
-@final
-@dataclass(frozen=True)
-class Sides:
-    """The sides of network outputs that groups are of, each computed when asked for."""
+class Sides(NamedTuple):
+    """The sides of network outputs that groups are of, computed when asked for."""
 
     groups: Sequence[Columns]
     outputs: Sequence[_Softmaxes | _Sigmoids]
     shapes: Sequence[Shape]
 
-    @cached_property
     def rows(self) -> Tensor:
-        """The rows of all pieces, over examples and positions."""
+        """Return the rows of all pieces, over examples and positions."""
         return self._below([group.pieces for group in self.groups])
 
-    @cached_property
     def truths(self) -> Tensor:
-        """The rows whose logarithms are those of all pieces."""
+        """Return the rows whose logarithms are those of all pieces."""
         return self._below([group.truths for group in self.groups])
 
-    @cached_property
     def falsities(self) -> Tensor:
-        """One less the truths."""
+        """Return one less the truths."""
         return self._below([group.falsities for group in self.groups])
 
     def _below(self, pieces: Sequence[Sequence[Piece]]) -> Tensor:
@@ -307,32 +306,37 @@ def _rows(
 ) -> Tensor:
     """Return the pieces below one another, each entries × (examples × positions)."""
     length = group.length
-    if group.is_one_side and length == shape.positions:
+    is_whole = length == shape.positions
+    if is_whole and group.is_one_side:
         return side_of(pieces[0].side).reshape(-1, shape.examples * length)
-    known = {
-        side: side_of(side).reshape(shape.slots, -1, *shape[-2:])
-        for side in {piece.side for piece in pieces}
-    }
-    found = [
-        known[side][slot, first : first + size, :, start : start + length]
-        for slot, side, start, first, size in pieces
-    ]
-    return torch.cat(found).flatten(1)
+    side_by_side = (shape.examples * length,) if is_whole else shape[-2:]
+    known: dict[Side, Tensor] = {}
+    found = []
+    for slot, side, start, first, size in pieces:
+        if side not in known:
+            known[side] = side_of(side).reshape(-1, *side_by_side)
+        rows = known[side].narrow(0, slot * shape.classes * shape.others + first, size)
+        found.append(rows if is_whole else rows.narrow(2, start, length))
+    return torch.cat(found) if is_whole else torch.cat(found).flatten(1)
 
 
 def _slopes(slope: Tensor, group: Columns, shape: Shape) -> dict[Side, Tensor]:
     """Return the slopes of the sides that pieces are of, to be written to; `slope` is used up."""
     pieces, length = group.pieces, group.length
-    if group.is_one_side and length == shape.positions:
+    is_whole = length == shape.positions
+    if is_whole and group.is_one_side:
         return {pieces[0].side: slope.reshape(shape.slots, shape.classes, -1)}
-    found: dict[Side, Tensor] = {}
-    sizes = [piece.size for piece in pieces]
-    parts = torch.split(slope.reshape(-1, shape.examples, length), sizes)
     entries = shape.classes * shape.others
+    side_by_side = (shape.examples * length,) if is_whole else shape[-2:]
+    if not is_whole:
+        slope = slope.reshape(-1, shape.examples, length)
+    found: dict[Side, Tensor] = {}
+    parts = torch.split(slope, [piece.size for piece in pieces])
     for part, (slot, side, start, first, size) in zip(parts, pieces, strict=True):
         if side not in found:
-            found[side] = slope.new_zeros(shape.slots, entries, *shape[-2:])
-        found[side][slot, first : first + size, :, start : start + length].add_(part)
+            found[side] = slope.new_zeros(shape.slots * entries, *side_by_side)
+        rows = found[side].narrow(0, slot * entries + first, size)
+        (rows if is_whole else rows.narrow(2, start, length)).add_(part)
     return {side: one.view(shape.slots, shape.classes, -1) for side, one in found.items()}
 
 
@@ -349,6 +353,7 @@ class _Softmaxes:
         self._likeliest, self._place = self._truths.max(1, keepdim=True)
         self._others = self._truths.scatter(1, self._place, 0.0)
         self._false_top = self._others.sum(1, keepdim=True)
+        self._false: Tensor | None = None
         self._log_rest = self._shares = None
         if takes_care:
             gap = logits - logits.gather(1, self._place)
@@ -364,7 +369,9 @@ class _Softmaxes:
         if side == "true":
             return self._truths
         if side == "false":
-            return (1 - self._others).scatter_(1, self._place, self._false_top)
+            if self._false is None:
+                self._false = (1 - self._others).scatter_(1, self._place, self._false_top)
+            return self._false
         if side == "log_true":
             return torch.log_softmax(self._logits, 1).scatter_(
                 1, self._place, self._log_likeliest()
