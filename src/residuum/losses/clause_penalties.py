@@ -7,6 +7,7 @@ of 0, 1 and −1 times the sides, and its transpose takes the slopes back.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Final, NamedTuple
@@ -23,7 +24,7 @@ from residuum.losses.tensors import TENSORS, floor, is_traced
 from residuum.relaxations.degrees import log1mexp
 
 CHUNK: Final = 1 << 17
-"""Groundings evaluated at a time on a CPU, where fresh memory costs more than arithmetic."""
+"""About so many groundings at a time on a CPU, where fresh memory costs more than arithmetic."""
 
 
 def penalties(
@@ -110,8 +111,10 @@ def _evaluate(
     matrix = clauses.matrix.to(read[0].dtype)
     are_rows_rules = clauses.are_rows_rules
     count, examples = matrix.shape[0], read[0].shape[1]
-    step = count if matrix.is_cuda else min(count, max(1, CHUNK // examples))
     segments = (count,) if are_rows_rules else clauses.segments
+    longest = max(segments)
+    parts = 1 if matrix.is_cuda else max(1, round(longest * examples / CHUNK))
+    step = math.ceil(longest / parts)  # parts alike in size: none is a few rows left over
     if step == count and len(segments) == 1:
         found = _costs(clauses, matrix, 0, read, ())
         if found is None:

@@ -478,8 +478,10 @@ def _sizes(plan: Plan) -> tuple[tuple[int, ...], ...]:
 
 
 def _named(tensors: Tensors | None, named: Tensors) -> Tensors:
-    if tensors is None or not named:
-        return named if tensors is None else tensors
+    if tensors is None:
+        return named
+    if not named:
+        return tensors
     return {**tensors, **named} if isinstance(tensors, Mapping) else tensors
 
 

@@ -136,7 +136,7 @@ def _largest(
         tops.append(top)
         first += len(part)
     if len(tops) == 1:
-        return tops[0].clamp_(min=0), (columns, *ties[0])
+        return tops[0].clamp(min=0), (columns, *ties[0])  # no view: it may be changed in place
     together = (torch.cat(one) for one in zip(*ties, strict=True))
     return torch.stack(tops).clamp_(min=0), (columns, *together)
 
@@ -151,7 +151,7 @@ def _slopes_of_largest(
     shares: Tensor,
 ) -> Tensor:
     at = places[:, rows]
-    slope = upstream.flatten()[owner] * shares
+    slope = upstream.reshape(-1)[owner] * shares
     slopes = torch.stack(_shares(columns.detach()[at, column].unbind(0), slope))
     where = (at, column.expand_as(at))
     return torch.zeros_like(columns).index_put(where, slopes, accumulate=True)
