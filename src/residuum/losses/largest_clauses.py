@@ -103,10 +103,10 @@ def _shares(sides: Sequence[Tensor], upstream: Tensor) -> list[Tensor]:
     below = [sides[0]]
     for side in sides[1:-1]:
         below.append(torch.minimum(below[-1], side))
-    even = upstream.new_full((), 0.5)
     found: list[Tensor] = []
     for side, so_far in zip(reversed(sides[1:]), reversed(below), strict=True):
-        found.append(upstream * torch.heaviside(so_far - side, even))
+        half = upstream / 2
+        found.append(torch.addcmul(half, half, torch.sub(so_far, side).sign_()))
         upstream = upstream - found[-1]
     return [upstream, *reversed(found)]
 
