@@ -74,8 +74,12 @@ def test_a_rule_that_does_not_fit_is_refused_when_compiled(text, options, messag
     ],
 )
 def test_tensors_that_do_not_fit_are_refused(changed, message):
+    rule = rs.compile(SUM, domains=TEN)
     with pytest.raises(GroundingError, match=message):
-        rs.compile(SUM, domains=TEN)({**GIVEN, **changed})
+        rule({**GIVEN, **changed})
+    rule(GIVEN)
+    with pytest.raises(GroundingError, match=message):  # though others did fit
+        rule({**GIVEN, **changed})
 
 
 def test_a_missing_tensor_is_named():
@@ -218,3 +222,4 @@ def test_layouts_of_very_many_lengths_are_not_all_kept():
     for length in range(300):
         assert rule(P=torch.zeros(length)).isfinite()
     assert len(rule._bound) <= 256
+    assert len(rule._fits) <= 256

@@ -195,6 +195,20 @@ def test_forward_derivatives_are_those_of_backward(name):
         torch.testing.assert_close(forward_ad.unpack_dual(penalty).tangent, expected)
 
 
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+@named
+def test_slopes_of_many_examples_at_once_are_those_of_each(name):
+    rule = rs.compile(SUM, name, domains={"d": 3})
+
+    def penalties(*given):
+        return rule(dict(zip("PQS", given, strict=True)))
+
+    given = tuple(leaves())
+    at_once = torch.autograd.functional.jacobian(penalties, given, vectorize=True)
+    one_by_one = torch.autograd.functional.jacobian(penalties, given)
+    torch.testing.assert_close(at_once, one_by_one)
+
+
 @pytest.mark.parametrize("precision", ["high", "medium"])
 def test_coarse_matrix_products_are_not_used(precision):
     before = torch.get_float32_matmul_precision()

@@ -107,7 +107,7 @@ class _Planning:
             return [(node.body, self._inside(node, scope))]
         if isinstance(node, Atom):
             return []
-        below = scope._replace(is_root=False)
+        below = scope._replace(is_root=False) if scope.is_root else scope
         return [(child, self._relevant(child, below)) for child in node.children]
 
     def _relevant(self, node: Node, scope: _Scope) -> _Scope:

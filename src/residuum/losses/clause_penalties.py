@@ -7,6 +7,7 @@ of 0, 1 and −1 times the sides, and its transpose takes the slopes back.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Final, NamedTuple
@@ -19,11 +20,11 @@ from torch.nn import functional
 from residuum.losses.clauses import Clauses
 from residuum.losses.columns import Outcome, Sides, sides_of, with_slopes
 from residuum.losses.largest_clauses import largest
-from residuum.losses.tensors import NEARLY_TRUE, TENSORS, floor, is_traced
+from residuum.losses.tensors import TENSORS, floor, is_traced
 from residuum.relaxations.degrees import log1mexp
 
 CHUNK: Final = 1 << 17
-"""Groundings evaluated at a time on a CPU, where fresh memory costs more than arithmetic."""
+"""About so many groundings at a time on a CPU, where fresh memory costs more than arithmetic."""
 
 
 def penalties(
@@ -34,36 +35,32 @@ def penalties(
     shape: tuple[int, ...],
 ) -> Tensor | None:
     """Return the penalties of rules × examples in a shape; None where more care is needed."""
+    wants_slopes = torch.is_grad_enabled() and any(given.requires_grad for given in inputs)
     with torch.no_grad():
         sides = sides_of(clauses.groups, inputs, examples)
-    if sides is None:
-        return None
-    if clauses.meaning == "product" and clauses.is_ragged:
-        assert sides.truths is not None
-        sides = sides._replace(truths=functional.pad(sides.truths, (0, 0, 0, 1), value=1.0))
-    inside: Tensor | None = None
-    if lengths is not None:
-        inside = torch.stack([at < lengths.reshape(-1, 1) for at in clauses.inside]).all(0)
-    wants_slopes = torch.is_grad_enabled() and any(given.requires_grad for given in inputs)
-    if clauses.meaning == "minimum":
-        rows = sides.rows
-        if wants_slopes:
-            outcome = Outcome(rows, (), lambda upstream: upstream, lambda again: again)
-            rows = with_slopes(clauses.groups, sides, inputs, outcome)
-        return largest(clauses, rows, examples, inside).reshape(shape)
-    with torch.no_grad():
-        known = _evaluate(clauses, sides, wants_slopes=wants_slopes)
-        if known is None:
+        if sides is None:
             return None
-        over = _Positions(examples, inside) if clauses.inside else None
-        value = known[0] if over is None else over.add_up(known[0])
-        if value.shape != shape:  # a view could not be changed in place by the caller
-            value = value.reshape(shape).clone()
-    if not wants_slopes:
-        return value
-    back = partial(_slopes_of_rows, clauses, over)
-    outcome = Outcome(value, known[1], back, partial(_again, clauses, over, shape))
-    return with_slopes(clauses.groups, sides, inputs, outcome)
+        inside = _inside(clauses, lengths)
+        if clauses.meaning == "minimum":
+            outcome = largest(clauses, sides.rows(), examples, inside)
+        else:
+            over = _Positions(examples, inside) if clauses.inside else None
+            known = _evaluate(clauses, sides, wants_slopes=wants_slopes)
+            if known is None:
+                return None
+            value = known[0] if over is None else over.add_up(known[0])
+            back = partial(_slopes_of_rows, clauses, over)
+            outcome = Outcome(value, known[1], back, partial(_again, clauses, over))
+        if outcome.value.shape != shape:  # a view could not be changed in place by the caller
+            outcome = outcome._replace(value=outcome.value.reshape(shape).clone())
+    return with_slopes(sides, inputs, outcome) if wants_slopes else outcome.value
+
+
+def _inside(clauses: Clauses, lengths: Tensor | None) -> Tensor | None:
+    """Return which positions of each example count, if not all do."""
+    if lengths is None:
+        return None
+    return torch.stack([at < lengths.reshape(-1, 1) for at in clauses.inside]).all(0)
 
 
 class _Positions(NamedTuple):
@@ -73,23 +70,26 @@ class _Positions(NamedTuple):
     inside: Tensor | None
 
     def add_up(self, penalty: Tensor) -> Tensor:
-        """Return rules × examples from rules × (examples × positions)."""
-        apart = penalty.reshape(len(penalty), self.examples, -1)
+        """Return examples from examples × positions side by side, for each rule if several."""
+        apart = penalty.reshape(*penalty.shape[:-1], self.examples, -1)
         return (apart if self.inside is None else apart.where(self.inside, 0.0)).sum(-1)
 
     def spread(self, slope: Tensor, size: int) -> Tensor:
-        """Return the slopes of the parts from those of what they add up to."""
+        """Return the slopes of the parts, rules × size, from those of what they add up to."""
         apart = slope.unsqueeze(-1).expand(-1, -1, size // self.examples)
         return (apart if self.inside is None else apart.where(self.inside, 0.0)).flatten(1)
 
 
 def can_multiply(inputs: Sequence[Tensor]) -> bool:
     """Return whether matrices are multiplied exactly here, and slopes are taken backwards."""
-    for given in inputs:
-        if is_traced(given):
-            return False
-        if forward_ad.unpack_dual(given).tangent is not None:  # type: ignore[no-untyped-call]
-            return False
+    if is_traced(inputs[0]):
+        return False
+    if torch._C._are_functorch_transforms_active() and any(map(is_traced, inputs)):
+        return False
+    if forward_ad._current_level >= 0:  # else there are no dual numbers to be looked for
+        for given in inputs:
+            if forward_ad.unpack_dual(given).tangent is not None:  # type: ignore[no-untyped-call]
+                return False
     if inputs[0].is_cuda and torch.are_deterministic_algorithms_enabled():
         return False
     try:
@@ -103,20 +103,29 @@ def _evaluate(
 ) -> tuple[Tensor, list[Tensor]] | None:
     """Return the penalties of rules and their slopes, a few rows at a time: they stay in the cache.
 
-    Slopes are those of the columns, for each rule, or where every row is a rule those of the rows,
-    for all; the list is empty if they are not wanted. None if a clause is so broken that 1 − x has
-    no digits left.
+    Penalties are rules × columns, or those of the one rule. Slopes are those of the columns, for
+    each rule, or where every row is a rule those of the rows, for all; the list is empty if they
+    are not wanted. None if a clause is so broken that 1 − x has no digits left.
     """
-    columns = sides.rows
-    matrix = clauses.matrix.to(columns.dtype)
+    read = _read(clauses, sides)
+    matrix = clauses.matrix.to(read[0].dtype)
     are_rows_rules = clauses.are_rows_rules
-    count, examples = matrix.shape[0], columns.shape[1]
-    step = count if columns.is_cuda else min(count, max(1, CHUNK // examples))
+    count, examples = matrix.shape[0], read[0].shape[1]
     segments = (count,) if are_rows_rules else clauses.segments
-    is_whole = step >= count and len(segments) == 1
+    longest = max(segments)
+    parts = 1 if matrix.is_cuda else max(1, round(longest * examples / CHUNK))
+    step = math.ceil(longest / parts)  # parts alike in size: none is a few rows left over
+    if step == count and len(segments) == 1:
+        found = _costs(clauses, matrix, 0, read, ())
+        if found is None:
+            return None
+        cost, weight = found
+        if are_rows_rules:
+            return cost, [weight] if wants_slopes else []
+        return cost.sum(0), [matrix.t() @ weight] if wants_slopes else []
+    # The same memory for all.
     shape = (count if are_rows_rules else step, examples)
-    # The same memory for all, unless there is one alone.
-    buffers = () if is_whole else (columns.new_empty(shape), columns.new_empty(shape))
+    buffers = [read[0].new_empty(shape) for _ in range(3)]
     values: list[Tensor] = []
     slopes: list[Tensor] = []
     stop = 0
@@ -125,8 +134,8 @@ def _evaluate(
         for first in range(start, stop, step):
             last = min(first + step, stop)
             to = slice(first, last) if are_rows_rules else slice(last - first)
-            part = matrix if is_whole else matrix[first:last]
-            found = _costs(clauses, part, first, sides, [buffer[to] for buffer in buffers])
+            part = matrix[first:last]
+            found = _costs(clauses, part, first, read, [buffer[to] for buffer in buffers])
             if found is None:
                 return None
             cost, weight = found
@@ -140,29 +149,72 @@ def _evaluate(
                 if wants_slopes:
                     slopes[-1].addmm_(part.t(), weight)
     if are_rows_rules:
-        costs, weights = buffers or (cost, weight)
+        costs, weights, _ = buffers
         return costs, [weights] if wants_slopes else []
-    return values[0].unsqueeze(0) if len(values) == 1 else torch.stack(values), slopes
+    return values[0] if len(values) == 1 else torch.stack(values), slopes
 
 
 def _costs(
-    clauses: Clauses, matrix: Tensor, first: int, sides: Sides, to: Sequence[Tensor]
+    clauses: Clauses, matrix: Tensor, first: int, read: Sequence[Tensor], to: Sequence[Tensor]
 ) -> tuple[Tensor, Tensor] | None:
     """Return what some rows cost and their slopes, written to buffers if there are any."""
-    cost, weight = to or (None, None)
     if clauses.meaning == "residuum":
-        cost = torch.mm(matrix, sides.rows, out=cost).clamp_(min=0)
-        return cost, torch.sign(cost, out=weight)
-    places = clauses.places[:, first : first + len(matrix)]
-    return _complement(matrix, places, sides, cost, weight)
+        return _excess(matrix, read[0], to)
+    truths, falsities = read
+    return _complement(clauses.places[:, first : first + len(matrix)], truths, falsities, to)
+
+
+def _read(clauses: Clauses, sides: Sides) -> tuple[Tensor, ...]:
+    """Return the rows that clauses are made of: falsities beside truths where they multiply.
+
+    Below them stands what fills short clauses up.
+    """
+    if clauses.meaning == "residuum":
+        return (sides.rows(),)
+    if not clauses.is_ragged:
+        return sides.truths(), sides.falsities()
+    return (
+        functional.pad(sides.truths(), (0, 0, 0, 1), value=1.0),
+        functional.pad(sides.falsities(), (0, 0, 0, 1)),
+    )
+
+
+def _excess(matrix: Tensor, rows: Tensor, to: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """Return how much antecedents exceed consequents, and the slope of it."""
+    cost, weight, _ = to or (None, None, None)
+    cost = torch.mm(matrix, rows, out=cost).clamp_(min=0)
+    return cost, torch.sign(cost, out=weight)
+
+
+def _complement(
+    places: Tensor, truths: Tensor, falsities: Tensor, to: Sequence[Tensor]
+) -> tuple[Tensor, Tensor] | None:
+    """Return −log(1 − x) and its slope for log x, x / (1 − x), where x is a product of truths.
+
+    One less a product is the sum of each falsity times the truths before it: nothing cancels. None
+    where it is so small that logarithms go on as a straight line.
+    """
+    rest, x, part = to or (None, None, None)
+    rest = torch.index_select(falsities, 0, places[0], out=rest)
+    x = torch.index_select(truths, 0, places[0], out=x)
+    for place in places[1:]:
+        part = torch.index_select(falsities, 0, place, out=part)
+        rest.addcmul_(x, part)
+        x.mul_(torch.index_select(truths, 0, place, out=part))
+    if rest.amin().item() < floor(rest):
+        return None
+    weight = x.div_(rest)
+    return torch.log1p(weight, out=rest), weight  # for 1 + x / (1 − x) is 1 / (1 − x)
 
 
 def _slopes_of_rows(
     clauses: Clauses, over: _Positions | None, upstream: Tensor, *slopes: Tensor
 ) -> Tensor:
     """Return the slopes of the columns."""
+    if len(slopes) == 1 and over is None and not clauses.are_rows_rules:
+        return slopes[0] * upstream.reshape(-1)
     size = slopes[0].shape[1]
-    upstream = upstream.reshape(len(clauses.segments), size if over is None else over.examples)
+    upstream = upstream.reshape(len(clauses.segments), -1)
     if over is not None:
         upstream = over.spread(upstream, size)
     if clauses.are_rows_rules:
@@ -173,44 +225,9 @@ def _slopes_of_rows(
     return total
 
 
-def _again(
-    clauses: Clauses, over: _Positions | None, shape: tuple[int, ...], rows: Tensor
-) -> Tensor:
+def _again(clauses: Clauses, over: _Positions | None, rows: Tensor) -> Tensor:
     """Return the penalties of rules once more, for their slopes to have slopes."""
     slack = clauses.matrix.to(rows.dtype) @ rows
     costs = torch.relu(slack) if clauses.meaning == "residuum" else -log1mexp(TENSORS, slack)
     total = torch.stack([one.sum(0) for one in costs.split(clauses.segments)])
-    return (total if over is None else over.add_up(total)).reshape(shape)
-
-
-def _complement(
-    matrix: Tensor,
-    places: Tensor,
-    sides: Sides,
-    cost: Tensor | None,
-    weight: Tensor | None,
-) -> tuple[Tensor, Tensor] | None:
-    """Return −log(1 − x) and its slope for log x, x / (1 − x), where x is a product of truths.
-
-    None where x is so close to 1 that only its parts could tell.
-    """
-    truths = sides.truths
-    assert truths is not None
-    weight = torch.index_select(truths, 0, places[0], out=weight)
-    for others in places[1:]:
-        cost = torch.index_select(truths, 0, others, out=cost)
-        weight.mul_(cost)
-    near = None
-    if float(weight.amax()) > NEARLY_TRUE:
-        # In their logarithms such truths still have the digits of 1 − x.
-        near = (weight.amax(0) > NEARLY_TRUE).nonzero()[:, 0]
-        logs = matrix @ sides.rows.index_select(1, near)
-        if float(logs.amax()) > -floor(logs):
-            return None
-    cost = torch.sub(weight.new_ones(()), weight, out=cost)
-    weight.div_(cost)
-    if near is not None:
-        ratios = weight.index_select(1, near)
-        is_near = ratios > NEARLY_TRUE / (1 - NEARLY_TRUE)
-        weight.index_copy_(1, near, torch.where(is_near, 1 / torch.expm1(-logs), ratios))
-    return torch.log1p(weight, out=cost), weight  # for 1 + x / (1 − x) is 1 / (1 − x)
+    return total if over is None else over.add_up(total)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -63,7 +64,7 @@ class Clauses:
     inside: tuple[Tensor, ...]
     is_ragged: bool
 
-    @property
+    @cached_property
     def are_rows_rules(self) -> bool:
         """Whether each row is a rule of its own."""
         return len(self.segments) == self.matrix.shape[0]
@@ -361,8 +362,6 @@ class _Search:
             if width:
                 signs = np.repeat([one.sign for one in entries], sizes)
                 np.add.at(matrix, (rows, columns), signs)
-        if meaning == "product":
-            groups = tuple(replace(group, truths=_truths(group.pieces)) for group in groups)
         return Clauses(
             torch.from_numpy(matrix),
             torch.from_numpy(listed),
@@ -381,11 +380,7 @@ def _columns(kind: Kind, used: Mapping[Piece, Sequence[Any]], length: int) -> Co
         first, last = (int(bound(np.concatenate(places))) for bound in (np.min, np.max))
         slot = slots.index(piece.slot)
         pieces.append(piece._replace(slot=slot, first=first, size=last + 1 - first))
-    return Columns(kind, tuple(slots), tuple(sorted(pieces)), (), length)
-
-
-def _truths(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
-    return tuple(piece._replace(side=TRUTHS[piece.side]) for piece in pieces)
+    return Columns(kind, tuple(slots), tuple(sorted(pieces)), length)
 
 
 def _turned(dimensions: Sequence[Any], is_exclusive: bool) -> Sequence[Any]:

@@ -32,6 +32,7 @@ from residuum.losses.reading import Window
 from residuum.losses.receiving import (
     Bound,
     Call,
+    Fit,
     batch_of,
     bind,
     check_lengths,
@@ -40,6 +41,7 @@ from residuum.losses.receiving import (
     move,
     refuse_unknown,
     sequence_sizes,
+    signature_of,
     take_tensors,
     without_padding,
 )
@@ -92,9 +94,11 @@ class CompiledRule(nn.Module):
         self.block = block
         self._group = SharedGroup(process_group)
         self._is_bundle = is_bundle
+        self._fits: dict[Any, Fit] = {}
         self._bound: dict[Any, Bound] = {}
         self._clauses: dict[Any, Clauses | None] = {}
         # Worked out here, for a trace to find plain lists.
+        self._names = [slot.name for slot in plan.slots]
         self._forms = [forms[slot.name] for slot in plan.slots]
         self._may_multiply = (
             bool(plan.slots)
@@ -168,7 +172,7 @@ class CompiledRule(nn.Module):
 
         None if they had better be evaluated one after the other.
         """
-        if self.plan.rank and self._size(call) > self._block(call):
+        if self.plan.rank and call.groundings > self._block(call):
             return None
         with in_full(call.device):
             rules = len(call.clauses.segments) if call.clauses is not None else 0
@@ -310,9 +314,9 @@ class CompiledRule(nn.Module):
 
     def _needs_pieces(self, call: Call) -> bool:
         """Return whether there are more groundings in the batch than are evaluated at a time."""
-        if self.block is None and _is_transformed(call.inputs):
+        if call.groundings <= self._block(call):
             return False
-        return self._size(call) > self._block(call)
+        return self.block is not None or not _is_transformed(call.inputs)
 
     def _pieces(self, call: Call) -> Iterator[Piece]:
         """Return the parts of a call that fit a block each."""
@@ -321,10 +325,6 @@ class CompiledRule(nn.Module):
         if self._needs_pieces(call):
             parts = split(self.plan, call.bound.layout, examples, self._block(call))
         return cut(call, self._flat_inputs(call), parts)
-
-    def _size(self, call: Call) -> int:
-        """Return the most groundings in the batch that one step ranges over."""
-        return groundings_of(self.plan).largest(call.bound.layout) * math.prod(call.batch)
 
     def _block(self, call: Call) -> int:
         return self.block or (GPU_BLOCK if call.device.type == "cuda" else CPU_BLOCK)
@@ -338,11 +338,8 @@ class CompiledRule(nn.Module):
         shape: tuple[int, ...],
     ) -> Tensor | None:
         """Return rules × examples in a shape by one matrix product; None where that cannot be."""
-        if call.clauses is None or 0 in batch:
+        if call.clauses is None or 0 in batch or (call.is_broadcast and inputs is call.inputs):
             return None
-        for given, slot in zip(inputs, self.plan.slots, strict=True):
-            if given.shape[: given.dim() - len(slot.domains)] != batch:
-                return None
         return penalties(call.clauses, inputs, math.prod(batch), lengths, shape)
 
     def _flat_inputs(self, call: Call) -> list[Tensor]:
@@ -406,11 +403,15 @@ class CompiledRule(nn.Module):
 
     def receive(self, given: Tensors, lengths: Any) -> Call:
         """Return a call with everything checked; GroundingError says what does not fit."""
-        inputs = take_tensors(self.plan, given)
-        device = inputs[0].device if inputs else torch.device("cpu")
-        sizes = sequence_sizes(self.plan, inputs)
-        batch = batch_of(self.plan, inputs)
-        bound = self._bind(sizes, device)
+        signature = signature_of(given, self._names)
+        fit = None if signature is None else self._fits.get(signature)
+        if fit is None:
+            fit = self._fit(take_tensors(self.plan, given))
+            if signature is not None:
+                _make_room(self._fits)
+                self._fits[signature] = fit
+        batch, device, sizes, bound, groundings, is_broadcast = fit
+        inputs = [given[name] for name in self._names]
         masks: Mapping[int, Tensor] = {}
         if lengths is not None:
             lengths = check_lengths(lengths, batch, bound.layout, sizes, device)
@@ -422,7 +423,22 @@ class CompiledRule(nn.Module):
         clauses = None
         if self._may_multiply and can_multiply(inputs):
             clauses = self._find_clauses(sizes, device)
-        return Call(inputs, batch, device, bound, masks, lengths, clauses)
+        return Call(
+            inputs, batch, device, bound, masks, lengths, clauses, None, groundings, is_broadcast
+        )
+
+    def _fit(self, inputs: Sequence[Tensor]) -> Fit:
+        """Return what the shapes of tensors say; GroundingError if they do not fit together."""
+        device = inputs[0].device if inputs else torch.device("cpu")
+        sizes = sequence_sizes(self.plan, inputs)
+        batch = batch_of(self.plan, inputs)
+        bound = self._bind(sizes, device)
+        groundings = groundings_of(self.plan).largest(bound.layout) * math.prod(batch)
+        own = [
+            one.dim() - len(slot.domains) for one, slot in zip(inputs, self.plan.slots, strict=True)
+        ]
+        is_broadcast = any(one.shape[:dims] != batch for one, dims in zip(inputs, own, strict=True))
+        return Fit(batch, device, sizes, bound, groundings, is_broadcast)
 
     def _bind(self, sizes: Mapping[str, int], device: torch.device) -> Bound:
         key = tuple(sizes.items())
@@ -464,6 +480,8 @@ def _sizes(plan: Plan) -> tuple[tuple[int, ...], ...]:
 def _named(tensors: Tensors | None, named: Tensors) -> Tensors:
     if tensors is None:
         return named
+    if not named:
+        return tensors
     return {**tensors, **named} if isinstance(tensors, Mapping) else tensors
 
 

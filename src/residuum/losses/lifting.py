@@ -39,7 +39,7 @@ class Literal(NamedTuple):
     @property
     def negated(self) -> Literal:
         """The opposite literal."""
-        return self._replace(is_negated=not self.is_negated)
+        return Literal(self.slot, self.entry, not self.is_negated)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,21 @@ class Bound(NamedTuple):
     lifted: Lifted | None = None
 
 
+class Fit(NamedTuple):
+    """What is known of a call from the shapes of its tensors, which fit.
+
+    `sizes` are the lengths of sequences, `groundings` the most in the batch that one step ranges
+    over, and `is_broadcast` says that some tensors have less than the whole batch.
+    """
+
+    batch: tuple[int, ...]
+    device: torch.device
+    sizes: Mapping[str, int]
+    bound: Bound
+    groundings: int
+    is_broadcast: bool
+
+
 class Call(NamedTuple):
     """One call: checked tensors, the batch they make up, and the layout for their sizes.
 
@@ -43,6 +58,8 @@ class Call(NamedTuple):
     lengths: Tensor | None = None
     clauses: Clauses | None = None
     sources: Sequence[Source] | None = None
+    groundings: int = 0
+    is_broadcast: bool = False
 
 
 def bind(plan: Plan, sizes: Mapping[str, int], relaxation: Relaxation, *, detaches: bool) -> Bound:
@@ -74,6 +91,17 @@ def move(bound: Bound, device: torch.device) -> Bound:
 
 def _on(tensors: Mapping[int, Tensor], device: torch.device) -> dict[int, Tensor]:
     return {number: tensor.to(device) for number, tensor in tensors.items()}
+
+
+def signature_of(given: Any, names: Sequence[str]) -> tuple[Any, ...] | None:
+    """Return all that decides whether tensors fit; None where it cannot be told, or must not.
+
+    A trace is to see what depends on sizes, and may have symbols for them.
+    """
+    if type(given) is not dict or len(given) != len(names) or torch.compiler.is_compiling():
+        return None
+    tensors = [given.get(name) for name in names]
+    return tuple([(one.dtype, one.device, one.shape) for one in tensors if isinstance(one, Tensor)])
 
 
 def take_tensors(plan: Plan, given: Mapping[str, Tensor]) -> list[Tensor]:
