@@ -1,8 +1,5 @@
-"""The tables and figures on the pages about chunking are those of the records."""
+"""The figures on the pages about chunking are those of the records."""
 
-import os
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from statistics import fmean
@@ -33,20 +30,6 @@ def mean(measure, **where):
     found = [run for run in records() if where.items() <= dict(run.configuration).items()]
     assert sorted(run.configuration["seed"] for run in found) == sorted(SEEDS), where
     return fmean(run.measures[measure] for run in found)
-
-
-def test_the_page_of_tables_is_what_the_records_say(tmp_path):
-    shown = subprocess.run(
-        [sys.executable, "-m", "residuum", "study", "chunking", "--table", "--markdown"],
-        cwd=ROOT,
-        env={**os.environ, "RESIDUUM_STORE": str(tmp_path / "none.sqlite")},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    assert page("docs/chunking-tables.md").split("\n\n", 2)[2] == shown, (
-        "run `residuum study chunking --table --markdown` and put what it prints on the page"
-    )
 
 
 def test_the_verdicts_are_counted_rightly():

@@ -57,17 +57,18 @@ def printed(protocol, relaxation, digit_size, pair_size):
     return published(protocol, "operator_accuracy", relaxation, digit_size, pair_size).mean
 
 
-def test_the_page_of_tables_is_what_the_records_say(tmp_path):
+@pytest.mark.parametrize("study", ["digits", "chunking"])
+def test_the_page_of_tables_is_what_the_records_say(study, tmp_path):
     shown = subprocess.run(
-        [sys.executable, "-m", "residuum", "study", "digits", "--table", "--markdown"],
+        [sys.executable, "-m", "residuum", "study", study, "--table", "--markdown"],
         cwd=ROOT,
         env={**os.environ, "RESIDUUM_STORE": str(tmp_path / "none.sqlite")},
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    assert page("docs/digits-tables.md").split("\n\n", 2)[2] == shown, (
-        "run `residuum study digits --table --markdown` and put what it prints on the page"
+    assert page(f"docs/{study}-tables.md").split("\n\n", 2)[2] == shown, (
+        f"run `residuum study {study} --table --markdown` and put what it prints on the page"
     )
 
 
