@@ -108,7 +108,7 @@ def test_without_sizes_all_of_digit_and_the_middle_one_of_pair():
         (("--quick", "--images", "mnist"), "--quick is for the embedded images"),
         (("--markdown",), "--markdown is a form of --table"),
         (("--table",), "no records"),
-        (("--table", "--store", "nowhere.sqlite"), "there is no file nowhere.sqlite"),
+        (("--table", "--store", "nowhere.sqlite"), "there is no store nowhere.sqlite"),
     ],
 )
 def test_a_mistake_is_said_in_words_before_anything_is_trained(residuum, tmp_path, words, message):

@@ -6,14 +6,25 @@ from pathlib import Path
 
 import pytest
 
+from residuum.results import read_archive
 from residuum.sweeps import cost_table, read_sweep
-from residuum.sweeps.costs import PAPER, seconds
+from residuum.sweeps.costs import H200, PAIRS, PAPER, seconds
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_the_page_has_the_table_that_is_computed():
     assert cost_table() in (ROOT / "docs" / "cost.md").read_text(encoding="utf-8")
+
+
+def test_the_rate_is_that_of_the_records():
+    rates = [
+        known["epochs"] * known["pair_size"] / PAIRS / run.seconds
+        for run in read_archive(ROOT / "results" / "digits.jsonl")
+        if (known := run.configuration)["protocol"] == "joint"
+        and run.environment["device"] == "NVIDIA H200"
+    ]
+    assert int(max(rates)) == H200
 
 
 def test_the_work_is_that_of_the_papers_file_counted_run_by_run():
@@ -38,4 +49,4 @@ def test_the_work_is_that_of_the_papers_file_counted_run_by_run():
 def test_eight_gpus_take_an_eighth():
     for work in PAPER:
         assert seconds(work, 8) * 8 == pytest.approx(seconds(work, 1))
-        assert seconds(work, 1) == pytest.approx(work.run_epochs / 70)
+        assert seconds(work, 1) == pytest.approx(work.run_epochs / H200)

@@ -35,6 +35,11 @@ def find_records(path: Path | None = None, studies: Iterable[str] | None = None)
         with Store(store) as opened:
             sources.append(list(opened))
     if path is None:
-        sources += [read_archive(archive) for archive in sorted(ARCHIVES.glob("*.jsonl"))]
+        sources.append(archived_records())
     wanted = None if studies is None else set(studies)
     return [one for one in merge(*sources) if wanted is None or one.study in wanted]
+
+
+def archived_records() -> list[Record]:
+    """Return the records in all archives below the current folder."""
+    return merge(*map(read_archive, sorted(ARCHIVES.glob("*.jsonl"))))

@@ -22,7 +22,7 @@ from residuum.cli.study.options import (
     names_in,
     seeds_in,
 )
-from residuum.cli.study.training import as_object, find_records, train
+from residuum.cli.study.training import as_object, asked_records, train
 from residuum.cli.study.watching import Part, Words
 from residuum.errors import ResiduumError
 from residuum.relaxations.meanings import find_meaning
@@ -212,7 +212,7 @@ def _print_tables(
 ) -> None:
     from residuum.cli.study.chunking_reports import print_tables
 
-    asked = find_records(path, (STUDY, TUNING), lambda record: _is_wanted(record, wanted))
+    asked = asked_records(path, (STUDY, TUNING), lambda record: _is_wanted(record, wanted))
     decodings: Sequence[Decoding] = ("argmax", "viterbi") if decoding is None else (decoding,)
     print_tables(
         asked,

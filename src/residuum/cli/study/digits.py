@@ -22,7 +22,7 @@ from residuum.cli.study.options import (
     names_in,
     seeds_in,
 )
-from residuum.cli.study.training import as_object, find_records, train
+from residuum.cli.study.training import as_object, asked_records, train
 from residuum.cli.study.watching import Part, Words
 from residuum.errors import ResiduumError
 from residuum.relaxations import relaxation as find_relaxation
@@ -134,7 +134,7 @@ def digits(
     if table:
         from residuum.cli.study.digits_reports import print_tables
 
-        asked = find_records(store, (STUDY, TUNING), lambda record: _is_wanted(record, wanted))
+        asked = asked_records(store, (STUDY, TUNING), lambda record: _is_wanted(record, wanted))
         print_tables(asked, epochs, warm_ups, as_json=as_json, markdown=markdown)
         return
     if quick:

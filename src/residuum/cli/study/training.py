@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
 from residuum.cli.outputs import print_json
 from residuum.cli.study.watching import Words, watching
 from residuum.errors import ResiduumError
-from residuum.results import Record, Store, default_store, merge, read_archive
+from residuum.results import (
+    ARCHIVES,
+    Record,
+    Store,
+    archived_records,
+    default_store,
+    find_records,
+    merge,
+)
 
 if TYPE_CHECKING:
     from residuum.study.running import Experiment, Run
 
 R = TypeVar("R", bound="Run")
-
-ARCHIVES: Final = Path("results")
-"""Where records that belong to a repository lie, below the current folder."""
 
 
 def train(
@@ -72,19 +77,14 @@ def as_object(record: Record, measures: Mapping[str, float] | None = None) -> di
     }
 
 
-def find_records(
+def asked_records(
     path: Path | None, studies: Collection[str], is_wanted: Callable[[Record], bool]
 ) -> list[Record]:
     """Return the runs of some studies in the store and in the archives below this folder."""
-    sources: list[Iterable[Record]] = []
-    if path is not None and not path.exists():
-        raise ResiduumError(f"--store: there is no file {path}")
-    path = path or default_store()
-    if path.exists():
-        with Store(path) as store:
-            sources.append([record for name in studies for record in store.records(name)])
-    sources += [read_archive(archive) for archive in sorted(ARCHIVES.glob("*.jsonl"))]
-    found = [record for record in merge(*sources) if record.study in studies and is_wanted(record)]
+    known = find_records(path, studies)
+    if path is not None:  # one store is asked for, but tables have the archives beside it
+        known = merge(known, archived_records())
+    found = [record for record in known if record.study in studies and is_wanted(record)]
     if not found:
         raise ResiduumError(
             f"no records of this in the store nor in {ARCHIVES}/*.jsonl; train some first, "
