@@ -45,6 +45,15 @@ def test_runs_with_other_settings_are_not_mixed_in():
     assert min(one.measures["f1"] for one in used) > 50
 
 
+def test_of_kinds_with_several_weights_that_of_the_study_counts():
+    chosen = [*weighed("r-product")[:6], *runs("r-product", 80)]
+    more = [*weighed("r-product", 30, layers=5), *runs("r-product", 30, layers=5)]
+    for records in ([*chosen, *more], [*more, *chosen]):
+        found = weigh(records)["r-product"]
+        assert {one.configuration["layers"] for one in found.runs} == {2}
+        assert len(found.runs) == len(chosen)
+
+
 def test_a_warm_up_with_the_weight_of_the_rules_differs_in_nothing_else():
     together = [
         run("s-godel", 0, 80, constraints=True, weight=weight, warm_up_weight=weight)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from residuum.reports.figures import INK, caption, house_style, new_figure, sett
 from residuum.reports.series import Look, looks
 from residuum.results import Record, mean_and_deviation
 from residuum.study.ablations import but_weight
+from residuum.study.chunking.findings import of_presets
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,31 +38,33 @@ class Weighed(NamedTuple):
         return {*self.labelled, *self.everywhere}
 
     @property
-    def size(self) -> int:
-        """How many runs there are."""
-        kinds = (*self.labelled.values(), *self.everywhere.values())
-        return len(self.without) + sum(map(len, kinds))
+    def runs(self) -> list[Record]:
+        """All of them."""
+        return list(chain(self.without, *self.labelled.values(), *self.everywhere.values()))
 
 
 def weigh(records: Iterable[Record]) -> dict[str, Weighed]:
     """Return the runs of each relaxation that differ in the weight, or in having rules, alone.
 
-    Where they differ in more, the kind with the most weights counts, then that with the most runs.
-    Relaxations that have no kind with two weights are left out.
+    Where they differ in more, the kind with the settings of the study counts, else the one with
+    the most weights, then that with the most runs. Relaxations that have no kind with two weights
+    are left out.
     """
     kinds: defaultdict[str, defaultdict[object, list[Record]]]
     kinds = defaultdict(lambda: defaultdict(list))
     for record in records:
         kinds[str(record.configuration["relaxation"])][_kind(record)].append(record)
-    found = {
-        name: max(map(_by_weight, groups.values()), key=lambda one: (len(one.weights), one.size))
-        for name, groups in kinds.items()
-    }
-    return {name: found[name] for name in looks(found) if name in found and _varies(found[name])}
+    found: dict[str, Weighed] = {}
+    for name, groups in kinds.items():
+        weighed = [_by_weight(group) for group in groups.values()]
+        if varying := [one for one in weighed if len(one.weights) > 1]:
+            found[name] = max(varying, key=_rank)
+    return {name: found[name] for name in looks(found) if name in found}
 
 
-def _varies(weighed: Weighed) -> bool:
-    return len(weighed.weights) > 1
+def _rank(weighed: Weighed) -> tuple[bool, int, int]:
+    runs = weighed.runs
+    return bool(of_presets(runs).records), len(weighed.weights), len(runs)
 
 
 def _kind(record: Record) -> object:

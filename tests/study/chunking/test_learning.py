@@ -190,6 +190,7 @@ def test_runs_that_differ_in_what_they_do_not_use_are_the_same():
         ({"cell": "rnn"}, "cell: expected lstm or gru, got 'rnn'"),
         ({"rules": "some"}, "rules: expected paper or all"),
         ({"hidden": 7}, "hidden: expected an even number"),
+        ({"layers": 0}, "layers: expected at least 1, got 0"),
         ({"epochs": 0}, "epochs: expected at least 1, got 0"),
         ({"warm_up": 4}, "warm_up: expected at most the 3 epochs, got 4"),
         ({"weight": -1.0}, "weight.*from 0 on, got -1.0"),

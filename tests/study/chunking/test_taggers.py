@@ -16,8 +16,9 @@ KNOWN = torch.tensor(known_words(LEXICON, CORPUS.train, None))
 CPU = torch.device("cpu")
 
 
-def _taggers(seeds=(0,), cell="lstm", vectors=None):
-    return Taggers(seeds, KNOWN.expand(len(seeds), -1), vectors, cell=cell, hidden=12)
+def _taggers(seeds=(0,), cell="lstm", vectors=None, layers=1):
+    known = KNOWN.expand(len(seeds), -1)
+    return Taggers(seeds, known, vectors, cell=cell, hidden=12, layers=layers)
 
 
 SENTENCES = Sentences(LEXICON, CORPUS.train)
@@ -32,19 +33,22 @@ def _tag(taggers, batch, moment=None):
     return taggers(batch, torch.zeros(taggers.runs, dtype=torch.int64), moment)
 
 
+@pytest.mark.parametrize("layers", [1, 2, 3])
 @pytest.mark.parametrize(("cell", "layer"), [("lstm", nn.LSTM), ("gru", nn.GRU)])
-def test_a_tagger_is_pytorchs_layers_word_by_word(cell, layer):
-    taggers = _taggers((3, 7), cell)
-    recurrent = layer(200, 6, bidirectional=True, batch_first=True)
+def test_a_tagger_is_pytorchs_layers_word_by_word(cell, layer, layers):
+    taggers = _taggers((3, 7), cell, layers=layers)
+    recurrent = layer(200, 6, layers, bidirectional=True, batch_first=True)
     convolution = nn.Conv1d(30, 100, 3, padding=1)
     output = nn.Linear(12, 23)
     run = 1
     with torch.no_grad():
-        for suffix, name in (("", "forward"), ("_reverse", "backward")):
-            for theirs, ours in (("ih", "input"), ("hh", "state")):
-                for part in ("weight", "bias"):
-                    given = getattr(taggers, f"{name}_{ours}_{part}")[run]
-                    getattr(recurrent, f"{part}_{theirs}_l0{suffix}").copy_(given)
+        kinds = {"ih": "input", "hh": "state"}
+        for name, parameter in recurrent.named_parameters():
+            part, kind, number, *way = name.split("_")
+            layer_name = "" if number == "l0" else f"_{int(number[1:]) + 1}"
+            direction = "backward" if way else "forward"
+            ours = f"{direction}_{kinds[kind]}{layer_name}_{part}"
+            parameter.copy_(getattr(taggers, ours)[run])
         for mine, module in (("filters", convolution), ("output", output)):
             module.weight.copy_(getattr(taggers, f"{mine}_weight")[run])
             module.bias.copy_(getattr(taggers, f"{mine}_bias")[run])
@@ -91,12 +95,22 @@ def test_a_sentence_is_tagged_the_same_alone_and_beside_longer_ones(moment):
     torch.testing.assert_close(among[: len(alone)], alone)
 
 
-def test_runs_differ_by_their_seed_and_not_by_their_company():
+@pytest.mark.parametrize("layers", [1, 2])
+def test_runs_differ_by_their_seed_and_not_by_their_company(layers):
     batch = _batch(0, 1, 2, 3)
-    first, second, third = _tag(_taggers((3, 7, 3)), batch, moment=5)
+    first, second, third = _tag(_taggers((3, 7, 3), layers=layers), batch, moment=5)
     assert torch.equal(first, third)
     assert not torch.allclose(first, second)
-    torch.testing.assert_close(second, _tag(_taggers((7,)), batch, moment=5)[0])
+    torch.testing.assert_close(second, _tag(_taggers((7,), layers=layers), batch, moment=5)[0])
+
+
+def test_layers_begin_apart_and_drop_units_of_their_own():
+    taggers, batch = _taggers(layers=3), _batch(0)
+    assert not torch.equal(taggers.forward_input_2_weight, taggers.forward_input_3_weight)
+    seen = []
+    taggers._dropped_out = lambda name, x, moment: seen.append(name) or x
+    _tag(taggers, batch, moment=1)
+    assert len(set(seen)) == len(seen) == 4
 
 
 def test_each_run_reads_the_sentences_of_its_reader():

@@ -241,7 +241,7 @@ def _common(run: Settings) -> str:
     vectors = f"vectors {run.embeddings}" if run.embeddings else "no vectors"
     return (
         f"{run.corpus}, {100 * run.fraction:g}% of the sentences, {vectors}, {run.cell} of "
-        f"{run.hidden} units, {run.optimiser}"
+        f"{run.layers} × {run.hidden} units, {run.optimiser}"
     )
 
 

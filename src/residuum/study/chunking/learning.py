@@ -61,6 +61,7 @@ class ChunkingTask:
             None if vectors is None else _table(vectors, self.lexicon.words),
             cell=first.cell,
             hidden=first.hidden,
+            layers=first.layers,
             device=device,
         )
         self.networks = {"Tag": self.taggers}

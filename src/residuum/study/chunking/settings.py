@@ -30,7 +30,7 @@ class Settings:
     `corpus` and `embeddings` are the names that the corpus and the vectors give themselves. With
     `constraints` the `rules` are learnt beside the labels, with a `weight` (λ), if `unlabelled`
     also from as many of the sentences that are not in use; without them rules are still what
-    decoding obeys. `hidden` counts the units of both directions. For the
+    decoding obeys. `hidden` counts the units of both directions of one of the `layers`. For the
     first `warm_up` epochs another relaxation is learnt, with a rate and a weight of its own.
     """
 
@@ -44,6 +44,7 @@ class Settings:
     seed: int
     cell: Cell = "lstm"
     hidden: int = 256
+    layers: int = 1
     epochs: int
     batch: int = 32
     optimiser: OptimiserName = "adam"
@@ -65,7 +66,7 @@ class Settings:
             check_choice(name, getattr(self, name), options)
         for rate in (self.learning_rate, self.warm_up_rate):
             Rate(rate, self.schedule, self.period)
-        for name in ("epochs", "batch", "judge_every"):
+        for name in ("layers", "epochs", "batch", "judge_every"):
             if getattr(self, name) < 1:
                 raise ResiduumError(f"{name}: expected at least 1, got {getattr(self, name)}")
         if self.hidden < 2 or self.hidden % 2:
@@ -96,7 +97,7 @@ class Settings:
         """What runs must have in common to be trained together."""
         return (
             self.corpus, self.embeddings, self.fraction, self.unlabelled, self.cell, self.hidden,
-            self.epochs, self.batch, self.optimiser, self.clip, self.judge_every,
+            self.layers, self.epochs, self.batch, self.optimiser, self.clip, self.judge_every,
         )  # fmt: skip
 
     def relaxation_at(self, epoch: int) -> str:

@@ -37,8 +37,8 @@ class Taggers(nn.Module):
     """One tagger for each run, their parameters stacked; all are evaluated together.
 
     Words, by vectors that are learnt on, and the largest response of filters to their characters
-    go through a bidirectional LSTM or GRU, with dropout before and after, to a logit for each
-    tag. All begins uniform within one over the root of the fan-in, as PyTorch has it, and
+    go through layers of a bidirectional LSTM or GRU, with dropout before and after each, to a
+    logit for each tag. All begins uniform within one over the root of the fan-in, as PyTorch has it, and
     depends on the seed alone.
     """
 
@@ -57,12 +57,14 @@ class Taggers(nn.Module):
         *,
         cell: Cell,
         hidden: int,
+        layers: int = 1,
         device: torch.device | str = "cpu",
     ) -> None:
         """`known` says which words each run knows, (runs, words); `vectors` has NaN for none."""
         super().__init__()
         self.cell: Cell = cell
         self._units = hidden // 2
+        self._layers = [_suffix(number) for number in range(1, layers + 1)]
         self.register_buffer("seeds", torch.tensor(list(seeds), device=device), persistent=False)
         self.register_buffer("known", known.to(device), persistent=False)
         width = WORD_UNITS if vectors is None else vectors.shape[1]
@@ -78,9 +80,11 @@ class Taggers(nn.Module):
         filters = (ENCODING, CHARACTER_UNITS, WINDOW)
         self._add("filters", filters, CHARACTER_UNITS * WINDOW)
         gates = _GATES[cell] * self._units
-        for direction in ("forward", "backward"):
-            for name, size in (("input", width + ENCODING), ("state", self._units)):
-                self._add(f"{direction}_{name}", (gates, size), self._units)
+        widths = [width + ENCODING, *[hidden] * (layers - 1)]
+        for layer, below in zip(self._layers, widths, strict=True):
+            for direction in ("forward", "backward"):
+                for name, size in (("input", below), ("state", self._units)):
+                    self._add(f"{direction}_{name}{layer}", (gates, size), self._units)
         self._add("output", (len(tag_names()), hidden), hidden)
 
     def _start(self, name: str, shape: Sequence[int], bound: float) -> Tensor:
@@ -110,10 +114,11 @@ class Taggers(nn.Module):
         x = torch.cat([_looked_up(self.words, words), encoded], -1)
         x = self._dropped_out("before", x, moment)
         turned = _turned(batch.lengths[readers.cpu()], x.shape[1]).to(x.device)
-        x = self._recurrent(torch.cat([x, _gathered(x, turned)]))
-        forward, backward = torch.split(x, self.runs)
-        x = torch.cat([forward, _gathered(backward, turned)], -1)
-        x = self._dropped_out("after", x, moment)
+        for layer in self._layers:
+            x = self._recurrent(layer, torch.cat([x, _gathered(x, turned)]))
+            forward, backward = torch.split(x, self.runs)
+            x = torch.cat([forward, _gathered(backward, turned)], -1)
+            x = self._dropped_out(f"after{layer}", x, moment)
         return _linear(x, self.output_weight, self.output_bias).transpose(1, 2)
 
     def _each(self, dimensions: int) -> Tensor:
@@ -131,10 +136,11 @@ class Taggers(nn.Module):
         responses = _linear(windows, self.filters_weight.flatten(2), self.filters_bias)
         return responses.masked_fill(is_over, -torch.inf).amax(2)
 
-    def _recurrent(self, x: Tensor) -> Tensor:
+    def _recurrent(self, layer: str, x: Tensor) -> Tensor:
         """Return the outputs of both directions, one after the other along the runs."""
+        ways = ("forward", "backward")
         given, given_bias, added, added_bias = (
-            torch.cat([getattr(self, f"{way}_{name}_{part}") for way in ("forward", "backward")])
+            torch.cat([getattr(self, f"{way}_{name}{layer}_{part}") for way in ways])
             for name in ("input", "state")
             for part in ("weight", "bias")
         )
@@ -152,6 +158,11 @@ class Taggers(nn.Module):
         seeds = self.seeds.reshape(-1, 1, 1)
         keys = hashed(seeds, purpose(f"tagger: dropout {name}"), moment, places)
         return x * kept(1 - DROPOUT, keys, x.shape[-1]).to(x.dtype) / (1 - DROPOUT)
+
+
+def _suffix(layer: int) -> str:
+    """Return what the names of a layer end in: nothing for the first, as with one layer alone."""
+    return "" if layer == 1 else f"_{layer}"
 
 
 def _linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
