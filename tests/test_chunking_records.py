@@ -13,7 +13,10 @@ from residuum.study.planning import PAPER, SEEDS
 
 ROOT = Path(__file__).parents[1]
 WEIGHTS = (0.0001, 0.001, 0.01, 0.1, 1, 10)
-COLUMNS = ("r-product", "s-product", "lukasiewicz-maxsat")
+COLUMNS = (
+    ("r-product", 0.1), ("s-product", 0.1), ("lukasiewicz-maxsat", 0.1),
+    ("r-product", 1), ("s-product", 1),
+)  # fmt: skip
 
 
 def page(name):
@@ -25,8 +28,9 @@ def records():
     return read_archive(ROOT / "results" / "chunking.jsonl")
 
 
-def mean(measure, **where):
+def mean(measure, layers=2, **where):
     """The mean of a measure over the three seeds of runs with these settings."""
+    where["layers"] = layers
     found = [run for run in records() if where.items() <= dict(run.configuration).items()]
     assert sorted(run.configuration["seed"] for run in found) == sorted(SEEDS), where
     return fmean(run.measures[measure] for run in found)
@@ -42,11 +46,11 @@ def test_the_verdicts_are_counted_rightly():
 
 
 @pytest.mark.parametrize("weight", [None, *WEIGHTS])
-def test_what_weights_do_at_a_tenth(weight):
+def test_what_weights_do(weight):
     cells = []
-    for relaxation in COLUMNS:
+    for relaxation, fraction in COLUMNS:
         known = {
-            "relaxation": relaxation, "fraction": 0.1, "warm_up": 0, "unlabelled": False,
+            "relaxation": relaxation, "fraction": fraction, "warm_up": 0, "unlabelled": False,
             "constraints": weight is not None, "weight": weight or 0,
         }  # fmt: skip
         f1, broken = (mean(measure, **known) for measure in ("f1", "violations"))
@@ -71,9 +75,9 @@ def test_what_text_without_labels_does(weight):
     ("name", "relaxation", "warm_ups"),
     [
         ("Łukasiewicz from scratch", "lukasiewicz-maxsat", (0, 0)),
-        ("Łukasiewicz after a warm-up", "lukasiewicz-maxsat", (10, 4)),
+        ("Łukasiewicz after a warm-up", "lukasiewicz-maxsat", (10, 5)),
         ("S-Gödel from scratch", "s-godel", (0, None)),
-        ("S-Gödel after a warm-up", "s-godel", (10, 4)),
+        ("S-Gödel after a warm-up", "s-godel", (10, 5)),
         ("R-Product", "r-product", (0, 0)),
     ],
 )
@@ -83,6 +87,17 @@ def test_what_warm_ups_do(name, relaxation, warm_ups):
         else f"{mean('f1', relaxation=relaxation, fraction=share, warm_up=warm_up, weight=0):.1f}"
         for share, warm_up in zip((0.1, 1), warm_ups, strict=True)
     ]  # fmt: skip
+    assert f"| {name} | {' | '.join(cells)} |" in page("docs/chunking.md")
+
+
+@pytest.mark.parametrize(("name", "layers"), [("one", 1), ("two", 2)])
+def test_what_a_second_layer_does(name, layers):
+    known = {"relaxation": "r-product", "constraints": False}
+    cells = [
+        f"{mean(measure, layers, fraction=share, **known):.2f}"
+        for share in (0.1, 1)
+        for measure in ("f1", "violations", "viterbi_f1")
+    ]
     assert f"| {name} | {' | '.join(cells)} |" in page("docs/chunking.md")
 
 
