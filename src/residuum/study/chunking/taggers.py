@@ -38,8 +38,8 @@ class Taggers(nn.Module):
 
     Words, by vectors that are learnt on, and the largest response of filters to their characters
     go through layers of a bidirectional LSTM or GRU, with dropout before and after each, to a
-    logit for each tag. All begins uniform within one over the root of the fan-in, as PyTorch has it, and
-    depends on the seed alone.
+    logit for each tag. All begins uniform within one over the root of the fan-in, as PyTorch has
+    it, and depends on the seed alone.
     """
 
     seeds: Tensor
