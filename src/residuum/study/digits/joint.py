@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final, final
 
 import torch
@@ -15,6 +16,7 @@ from residuum.study.digits.sets import Sets
 from residuum.study.digits.settings import Settings
 from residuum.study.digits.stacking import operations, percent, stacked
 from residuum.study.digits.tensors import ImageTensors, predict_images, predict_pairs, side_by_side
+from residuum.training.branches import concurrently
 from residuum.training.rates import Rates, rates_of
 
 LEAST_ACCURACY: Final = 80.0
@@ -84,14 +86,15 @@ class JointTask:
         counts = self._counts_now.index_select(1, places)
         images = self._images.train
         singles = torch.cat([digits, pairs[..., 0], pairs[..., 1]], 1)
-        labelled, left, right = self.networks["Digit"](images[singles], moment).chunk(3, 1)
         joined = side_by_side(images, pairs)
+        seen = {"Digit": images[singles], "Sum": joined, "Product": joined}
+        digit, total, product = concurrently(
+            [partial(self.networks[name], shown, moment) for name, shown in seen.items()]
+        )
+        labelled, left, right = digit.chunk(3, 1)
         outputs = {
-            "Digit(left(p))": left,
-            "Digit(right(p))": right,
-            "Sum": self.networks["Sum"](joined, moment),
-            "Product": self.networks["Product"](joined, moment),
-        }
+            "Digit(left(p))": left, "Digit(right(p))": right, "Sum": total, "Product": product,
+        }  # fmt: skip
         everything = torch.ones_like(counts)
         labels = self._images.train_labels[digits]
         return stacked_penalties(

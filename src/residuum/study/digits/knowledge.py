@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from itertools import groupby
 from typing import Final, NamedTuple
@@ -15,6 +15,7 @@ import residuum as rs
 from residuum.losses.reductions import conjoined
 from residuum.relaxations import relaxation as find_relaxation
 from residuum.syntax import Knowledge, loads
+from residuum.training.branches import concurrently
 
 _ONE_BLOCK: Final = 2**40
 """Groundings evaluated at once: all, as a captured step cannot be taken in pieces."""
@@ -71,11 +72,13 @@ def stacked_penalties(
     sizes = [size for _, size in neighbours]
     stated = labelled.split(sizes)
     grounded = [None] * len(sizes) if pairs is None else pairs.split(sizes)
-    found: dict[str, list[Tensor]] = {}
-    for (name, _), facts, rules in zip(neighbours, stated, grounded, strict=True):
-        for part, penalty in _evaluation(name)(facts, rules).items():
-            found.setdefault(part, []).append(penalty)
-    return {part: torch.cat(penalties) for part, penalties in found.items()}
+    found = concurrently(
+        [
+            partial(_evaluation(name), facts, rules)
+            for (name, _), facts, rules in zip(neighbours, stated, grounded, strict=True)
+        ]
+    )
+    return {part: torch.cat([penalties[part] for penalties in found]) for part in found[0]}
 
 
 Evaluation = Callable[[Labelled, Pairs | None], dict[str, Tensor]]
