@@ -1,7 +1,8 @@
 """How fast the digits study trains on this machine: run-epochs per second, by runs together.
 
 A run-epoch is 5,000 pairs in batches of 64, joint, of one run. A step of a run is 448 images
-forward and backward: about 11.4 billion operations. `python benchmarks/study.py`.
+forward and backward: about 11.4 billion operations. `python benchmarks/study.py`;
+`--table RECORD` prints what an earlier `--json` wrote.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -59,13 +63,30 @@ def measure(images: Images, runs: int, precision: str, device: torch.device, epo
     return runs * (len(times) - 1) / (times[-1] - times[0])
 
 
+def markdown(record: Mapping[str, Any]) -> str:
+    """Return the rates of a record as a table."""
+    lines = [
+        "| runs together | run-epochs/s | ms per run and step | of an H200's matrix rate |",
+        "| ---: | ---: | ---: | ---: |",
+    ]
+    for row in record["rows"]:
+        rate, milliseconds = row["run_epochs_per_second"], row["ms_per_run_and_step"]
+        share = OPERATIONS_PER_STEP / (milliseconds / 1e3) / PEAK
+        lines.append(f"| {row['runs']} | {rate:.1f} | {milliseconds:.3f} | {share:.1%} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--table", type=Path, metavar="RECORD")
     parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--runs", type=int, nargs="+", default=[1, 4, 12, 36])
     parser.add_argument("--precision", default=None)
     chosen = parser.parse_args()
+    if chosen.table:
+        print(markdown(json.loads(chosen.table.read_text("utf-8"))))
+        return
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     precision = chosen.precision or ("bfloat16" if device.type == "cuda" else "float32")
     images = noise()
