@@ -139,6 +139,7 @@ def test_a_call_keeps_nothing_alive(name, block, text):
     module = rs.compile(text, name, domains={"d": 4}, block=block)
     leaves = {key: given.requires_grad_() for key, given in logits(5).items()}
     module(logits(5))  # the matrix of clauses is found by the first call, and kept
+    module.truth(leaves)  # what PyTorch loads at its first use leaves garbage, once
     gc.collect()
     gc.disable()
     try:
