@@ -76,14 +76,15 @@ def test_lists_in_each_multiply_out_and_its_tables_add_up(tmp_path):
         each__relaxation='["r-product", "s-product"]', each__digit_size="[20, 30]",
     )  # fmt: skip
     path.write_text(
-        path.read_text() + '\n[[each]]\nrelaxation = "s-godel"\ndigit_size = 20\nwarm_up = 1\n'
+        path.read_text()
+        + '\n[[each]]\nrelaxation = "s-godel"\ndigit_size = 20\nwarm_up = 1\nwarm_up_rate = 0.1\n'
     )
     assert read_sweep(path).configurations == (
         {"relaxation": "r-product", "digit_size": 20},
         {"relaxation": "r-product", "digit_size": 30},
         {"relaxation": "s-product", "digit_size": 20},
         {"relaxation": "s-product", "digit_size": 30},
-        {"relaxation": "s-godel", "digit_size": 20, "warm_up": 1},
+        {"relaxation": "s-godel", "digit_size": 20, "warm_up": 1, "warm_up_rate": 0.1},
     )
 
 

@@ -297,7 +297,7 @@ def test_stacks_hold_runs_of_the_same_shape_and_progress():
     together = [
         JOINT,
         replace(JOINT, seed=1),
-        replace(JOINT, relaxation="s-godel", warm_up=2, freeze=True, weight=3.0),
+        replace(JOINT, relaxation="s-godel", warm_up=2, warm_up_rate=0.1, freeze=True, weight=3.0),
         replace(JOINT, digit_size=99, pair_pool="original", learning_rate=0.5, schedule="constant"),
     ]
     apart = [
@@ -336,7 +336,8 @@ def test_stacks_are_not_too_large_and_neighbours_share_their_relaxation():
         {"epochs": 0}, {"batch": 0}, {"judge_every": 0}, {"judge_pairs": 0}, {"digit_size": 0},
         {"pair_size": -1}, {"learning_rate": -0.1}, {"warm_up_rate": math.nan},
         {"digit_rate": math.inf}, {"weight": -1.0}, {"warm_up_weight": math.nan},
-        {"protocol": "pipeline"}, {"warm_up": 5}, {"warm_up": -1},
+        {"protocol": "pipeline", "digit_rate": 0.1}, {"protocol": "pipeline", "digit_epochs": 2},
+        {"warm_up": 5, "warm_up_rate": 0.1}, {"warm_up": -1, "warm_up_rate": 0.1}, {"warm_up": 1},
     ],
     ids=str,
 )  # fmt: skip

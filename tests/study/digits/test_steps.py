@@ -212,7 +212,10 @@ def test_a_step_of_joint_learning_is_that_of_the_textbook(images, epoch, relaxat
 @pytest.mark.parametrize("relaxation", RELAXATIONS)
 def test_a_step_of_a_pipeline_is_that_of_the_textbook(images, relaxation):
     sets = make_sets(load_images("embedded"), 5, 5)
-    run = replace(PLAIN, protocol="pipeline", digit_epochs=2, relaxation=relaxation, warm_up=0)
+    run = replace(
+        PLAIN, protocol="pipeline", digit_epochs=2, digit_rate=0.1, relaxation=relaxation,
+        warm_up=0,
+    )  # fmt: skip
     first = DigitTask([run.digit_stage], [sets], images)
     digit = first.networks["Digit"]
     second = OperatorTask([run], [sets], images, digit, "Sum")

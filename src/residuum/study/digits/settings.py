@@ -82,11 +82,19 @@ class Settings:
             Rate(rate, self.schedule, self.period)
         for name in ("weight", "warm_up_weight"):
             check_weight(name, getattr(self, name))
-        if self.protocol == "pipeline" and self.digit_epochs < 1:
-            raise ResiduumError("a pipeline needs `digit_epochs`, at least 1, to learn Digit in")
+        if self.protocol == "pipeline" and not (self.digit_epochs >= 1 and self.digit_rate > 0):
+            raise ResiduumError(
+                "a pipeline needs `digit_epochs`, at least 1, to learn Digit in, and a `digit_rate` "
+                f"above 0, got {self.digit_epochs} and {self.digit_rate:g}"
+            )
         if not 0 <= self.warm_up <= self.epochs:
             raise ResiduumError(
                 f"warm_up: expected at most the {self.epochs} epochs, got {self.warm_up}"
+            )
+        if self.warm_up and not self.warm_up_rate:
+            raise ResiduumError(
+                f"warm_up_rate: expected a rate above 0 for a warm-up of {self.warm_up} epochs, "
+                "got 0: nothing would be learnt in it"
             )
 
     @property
