@@ -98,6 +98,15 @@ def test_a_descent_ends_where_the_nearer_side_leads(name, b, mended, evaded):
     assert (found.mended, found.evaded) == (mended, evaded)
 
 
+@pytest.mark.parametrize("consequent", ["~B", "~B & ~C", "~B | ~C"])
+def test_a_rule_that_only_forbids_is_mended_on_either_side(consequent):
+    knowledge = loads(f"predicate A\npredicate B\npredicate C\nrule r: A -> {consequent}")
+    for a, b in ((0.6, 0.9), (0.9, 0.6)):  # S-Gödel pulls on the nearer one
+        logits = {"A": a, "B": b, "C": b} if "C" in consequent else {"A": a, "B": b}
+        found = measured(knowledge, "s-godel", **logits)
+        assert (found.mended, found.evaded) == (1, None)
+
+
 def test_rules_that_are_no_implications_have_no_sides():
     knowledge = loads("predicate A\npredicate B\nrule r: A | B")
     found = measured(knowledge, "s-product", A=0.2, B=0.3)

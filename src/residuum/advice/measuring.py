@@ -14,7 +14,7 @@ from torch import Tensor
 from residuum.advice.samples import Sample
 from residuum.analysis import self_consistency
 from residuum.errors import ResiduumError
-from residuum.logic import Atom, Formula, Implies, atoms_of
+from residuum.logic import And, Atom, Formula, Implies, Not, Or, atoms_of
 from residuum.losses import compile as compile_rule
 from residuum.losses.compiled import CompiledRule
 from residuum.losses.reductions import capped
@@ -43,7 +43,8 @@ class Measured:
     likelier than not. Of the violated ones `stuck` are those that the loss has no gradient for;
     `raising` is how much of the pull on the others raises their consequent, the rest lowers their
     antecedent. If the logits follow the gradient of the rule alone, `mended` of the violated ones
-    become true with their antecedent still predicted, and `evaded` because it no longer is.
+    become true with their antecedent still predicted, and `evaded` because it no longer is. A rule
+    that only forbids has no side to evade to: which of the two is wrong it does not say.
     `disagreement` is the mean distance of the degree of truth from the exact probability.
     `self_consistency` is that of one grounding, its atoms free. `seconds` is what one example
     costs, forward and backward, and `cost` its ratio to the cheapest relaxation.
@@ -130,7 +131,8 @@ def _measure(
         after = compiled.each(_descended(compiled, logits, lengths), lengths=lengths)
     violated = before.counted & ~before.holds
     groundings = before.counted.shape[1]
-    is_implication = isinstance(before.formula, Implies)
+    may_evade = isinstance(before.formula, Implies) and not _denies(before.formula.consequent)
+    is_mended = after.holds & after.covered if may_evade else after.holds
     return {
         "examples": len(before.counted),
         "groundings": groundings,
@@ -138,11 +140,25 @@ def _measure(
         "violated": _share(violated, before.counted) or 0.0,
         "stuck": _share(_is_stuck(before, compiled.relaxation), violated),
         "raising": _raising(before, compiled.relaxation, violated),
-        "mended": _share(after.holds & after.covered, violated),
-        "evaded": _share(after.holds & ~after.covered, violated) if is_implication else None,
+        "mended": _share(is_mended, violated),
+        "evaded": _share(after.holds & ~after.covered, violated) if may_evade else None,
         "disagreement": _disagreement(knowledge, rule, compiled, logits, lengths),
         "self_consistency": _self_consistency(before.formula, compiled.relaxation),
     }
+
+
+def _denies(formula: Formula) -> bool:
+    """Return whether a formula is made of negated atoms alone."""
+    rest = [formula]
+    while rest:
+        match rest.pop():
+            case Not(Atom()):
+                pass
+            case And() | Or() as joined:
+                rest += joined.operands
+            case _:
+                return False
+    return True
 
 
 def _share(which: Tensor, among: Tensor) -> float | None:

@@ -20,7 +20,7 @@ class Advice:
     reasons: tuple[str, ...]
 
 
-def recommend(measured: Sequence[Measured], studies: str) -> Advice:
+def recommend(measured: Sequence[Measured], studies: Sequence[str]) -> Advice:
     """Recommend the relaxation whose gradient mends most violated groundings.
 
     Mended means without giving up the antecedent. Among equals it is the one with fewer
@@ -30,7 +30,7 @@ def recommend(measured: Sequence[Measured], studies: str) -> Advice:
     telling = [one for one in measured if one.mended is not None]
     if not telling:
         nothing = "No grounding is violated here, so that no gradient tells the relaxations apart"
-        return Advice(None, (nothing, studies))
+        return Advice(None, (nothing, *studies))
     means = {name: _means([one for one in telling if one.relaxation == name]) for name in names}
     most = max(mean.mended for mean in means.values())
     equals = [name for name in names if means[name].mended > most - TIE]
@@ -41,7 +41,7 @@ def recommend(measured: Sequence[Measured], studies: str) -> Advice:
         "Measured on the rules alone: labels hold antecedents in place, and weights and rates "
         "matter as much; try the best two"
     )
-    return Advice(best, (*reasons, studies, limits))
+    return Advice(best, (*reasons, *studies, limits))
 
 
 @dataclass(frozen=True)

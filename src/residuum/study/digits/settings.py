@@ -84,8 +84,8 @@ class Settings:
             check_weight(name, getattr(self, name))
         if self.protocol == "pipeline" and not (self.digit_epochs >= 1 and self.digit_rate > 0):
             raise ResiduumError(
-                "a pipeline needs `digit_epochs`, at least 1, to learn Digit in, and a `digit_rate` "
-                f"above 0, got {self.digit_epochs} and {self.digit_rate:g}"
+                "a pipeline needs `digit_epochs`, at least 1, to learn Digit in, and a "
+                f"`digit_rate` above 0, got {self.digit_epochs} and {self.digit_rate:g}"
             )
         if not 0 <= self.warm_up <= self.epochs:
             raise ResiduumError(
