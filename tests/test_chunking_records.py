@@ -8,6 +8,7 @@ import pytest
 
 from residuum.results.archive import read_archive
 from residuum.study.chunking.presets import preset
+from residuum.study.chunking.published import published_f1
 from residuum.study.chunking.running import id_of
 from residuum.study.planning import PAPER, SEEDS
 
@@ -116,6 +117,11 @@ def test_every_run_of_the_tables_is_in_the_records():
 
 
 def test_the_figures_of_the_readme_are_those_of_the_records():
-    f1 = mean("f1", relaxation="r-product", fraction=0.1, warm_up=0, constraints=False)
-    obeying = mean("viterbi_f1", relaxation="r-product", fraction=0.1, warm_up=0, constraints=False)
-    assert f"from {f1:.1f} to {obeying:.1f}" in page("README.md")
+    known = {"relaxation": "r-product", "warm_up": 0, "constraints": False}
+    few, many = (mean("f1", fraction=share, **known) for share in (0.1, 1))
+    printed = [published_f1("r-product", percent, constraints=False) for percent in (10, 100)]
+    readme = page("README.md")
+    assert f"an F1 of {few:.1f} with a tenth of the sentences and {many:.1f} with all" in readme
+    assert "({:.1f} and {:.1f} in the paper)".format(*printed) in readme
+    obeying = mean("viterbi_f1", fraction=0.1, **known)
+    assert f"from {few:.1f} to {obeying:.1f}" in readme
