@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, final
 
 import torch
@@ -45,7 +45,7 @@ from residuum.losses.receiving import (
     take_tensors,
     without_padding,
 )
-from residuum.losses.reductions import Reduction, SharedGroup, capped, reduce_batch
+from residuum.losses.reductions import Reduction, SharedGroup, cap_of, reduce_batch
 from residuum.losses.single_groundings import SingleGroundings, single_groundings
 from residuum.losses.sources import Form, Source, sources_of
 from residuum.losses.tensors import in_full
@@ -106,6 +106,8 @@ class CompiledRule(nn.Module):
             and relaxation != EXACT
             and all(form == "logits" for form in self._forms)
         )
+        self._is_exact = relaxation == EXACT
+        self._cap = cap_of(relaxation)
         self._exclusive = [slot.is_exclusive for slot in plan.slots]
         self._exact = ExactTwin(plan, self.sources, self._bind)
         if not plan.sequence_domains:  # mistakes in the rule show when it is compiled
@@ -160,12 +162,13 @@ class CompiledRule(nn.Module):
 
     def finish(self, total: Tensor) -> Tensor:
         """Return penalties of groundings added up as they are handed out: capped and weighted."""
-        penalty = capped(total, self.relaxation)
+        penalty = total if self._cap is None else total.clamp(max=self._cap)
         if self.weight != 1:
             penalty = penalty * self.weight
-        return reduce_batch(
-            penalty, self.reduction, self.relaxation, process_group=self.process_group
-        )
+        group = self._group.group
+        if self.reduction == "none":
+            return penalty
+        return reduce_batch(penalty, self.reduction, self.relaxation, process_group=group)
 
     def parts(self, call: Call) -> Sequence[Tensor] | None:
         """Return the penalties of the rules in a bundle, one per example.
@@ -283,7 +286,7 @@ class CompiledRule(nn.Module):
 
     def _total(self, call: Call) -> Tensor:
         """Return the penalties of the batch, in blocks if they would not fit into one."""
-        if self.relaxation == EXACT:
+        if self._is_exact:
             flat = self._exact.log_probability(self._flat_inputs(call), call)
             return -flat.reshape(call.batch)
         if not self._needs_pieces(call):
@@ -316,7 +319,7 @@ class CompiledRule(nn.Module):
         """Return whether there are more groundings in the batch than are evaluated at a time."""
         if call.groundings <= self._block(call):
             return False
-        return self.block is not None or not _is_transformed(call.inputs)
+        return self.block is not None or not _is_transformed()
 
     def _pieces(self, call: Call) -> Iterator[Piece]:
         """Return the parts of a call that fit a block each."""
@@ -485,11 +488,9 @@ def _named(tensors: Tensors | None, named: Tensors) -> Tensors:
     return {**tensors, **named} if isinstance(tensors, Mapping) else tensors
 
 
-def _is_transformed(inputs: Iterable[Tensor]) -> bool:
+def _is_transformed() -> bool:
     """Return whether torch.compile or torch.func is at work, which cannot look into blocks."""
-    return torch.compiler.is_compiling() or any(
-        torch._C._functorch.is_functorch_wrapped_tensor(given) for given in inputs
-    )
+    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
 
 
 @final
