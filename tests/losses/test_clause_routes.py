@@ -91,11 +91,12 @@ TAGS = """
         Tag(i, inside(X)) -> ~Tag(i + 1, inside(Y))
 """
 
+SUM = "forall a, b in d: P(a) & Q(b) -> S((a + b) mod 8)"
 RULES = {
-    "a sum": ("forall a, b in d: P(a) & Q(b) -> S((a + b) mod 8)", {"P": (8,), "Q": (8,), "S": (8,)}),
+    "a sum": (SUM, {"P": (8,), "Q": (8,), "S": (8,)}),
     "clauses": (clauses_of_unlike_lengths(), {"Has": (30,)}),
     "sequences": (rs.loads(TAGS), {"Tag": (9, 11)}),
-}  # fmt: skip
+}
 
 
 @named

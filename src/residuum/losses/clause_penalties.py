@@ -52,11 +52,13 @@ def penalties(
             outcome = _sums(clauses, sides, over, wants_slopes=wants_slopes)
         if outcome.value.shape != shape:  # a view could not be changed in place by the caller
             outcome = outcome._replace(value=outcome.value.reshape(shape).clone())
-    if not wants_slopes:
-        return outcome.value
+        if not wants_slopes:
+            return outcome.value
+        known = None
+        if len(clauses.segments) == 1 and not clauses.inside:  # one value for each example
+            known = sides.slopes(outcome.back(None, *outcome.kept))
     rows_again = partial(rows_to_differentiate, stacks, is_product)
-    is_one_each = len(clauses.segments) == 1 and not clauses.inside
-    return with_slopes(sides, inputs, outcome, rows_again, is_one_each=is_one_each)
+    return with_slopes(sides, inputs, outcome, known, rows_again)
 
 
 def _sums(

@@ -84,19 +84,21 @@ def back_to_columns(
 ) -> Tensor:
     """Return the slopes of the columns from those of some rows, added to a total if there is one.
 
-    Columns are those that literals add up, or the logarithms of those that they multiply.
+    Columns are those that literals add up, or the logarithms of those that they multiply; slopes of
+    falsities are what the truth does to them.
     """
     if _takes_places(clauses, slope):
-        signed = clauses.meaning == "residuum"
-        pool = slope.new_zeros(clauses.width * (1 + signed) + 1, slope.shape[1])
+        is_signed = clauses.meaning == "residuum"
+        pool = slope.new_zeros(clauses.width * (1 + is_signed) + 1, slope.shape[1])
         for place in _places(clauses, own):
             pool.index_add_(0, place, slope)
         found = pool[: clauses.width]
-        if signed:
+        if is_signed:
             found -= pool[clauses.width : -1]
+        found *= clauses.signs
         return found if total is None else total.add_(found)
-    is_all = own == _ALL and slope.dtype == torch.float32
-    back = clauses.transposed if is_all else _matrix(clauses, slope, own).t()
+    back = clauses.transposed if own == _ALL else clauses.transposed[:, own]
+    back = back if slope.dtype == torch.float32 else back.to(slope.dtype)
     return torch.mm(back, slope) if total is None else total.addmm_(back, slope)
 
 

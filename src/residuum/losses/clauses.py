@@ -56,8 +56,9 @@ class Clauses:
     Under the minimum there is nothing to multiply, and the matrix has no columns. `places` lists
     the columns of each row, literals × rows, where the columns of a residuum that are taken away
     count on from the last; where some rows are shorter, it is `is_ragged` and they are filled up
-    with the number behind. `segments` are the numbers of rows of each rule,
-    and `inside` are positions that must lie inside each sequence.
+    with the number behind. `segments` are the numbers of rows of each rule, and `inside` are
+    positions that must lie inside each sequence. `signs` are those of the columns, truths or
+    falsities, and `transposed` takes slopes of rows back to what truths do to them.
     """
 
     matrix: Tensor
@@ -67,11 +68,16 @@ class Clauses:
     groups: tuple[Columns, ...]
     inside: tuple[Tensor, ...]
     is_ragged: bool
+    signs: Tensor = field(init=False, compare=False)
     transposed: Tensor = field(init=False, compare=False)
     _stacks: dict[int, tuple[Stack, ...]] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "transposed", self.matrix.t())
+        listed = [sign for group in self.groups for sign in group.signs]
+        signs = torch.tensor(listed, device=self.matrix.device).reshape(-1, 1)
+        object.__setattr__(self, "signs", signs)
+        back = self.matrix.t() * signs if self.width else self.matrix.t()
+        object.__setattr__(self, "transposed", back)
 
     @cached_property
     def are_rows_rules(self) -> bool:

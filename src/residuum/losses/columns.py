@@ -73,6 +73,15 @@ class Columns:
     length: int
 
     @cached_property
+    def signs(self) -> list[float]:
+        """Of each row: 1 where it is a truth, −1 where a falsity, which falls as the truth rises."""
+        return [
+            1.0 if piece.side in _AFFIRMED else -1.0
+            for piece in self.pieces
+            for _ in range(piece.size)
+        ]
+
+    @cached_property
     def sides(self) -> frozenset[Side]:
         """The sides that pieces are of."""
         return frozenset(piece.side for piece in self.pieces)
@@ -114,9 +123,8 @@ class Stack:
             and len(pieces) == len(self.slots)
             and all(piece.size == size for piece in pieces)
         )
-        signs = [1.0 if piece.side in _AFFIRMED else -1.0 for piece in pieces]
-        self._signs = torch.tensor(signs, device=device).reshape(-1, 1, 1)
-        self._affirmed = self._signs > 0
+        affirmed = [piece.side in _AFFIRMED for piece in pieces]
+        self._affirmed = torch.tensor(affirmed, device=device).reshape(-1, 1, 1)
 
     def stack(self, inputs: Sequence[Tensor]) -> Tensor:
         """Return the tensors of the slots as one."""
@@ -166,13 +174,9 @@ class Stack:
         return torch.cat(parts) if self._is_whole else torch.cat(parts).flatten(1)
 
     def add_up(self, slope: Tensor) -> Tensor:
-        """Return the slopes of truths from those of the pieces, which are used up.
-
-        What falsities have counts against them.
-        """
+        """Return the slopes of entries from those of their pieces."""
         if self._are_slots:
-            own = slope.view(self._stacked)
-            return own if self._sides[-1] in _AFFIRMED else own.mul_(self._signs)
+            return slope.view(self._stacked)
         total = slope.new_zeros(self._stacked)
         apart = total.view(self._apart)
         if not self._is_whole:
@@ -181,5 +185,5 @@ class Stack:
         for part, first, piece in zip(parts, self._starts, self.columns.pieces, strict=True):
             rows = apart.narrow(0, first, piece.size)
             rows = rows if self._is_whole else rows.narrow(2, piece.start, self._length)
-            rows.add_(part, alpha=1 if piece.side in _AFFIRMED else -1)
+            rows.add_(part)
         return total

@@ -175,7 +175,7 @@ class CompiledRule(nn.Module):
 
         None if they had better be evaluated one after the other.
         """
-        if self.plan.rank and call.groundings > self._block(call):
+        if self.plan.rank and call.is_large:
             return None
         with in_full(call.device):
             rules = len(call.clauses.segments) if call.clauses is not None else 0
@@ -308,7 +308,7 @@ class CompiledRule(nn.Module):
         examples = math.prod(call.batch)
         total = evaluate_in_blocks(
             evaluate,
-            split(self.plan, call.bound.layout, examples, self._block(call)),
+            split(self.plan, call.bound.layout, examples, self._block(call.device)),
             self._flat_inputs(call),
             examples=examples,
             takes_largest=not isinstance(self.relaxation.tnorm, Archimedean),
@@ -317,20 +317,18 @@ class CompiledRule(nn.Module):
 
     def _needs_pieces(self, call: Call) -> bool:
         """Return whether there are more groundings in the batch than are evaluated at a time."""
-        if call.groundings <= self._block(call):
-            return False
-        return self.block is not None or not _is_transformed()
+        return call.is_large and (self.block is not None or not _is_transformed())
 
     def _pieces(self, call: Call) -> Iterator[Piece]:
         """Return the parts of a call that fit a block each."""
         examples = math.prod(call.batch)
         parts: list[tuple[slice, Window | None]] = [(slice(0, examples), None)]
         if self._needs_pieces(call):
-            parts = split(self.plan, call.bound.layout, examples, self._block(call))
+            parts = split(self.plan, call.bound.layout, examples, self._block(call.device))
         return cut(call, self._flat_inputs(call), parts)
 
-    def _block(self, call: Call) -> int:
-        return self.block or (GPU_BLOCK if call.device.type == "cuda" else CPU_BLOCK)
+    def _block(self, device: torch.device) -> int:
+        return self.block or (GPU_BLOCK if device.type == "cuda" else CPU_BLOCK)
 
     def _as_clauses(
         self,
@@ -413,7 +411,7 @@ class CompiledRule(nn.Module):
             if signature is not None:
                 _make_room(self._fits)
                 self._fits[signature] = fit
-        batch, device, sizes, bound, groundings, is_broadcast = fit
+        batch, device, sizes, bound, is_large, is_broadcast = fit
         inputs = [given[name] for name in self._names]
         masks: Mapping[int, Tensor] = {}
         if lengths is not None:
@@ -427,7 +425,7 @@ class CompiledRule(nn.Module):
         if self._may_multiply and can_multiply(inputs):
             clauses = self._find_clauses(sizes, device)
         return Call(
-            inputs, batch, device, bound, masks, lengths, clauses, None, groundings, is_broadcast
+            inputs, batch, device, bound, masks, lengths, clauses, None, is_large, is_broadcast
         )
 
     def _fit(self, inputs: Sequence[Tensor]) -> Fit:
@@ -441,7 +439,7 @@ class CompiledRule(nn.Module):
             one.dim() - len(slot.domains) for one, slot in zip(inputs, self.plan.slots, strict=True)
         ]
         is_broadcast = any(one.shape[:dims] != batch for one, dims in zip(inputs, own, strict=True))
-        return Fit(batch, device, sizes, bound, groundings, is_broadcast)
+        return Fit(batch, device, sizes, bound, groundings > self._block(device), is_broadcast)
 
     def _bind(self, sizes: Mapping[str, int], device: torch.device) -> Bound:
         key = tuple(sizes.items())

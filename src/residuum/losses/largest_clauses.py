@@ -37,7 +37,7 @@ def largest(clauses: Clauses, rows: Tensor, examples: int, inside: Tensor | None
         find = partial(_largest, clauses, examples, inside)
         slopes = partial(_slopes_of_largest, clauses.places)
     value, kept = find(_filled_up(clauses, rows))
-    back = partial(_slopes_of_rows, len(rows), examples, rows.dtype, slopes)
+    back = partial(_slopes_of_rows, clauses, examples, rows.dtype, slopes)
     return Outcome(value, kept, back, partial(_again, clauses, find, slopes))
 
 
@@ -47,7 +47,7 @@ def _filled_up(clauses: Clauses, rows: Tensor) -> Tensor:
 
 
 def _slopes_of_rows(
-    count: int,
+    clauses: Clauses,
     examples: int,
     dtype: torch.dtype,
     slopes: Callable[..., Tensor],
@@ -57,7 +57,7 @@ def _slopes_of_rows(
     if upstream is None:
         upstream = torch.ones(examples, dtype=dtype, device=kept[0].device)
     found = slopes(upstream, *kept)
-    return found if len(found) == count else found[:count]
+    return (found[:-1] if clauses.is_ragged else found) * clauses.signs
 
 
 def _again(

@@ -118,20 +118,18 @@ def with_slopes(
     sides: Sides,
     inputs: Sequence[Tensor],
     outcome: Outcome,
+    known: Sequence[Tensor] | None,
     rows_again: Callable[[Sequence[Tensor]], Tensor],
-    *,
-    is_one_each: bool,
 ) -> Tensor:
     """Return the value of an outcome as a function of the inputs.
 
+    Its slopes may be `known` for each stack, if there is one value for each example.
     `rows_again(inputs)` gives the rows once more, by operations that can be differentiated twice.
-    If there is one value for each example, its slopes are computed here and now.
     """
     saved = list(inputs)
     slopes: _Slopes
-    if is_one_each:
-        with without_graph():
-            saved += sides.slopes(outcome.back(None, *outcome.kept))
+    if known is not None:
+        saved += known
         slopes = _KnownSlopes(sides.stacks, len(inputs), outcome.again, rows_again)
     else:
         saved += outcome.kept

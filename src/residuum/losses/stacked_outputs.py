@@ -20,7 +20,7 @@ Read = Callable[[Callable[[Side], Tensor]], Tensor]
 """Makes rows of the pieces that are read, from a function that gives a side of all entries."""
 
 AddUp = Callable[[Tensor], Tensor]
-"""Adds up the slopes of rows by entries; those of falsities count against those of truths."""
+"""Adds up slopes of rows by entries."""
 
 
 class Outputs(Protocol):
@@ -37,7 +37,10 @@ class Outputs(Protocol):
 
     @staticmethod
     def back(slope: Tensor, add_up: AddUp, *saved: Tensor) -> Tensor:
-        """Return the slopes of the logits from those of the rows, which are used up."""
+        """Return the slopes of the logits from those of the rows, which are used up.
+
+        Those of falsities are given as what the truth does to them.
+        """
         ...
 
 
@@ -46,7 +49,7 @@ class Softmaxes:
 
     def __init__(self, logits: Tensor) -> None:
         self._truths = torch.softmax(logits, 1)
-        self._place = self._truths.max(1, keepdim=True).indices
+        _, self._place = self._truths.max(1, keepdim=True)
         self._falsities: Tensor | None = None
 
     @property
