@@ -74,7 +74,7 @@ class Columns:
 
     @cached_property
     def signs(self) -> list[float]:
-        """Of each row: 1 where it is a truth, −1 where a falsity, which falls as the truth rises."""
+        """Of each row: 1 for a truth, −1 for a falsity, which falls as the truth rises."""
         return [
             1.0 if piece.side in _AFFIRMED else -1.0
             for piece in self.pieces

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from residuum.errors import GroundingError
 from residuum.grounding import Plan
-from residuum.logic import Formula, Quantifier
+from residuum.logic import Formula
 from residuum.losses.blocks import CPU_BLOCK, GPU_BLOCK, evaluate_in_blocks, split
 from residuum.losses.clause_penalties import can_multiply, penalties
 from residuum.losses.clauses import Clauses, find_clauses, literals_of
@@ -26,7 +26,6 @@ from residuum.losses.inspection import (
     lowest,
     name_violations,
 )
-from residuum.losses.lifting import FEWEST
 from residuum.losses.pieces import Piece, ask, cut, truth_in_pieces
 from residuum.losses.reading import Window
 from residuum.losses.receiving import (
@@ -39,7 +38,6 @@ from residuum.losses.receiving import (
     check_values,
     masks_for,
     move,
-    refuse_unknown,
     sequence_sizes,
     signature_of,
     take_tensors,
@@ -153,7 +151,7 @@ class CompiledRule(nn.Module):
         There is one tensor per predicate, by name: leading batch dimensions, which broadcast,
         then one for each of its domains. `lengths` gives those of padded sequences.
         """
-        return self.penalty(self.receive(_named(tensors, named), lengths))
+        return self.penalty(self.receive(named_tensors(tensors, named), lengths))
 
     def penalty(self, call: Call) -> Tensor:
         """Return what a call that was received costs."""
@@ -192,7 +190,7 @@ class CompiledRule(nn.Module):
         self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
     ) -> Tensor:
         """Return the degree of truth of the rule, one per example."""
-        call = self.receive(_named(tensors, named), lengths)
+        call = self.receive(named_tensors(tensors, named), lengths)
         if self.relaxation == EXACT:
             return torch.exp(-self._total(call))
         root = len(self.plan.steps) - 1
@@ -213,7 +211,7 @@ class CompiledRule(nn.Module):
 
         A prediction is the likeliest class of a softmax, or what is likelier than not.
         """
-        call = self.receive(_named(tensors, named), lengths)
+        call = self.receive(named_tensors(tensors, named), lengths)
         root = len(self.plan.steps) - 1
 
         def holds(piece: Piece) -> Tensor:
@@ -228,7 +226,7 @@ class CompiledRule(nn.Module):
 
         Where it is 0 the rule is satisfied for want of anything to say.
         """
-        call = self.receive(_named(tensors, named), lengths)
+        call = self.receive(named_tensors(tensors, named), lengths)
         groundings = groundings_of(self.plan)
 
         def covered(piece: Piece) -> Tensor:
@@ -250,7 +248,7 @@ class CompiledRule(nn.Module):
 
         Under `exact` each grounding is read in the product logic.
         """
-        call = self.receive(_named(tensors, named), lengths)
+        call = self.receive(named_tensors(tensors, named), lengths)
         if top < 0:
             raise GroundingError(f"top: expected how many violations to name, got {top}")
         found: list[Place] = []
@@ -269,7 +267,7 @@ class CompiledRule(nn.Module):
 
         It is all evaluated at once, so that it takes memory for all groundings of the batch.
         """
-        call = self.receive(_named(tensors, named), lengths)
+        call = self.receive(named_tensors(tensors, named), lengths)
         [piece] = cut(call, self._flat_inputs(call), [(slice(0, math.prod(call.batch)), None)])
         evaluation = self._evaluation(piece.call.inputs, piece.call)
         return single_groundings(self.plan, evaluation, self._crisp(piece), piece.call)
@@ -478,7 +476,8 @@ def _sizes(plan: Plan) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(len(d.labels or ()) for d in slot.domains) for slot in plan.slots)
 
 
-def _named(tensors: Tensors | None, named: Tensors) -> Tensors:
+def named_tensors(tensors: Tensors | None, named: Tensors) -> Tensors:
+    """Return the tensors of a call, given as a mapping, by keywords, or both."""
     if tensors is None:
         return named
     if not named:
@@ -489,123 +488,3 @@ def _named(tensors: Tensors | None, named: Tensors) -> Tensors:
 def _is_transformed() -> bool:
     """Return whether torch.compile or torch.func is at work, which cannot look into blocks."""
     return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
-
-
-@final
-class CompiledKnowledge(nn.Module):
-    """All rules of a knowledge base: penalties by the rules' names."""
-
-    def __init__(self, rules: Mapping[str, CompiledRule], bundles: Mapping[Names, CompiledRule]
-                 ) -> None:  # fmt: skip
-        super().__init__()
-        self._rules = dict(rules)
-        self._bundles = dict(bundles)
-
-    @property
-    def rules(self) -> Mapping[str, CompiledRule]:
-        """The compiled rules, by name."""
-        return self._rules
-
-    def set_process_group(self, group: Any) -> None:
-        """Give all rules a process group, as is needed after unpickling rules that had one."""
-        for rule in self._rules.values():
-            rule.set_process_group(group)
-
-    def forward(
-        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
-    ) -> dict[str, Tensor]:
-        """Return each rule's penalty; every rule takes the tensors it reads."""
-        given = self._known(_named(tensors, named))
-        sources: dict[str, Source] = {}
-        together: dict[str, Tensor] = {}
-        for names, bundle in self._bundles.items():
-            if _have_one_batch(bundle.plan, given):
-                penalties = bundle.parts(_call(bundle, given, lengths, sources))
-                if penalties is not None:
-                    together |= zip(names, penalties, strict=True)
-        return {
-            name: rule.finish(together[name])
-            if name in together
-            else rule.penalty(_call(rule, given, lengths, sources))
-            for name, rule in self._rules.items()
-        }
-
-    def satisfied(
-        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
-    ) -> dict[str, Tensor]:
-        """Return for each rule whether the predictions obey it, one Boolean per example."""
-        given = self._known(_named(tensors, named))
-        return {
-            name: rule.satisfied(_read_by(rule, given), lengths=_lengths_for(rule, lengths))
-            for name, rule in self._rules.items()
-        }
-
-    def violations(
-        self,
-        tensors: Tensors | None = None,
-        /,
-        *,
-        top: int = 5,
-        lengths: Any = None,
-        **named: Tensor,
-    ) -> dict[str, list[Violation]]:
-        """Return for each rule its groundings with the lowest degrees, worst first."""
-        given = self._known(_named(tensors, named))
-        return {
-            name: rule.violations(
-                _read_by(rule, given), top=top, lengths=_lengths_for(rule, lengths)
-            )
-            for name, rule in self._rules.items()
-        }
-
-    def _known(self, given: Tensors) -> Tensors:
-        """Return the tensors if some rule reads each of them."""
-        known = {name: None for rule in self._rules.values() for name in rule.forms}
-        refuse_unknown(given, list(known))
-        return given
-
-
-def bundled_rules(rules: Mapping[str, CompiledRule]) -> list[Names]:
-    """Return the names of rules that are evaluated together.
-
-    Those are the rules without variables, if they are many enough, and all clauses over the same
-    sequences.
-    """
-    ground: list[str] = []
-    clauses: dict[tuple[str, ...], list[str]] = {}
-    for name, rule in rules.items():
-        if not rule.plan.rank and not isinstance(rule.formula, Quantifier):
-            ground.append(name)
-        elif rule.is_made_of_clauses and not any(slot.open_domains for slot in rule.plan.slots):
-            clauses.setdefault(rule.plan.sequence_domains, []).append(name)
-    found = [tuple(names) for names in clauses.values() if len(names) > 1]
-    return [tuple(ground), *found] if len(ground) >= FEWEST else found
-
-
-def _have_one_batch(plan: Plan, given: Tensors) -> bool:
-    """Return whether no tensor must be broadcast, which would change the batch of a rule."""
-    shapes = {
-        given[slot.name].shape[: given[slot.name].dim() - len(slot.domains)]
-        for slot in plan.slots
-        if isinstance(given.get(slot.name), Tensor)
-    }
-    return len(shapes) <= 1
-
-
-def _read_by(rule: CompiledRule, given: Tensors) -> Tensors:
-    return {slot: given[slot] for slot in rule.forms if slot in given}
-
-
-def _lengths_for(rule: CompiledRule, lengths: Any) -> Any:
-    return lengths if rule.plan.sequence_domains else None
-
-
-def _call(rule: CompiledRule, given: Tensors, lengths: Any, shared: dict[str, Source]) -> Call:
-    """Return the call of one rule, whose softmaxes are computed once for all rules."""
-    call = rule.receive(_read_by(rule, given), _lengths_for(rule, lengths))
-    if call.clauses is not None:
-        return call
-    names = [slot.name for slot in rule.plan.slots]
-    new = [place for place, name in enumerate(names) if name not in shared]
-    shared.update(zip((names[place] for place in new), rule.sources(call.inputs, new), strict=True))
-    return call._replace(sources=[shared[name] for name in names])
