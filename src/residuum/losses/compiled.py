@@ -55,8 +55,6 @@ from residuum.relaxations.product import Product
 from residuum.relaxations.tnorms import Archimedean
 
 Tensors = Mapping[str, Tensor]
-Names = tuple[str, ...]
-
 MOST_LAYOUTS: Final = 256
 """Layouts kept for lengths of sequences; the oldest goes first."""
 
@@ -98,25 +96,32 @@ class CompiledRule(nn.Module):
         # Worked out here, for a trace to find plain lists.
         self._names = [slot.name for slot in plan.slots]
         self._forms = [forms[slot.name] for slot in plan.slots]
+        self._is_exact = relaxation == EXACT
         self._may_multiply = (
             bool(plan.slots)
             and detach is None  # a clause has no antecedent left to detach
-            and relaxation != EXACT
+            and not self._is_exact
             and all(form == "logits" for form in self._forms)
         )
-        self._is_exact = relaxation == EXACT
         self._cap = cap_of(relaxation)
         self._exclusive = [slot.is_exclusive for slot in plan.slots]
         self._exact = ExactTwin(plan, self.sources, self._bind)
         if not plan.sequence_domains:  # mistakes in the rule show when it is compiled
             bound = self._bind({}, torch.device("cpu"))
-            if relaxation == EXACT:
+            if self._is_exact:
                 self._exact.prepare(_sizes(plan), bound)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute without asking, as nn.Module would, whether it is to be registered.
+
+        A rule has no parameters and no modules, and knowledge has rules by the hundred.
+        """
+        object.__setattr__(self, name, value)
 
     @property
     def is_made_of_clauses(self) -> bool:
         """Whether its groundings may be evaluated by a matrix product, with those of others."""
-        if self.detach is not None or self.relaxation == EXACT:
+        if self.detach is not None or self._is_exact:
             return False
         if not self.plan.sequence_domains:
             return self._find_clauses({}, torch.device("cpu")) is not None
@@ -191,7 +196,7 @@ class CompiledRule(nn.Module):
     ) -> Tensor:
         """Return the degree of truth of the rule, one per example."""
         call = self.receive(named_tensors(tensors, named), lengths)
-        if self.relaxation == EXACT:
+        if self._is_exact:
             return torch.exp(-self._total(call))
         root = len(self.plan.steps) - 1
         if not self._needs_pieces(call):
