@@ -113,8 +113,7 @@ class Stack:
         self._per_example = (examples, *(1,) * self._depth)
         self._is_whole = columns.length == positions
         self._length = columns.length
-        self._width = examples * columns.length
-        self._apart = (-1, self._width) if self._is_whole else (-1, examples, positions)
+        self._apart = (-1, examples * positions) if self._is_whole else (-1, examples, positions)
         self._parts = [piece.size for piece in pieces]
         self._starts = [piece.slot * size + piece.first for piece in pieces]
         self._sides = sorted(columns.sides, reverse=True)  # truths first
@@ -151,9 +150,9 @@ class Stack:
     def unbind(self, apart: Tensor, inputs: Sequence[Tensor]) -> Sequence[Tensor]:
         """Return what belongs to each tensor of the slots."""
         found = apart.unbind(0)
-        if inputs[self.slots[0]].dim() == self._depth + 1 and apart.dtype == inputs[0].dtype:
-            return found
         given = [inputs[slot] for slot in self.slots]
+        if given[0].dim() == self._depth + 1 and apart.dtype == given[0].dtype:
+            return found
         return [
             one.reshape(tensor.shape).to(tensor.dtype)
             for one, tensor in zip(found, given, strict=True)
