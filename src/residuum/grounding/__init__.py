@@ -3,6 +3,8 @@
 from residuum.grounding.layouts import Layout as Layout
 from residuum.grounding.layouts import lay_out as lay_out
 from residuum.grounding.planning import plan_rule as plan_rule
+from residuum.grounding.planning_together import plan_together as plan_together
+from residuum.grounding.planning_together import without_quantifiers as without_quantifiers
 from residuum.grounding.plans import Plan as Plan
 from residuum.grounding.signatures import Signature as Signature
 from residuum.grounding.signatures import signature_of_knowledge as signature_of_knowledge

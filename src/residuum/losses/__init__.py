@@ -1,7 +1,7 @@
 """Rules as losses, on PyTorch."""
 
-from residuum.losses.compiled import CompiledKnowledge as CompiledKnowledge
 from residuum.losses.compiled import CompiledRule as CompiledRule
+from residuum.losses.compiled_knowledge import CompiledKnowledge as CompiledKnowledge
 from residuum.losses.compiling import compile as compile  # noqa: A004
 from residuum.losses.inspection import Violation as Violation
 from residuum.losses.labelled_data import facts as facts

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple
 
@@ -20,7 +20,7 @@ from torch import Tensor
 from residuum.grounding import Layout, Plan
 from residuum.grounding.plans import Connect, Quantify, Read
 from residuum.logic import And, Forall, Implies, Not, Or
-from residuum.losses.columns import TRUTHS, Columns, Kind, Piece
+from residuum.losses.columns import TRUTHS, Columns, Kind, Piece, Stack
 from residuum.losses.softmaxes import MIRRORED, Side
 from residuum.relaxations import Relaxation
 from residuum.relaxations.lukasiewicz import Lukasiewicz
@@ -33,6 +33,9 @@ MOST_ENTRIES: Final = 160
 LARGEST_MATRIX: Final = 1 << 17
 """Numbers that a matrix has at most: it should stay in the cache beside what it multiplies."""
 
+
+MOST_BATCHES: Final = 16
+"""Sizes of batches whose stacks are kept."""
 
 Meaning = Literal["residuum", "product", "minimum"]
 """What a grounding costs: an excess, a product or a minimum of sides."""
@@ -51,9 +54,11 @@ class Clauses:
     """The matrix of a rule, or of several, and the rows of sides that it multiplies.
 
     Under the minimum there is nothing to multiply, and the matrix has no columns. `places` lists
-    the columns of each row, literals × rows; where some rows are shorter, it is `is_ragged` and
-    they are filled up with the number of columns. `segments` are the numbers of rows of each rule,
-    and `inside` are positions that must lie inside each sequence.
+    the columns of each row, literals × rows, where the columns of a residuum that are taken away
+    count on from the last; where some rows are shorter, it is `is_ragged` and they are filled up
+    with the number behind. `segments` are the numbers of rows of each rule, and `inside` are
+    positions that must lie inside each sequence. `signs` are those of the columns, truths or
+    falsities, and `transposed` takes slopes of rows back to what truths do to them.
     """
 
     matrix: Tensor
@@ -63,11 +68,49 @@ class Clauses:
     groups: tuple[Columns, ...]
     inside: tuple[Tensor, ...]
     is_ragged: bool
+    signs: Tensor = field(init=False, compare=False)
+    transposed: Tensor = field(init=False, compare=False)
+    _stacks: dict[int, tuple[Stack, ...]] = field(default_factory=dict, init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        listed = [sign for group in self.groups for sign in group.signs]
+        signs = torch.tensor(listed, device=self.matrix.device).reshape(-1, 1)
+        object.__setattr__(self, "signs", signs)
+        back = self.matrix.t() * signs if self.width else self.matrix.t()
+        object.__setattr__(self, "transposed", back)
 
     @cached_property
     def are_rows_rules(self) -> bool:
         """Whether each row is a rule of its own."""
-        return len(self.segments) == self.matrix.shape[0]
+        return len(self.segments) == self.count
+
+    @cached_property
+    def count(self) -> int:
+        """The number of rows."""
+        return self.matrix.shape[0]
+
+    @cached_property
+    def width(self) -> int:
+        """The number of columns."""
+        return self.matrix.shape[1]
+
+    @cached_property
+    def literals(self) -> tuple[Tensor, ...]:
+        """The places of the first literal of each row, of the second, and so on."""
+        return self.places.unbind(0)
+
+    def stacks(self, examples: int, inputs: Sequence[Tensor]) -> tuple[Stack, ...]:
+        """Return the slots by kinds, for so many examples; sequences are as long as ever."""
+        found = self._stacks.get(examples)
+        if found is None:
+            device = self.matrix.device
+            found = tuple(
+                Stack(group, examples, _positions(group, inputs), device) for group in self.groups
+            )
+            if len(self._stacks) >= MOST_BATCHES:
+                self._stacks.clear()
+            self._stacks[examples] = found
+        return found
 
     def to(self, device: torch.device) -> Clauses:
         """Return the same on a device."""
@@ -117,9 +160,7 @@ def literals_of(plan: Plan, number: int, relaxation: Relaxation) -> list[Member]
         found = _breaking(plan, number, is_denied=True)
         if found is None or len(found) < 2:
             return None
-        if isinstance(relaxation.tnorm, Minimum):
-            return [one._replace(side=TRUTHS[one.side]) for one in found]
-        return found
+        return [one._replace(side=TRUTHS[one.side]) for one in found]
     step = plan.steps[number]
     if not isinstance(step, Connect) or step.kind is not Implies:
         return None
@@ -353,14 +394,16 @@ class _Search:
         if not length or width > MOST_ENTRIES or self.count * max(1, width) > LARGEST_MATRIX:
             return None
         matrix = np.zeros((self.count, width), dtype=np.float32)
-        listed = np.full((self._most, self.count), total)
+        behind = 2 * total if meaning == "residuum" else total
+        listed = np.full((self._most, self.count), behind)
         for piece, entries in self._entries.items():
             rows = np.concatenate([one.rows for one in entries])
             columns = starts[piece] + np.concatenate([one.columns for one in entries])
             sizes = [len(one.rows) for one in entries]
-            listed[np.repeat([one.order for one in entries], sizes), rows] = columns
+            signs = np.repeat([one.sign for one in entries], sizes)
+            orders = np.repeat([one.order for one in entries], sizes)
+            listed[orders, rows] = columns + total * (signs < 0)
             if width:
-                signs = np.repeat([one.sign for one in entries], sizes)
                 np.add.at(matrix, (rows, columns), signs)
         return Clauses(
             torch.from_numpy(matrix),
@@ -369,7 +412,7 @@ class _Search:
             segments,
             groups,
             tuple(torch.as_tensor(positions) for positions in inside),
-            is_ragged=bool((listed == total).any()),
+            is_ragged=bool((listed == behind).any()),
         )
 
 
@@ -381,6 +424,12 @@ def _columns(kind: Kind, used: Mapping[Piece, Sequence[Any]], length: int) -> Co
         slot = slots.index(piece.slot)
         pieces.append(piece._replace(slot=slot, first=first, size=last + 1 - first))
     return Columns(kind, tuple(slots), tuple(sorted(pieces)), length)
+
+
+def _positions(columns: Columns, inputs: Sequence[Tensor]) -> int:
+    """Return the length of the sequences that slots have; 1 if they have none."""
+    outer = columns.kind.outer
+    return 1 if outer is None else inputs[columns.slots[0]].shape[outer - columns.kind.depth]
 
 
 def _turned(dimensions: Sequence[Any], is_exclusive: bool) -> Sequence[Any]:

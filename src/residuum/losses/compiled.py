@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, final
 
 import torch
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from residuum.errors import GroundingError
 from residuum.grounding import Plan
-from residuum.logic import Formula, Quantifier
+from residuum.logic import Formula
 from residuum.losses.blocks import CPU_BLOCK, GPU_BLOCK, evaluate_in_blocks, split
 from residuum.losses.clause_penalties import can_multiply, penalties
 from residuum.losses.clauses import Clauses, find_clauses, literals_of
@@ -26,7 +26,6 @@ from residuum.losses.inspection import (
     lowest,
     name_violations,
 )
-from residuum.losses.lifting import FEWEST
 from residuum.losses.pieces import Piece, ask, cut, truth_in_pieces
 from residuum.losses.reading import Window
 from residuum.losses.receiving import (
@@ -39,13 +38,12 @@ from residuum.losses.receiving import (
     check_values,
     masks_for,
     move,
-    refuse_unknown,
     sequence_sizes,
     signature_of,
     take_tensors,
     without_padding,
 )
-from residuum.losses.reductions import Reduction, SharedGroup, capped, reduce_batch
+from residuum.losses.reductions import Reduction, SharedGroup, cap_of, reduce_batch
 from residuum.losses.single_groundings import SingleGroundings, single_groundings
 from residuum.losses.sources import Form, Source, sources_of
 from residuum.losses.tensors import in_full
@@ -57,8 +55,6 @@ from residuum.relaxations.product import Product
 from residuum.relaxations.tnorms import Archimedean
 
 Tensors = Mapping[str, Tensor]
-Names = tuple[str, ...]
-
 MOST_LAYOUTS: Final = 256
 """Layouts kept for lengths of sequences; the oldest goes first."""
 
@@ -100,23 +96,32 @@ class CompiledRule(nn.Module):
         # Worked out here, for a trace to find plain lists.
         self._names = [slot.name for slot in plan.slots]
         self._forms = [forms[slot.name] for slot in plan.slots]
+        self._is_exact = relaxation == EXACT
         self._may_multiply = (
             bool(plan.slots)
             and detach is None  # a clause has no antecedent left to detach
-            and relaxation != EXACT
+            and not self._is_exact
             and all(form == "logits" for form in self._forms)
         )
+        self._cap = cap_of(relaxation)
         self._exclusive = [slot.is_exclusive for slot in plan.slots]
         self._exact = ExactTwin(plan, self.sources, self._bind)
         if not plan.sequence_domains:  # mistakes in the rule show when it is compiled
             bound = self._bind({}, torch.device("cpu"))
-            if relaxation == EXACT:
+            if self._is_exact:
                 self._exact.prepare(_sizes(plan), bound)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute without asking, as nn.Module would, whether it is to be registered.
+
+        A rule has no parameters and no modules, and knowledge has rules by the hundred.
+        """
+        object.__setattr__(self, name, value)
 
     @property
     def is_made_of_clauses(self) -> bool:
         """Whether its groundings may be evaluated by a matrix product, with those of others."""
-        if self.detach is not None or self.relaxation == EXACT:
+        if self.detach is not None or self._is_exact:
             return False
         if not self.plan.sequence_domains:
             return self._find_clauses({}, torch.device("cpu")) is not None
@@ -151,7 +156,7 @@ class CompiledRule(nn.Module):
         There is one tensor per predicate, by name: leading batch dimensions, which broadcast,
         then one for each of its domains. `lengths` gives those of padded sequences.
         """
-        return self.penalty(self.receive(_named(tensors, named), lengths))
+        return self.penalty(self.receive(named_tensors(tensors, named), lengths))
 
     def penalty(self, call: Call) -> Tensor:
         """Return what a call that was received costs."""
@@ -160,19 +165,20 @@ class CompiledRule(nn.Module):
 
     def finish(self, total: Tensor) -> Tensor:
         """Return penalties of groundings added up as they are handed out: capped and weighted."""
-        penalty = capped(total, self.relaxation)
+        penalty = total if self._cap is None else total.clamp(max=self._cap)
         if self.weight != 1:
             penalty = penalty * self.weight
-        return reduce_batch(
-            penalty, self.reduction, self.relaxation, process_group=self.process_group
-        )
+        group = self._group.group
+        if self.reduction == "none":
+            return penalty
+        return reduce_batch(penalty, self.reduction, self.relaxation, process_group=group)
 
     def parts(self, call: Call) -> Sequence[Tensor] | None:
         """Return the penalties of the rules in a bundle, one per example.
 
         None if they had better be evaluated one after the other.
         """
-        if self.plan.rank and call.groundings > self._block(call):
+        if self.plan.rank and call.is_large:
             return None
         with in_full(call.device):
             rules = len(call.clauses.segments) if call.clauses is not None else 0
@@ -189,8 +195,8 @@ class CompiledRule(nn.Module):
         self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
     ) -> Tensor:
         """Return the degree of truth of the rule, one per example."""
-        call = self.receive(_named(tensors, named), lengths)
-        if self.relaxation == EXACT:
+        call = self.receive(named_tensors(tensors, named), lengths)
+        if self._is_exact:
             return torch.exp(-self._total(call))
         root = len(self.plan.steps) - 1
         if not self._needs_pieces(call):
@@ -210,7 +216,7 @@ class CompiledRule(nn.Module):
 
         A prediction is the likeliest class of a softmax, or what is likelier than not.
         """
-        call = self.receive(_named(tensors, named), lengths)
+        call = self.receive(named_tensors(tensors, named), lengths)
         root = len(self.plan.steps) - 1
 
         def holds(piece: Piece) -> Tensor:
@@ -225,7 +231,7 @@ class CompiledRule(nn.Module):
 
         Where it is 0 the rule is satisfied for want of anything to say.
         """
-        call = self.receive(_named(tensors, named), lengths)
+        call = self.receive(named_tensors(tensors, named), lengths)
         groundings = groundings_of(self.plan)
 
         def covered(piece: Piece) -> Tensor:
@@ -247,7 +253,7 @@ class CompiledRule(nn.Module):
 
         Under `exact` each grounding is read in the product logic.
         """
-        call = self.receive(_named(tensors, named), lengths)
+        call = self.receive(named_tensors(tensors, named), lengths)
         if top < 0:
             raise GroundingError(f"top: expected how many violations to name, got {top}")
         found: list[Place] = []
@@ -266,7 +272,7 @@ class CompiledRule(nn.Module):
 
         It is all evaluated at once, so that it takes memory for all groundings of the batch.
         """
-        call = self.receive(_named(tensors, named), lengths)
+        call = self.receive(named_tensors(tensors, named), lengths)
         [piece] = cut(call, self._flat_inputs(call), [(slice(0, math.prod(call.batch)), None)])
         evaluation = self._evaluation(piece.call.inputs, piece.call)
         return single_groundings(self.plan, evaluation, self._crisp(piece), piece.call)
@@ -283,7 +289,7 @@ class CompiledRule(nn.Module):
 
     def _total(self, call: Call) -> Tensor:
         """Return the penalties of the batch, in blocks if they would not fit into one."""
-        if self.relaxation == EXACT:
+        if self._is_exact:
             flat = self._exact.log_probability(self._flat_inputs(call), call)
             return -flat.reshape(call.batch)
         if not self._needs_pieces(call):
@@ -305,7 +311,7 @@ class CompiledRule(nn.Module):
         examples = math.prod(call.batch)
         total = evaluate_in_blocks(
             evaluate,
-            split(self.plan, call.bound.layout, examples, self._block(call)),
+            split(self.plan, call.bound.layout, examples, self._block(call.device)),
             self._flat_inputs(call),
             examples=examples,
             takes_largest=not isinstance(self.relaxation.tnorm, Archimedean),
@@ -314,20 +320,18 @@ class CompiledRule(nn.Module):
 
     def _needs_pieces(self, call: Call) -> bool:
         """Return whether there are more groundings in the batch than are evaluated at a time."""
-        if call.groundings <= self._block(call):
-            return False
-        return self.block is not None or not _is_transformed(call.inputs)
+        return call.is_large and (self.block is not None or not _is_transformed())
 
     def _pieces(self, call: Call) -> Iterator[Piece]:
         """Return the parts of a call that fit a block each."""
         examples = math.prod(call.batch)
         parts: list[tuple[slice, Window | None]] = [(slice(0, examples), None)]
         if self._needs_pieces(call):
-            parts = split(self.plan, call.bound.layout, examples, self._block(call))
+            parts = split(self.plan, call.bound.layout, examples, self._block(call.device))
         return cut(call, self._flat_inputs(call), parts)
 
-    def _block(self, call: Call) -> int:
-        return self.block or (GPU_BLOCK if call.device.type == "cuda" else CPU_BLOCK)
+    def _block(self, device: torch.device) -> int:
+        return self.block or (GPU_BLOCK if device.type == "cuda" else CPU_BLOCK)
 
     def _as_clauses(
         self,
@@ -410,7 +414,7 @@ class CompiledRule(nn.Module):
             if signature is not None:
                 _make_room(self._fits)
                 self._fits[signature] = fit
-        batch, device, sizes, bound, groundings, is_broadcast = fit
+        batch, device, sizes, bound, is_large, is_broadcast = fit
         inputs = [given[name] for name in self._names]
         masks: Mapping[int, Tensor] = {}
         if lengths is not None:
@@ -424,7 +428,7 @@ class CompiledRule(nn.Module):
         if self._may_multiply and can_multiply(inputs):
             clauses = self._find_clauses(sizes, device)
         return Call(
-            inputs, batch, device, bound, masks, lengths, clauses, None, groundings, is_broadcast
+            inputs, batch, device, bound, masks, lengths, clauses, None, is_large, is_broadcast
         )
 
     def _fit(self, inputs: Sequence[Tensor]) -> Fit:
@@ -438,7 +442,7 @@ class CompiledRule(nn.Module):
             one.dim() - len(slot.domains) for one, slot in zip(inputs, self.plan.slots, strict=True)
         ]
         is_broadcast = any(one.shape[:dims] != batch for one, dims in zip(inputs, own, strict=True))
-        return Fit(batch, device, sizes, bound, groundings, is_broadcast)
+        return Fit(batch, device, sizes, bound, groundings > self._block(device), is_broadcast)
 
     def _bind(self, sizes: Mapping[str, int], device: torch.device) -> Bound:
         key = tuple(sizes.items())
@@ -477,7 +481,8 @@ def _sizes(plan: Plan) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(len(d.labels or ()) for d in slot.domains) for slot in plan.slots)
 
 
-def _named(tensors: Tensors | None, named: Tensors) -> Tensors:
+def named_tensors(tensors: Tensors | None, named: Tensors) -> Tensors:
+    """Return the tensors of a call, given as a mapping, by keywords, or both."""
     if tensors is None:
         return named
     if not named:
@@ -485,128 +490,6 @@ def _named(tensors: Tensors | None, named: Tensors) -> Tensors:
     return {**tensors, **named} if isinstance(tensors, Mapping) else tensors
 
 
-def _is_transformed(inputs: Iterable[Tensor]) -> bool:
+def _is_transformed() -> bool:
     """Return whether torch.compile or torch.func is at work, which cannot look into blocks."""
-    return torch.compiler.is_compiling() or any(
-        torch._C._functorch.is_functorch_wrapped_tensor(given) for given in inputs
-    )
-
-
-@final
-class CompiledKnowledge(nn.Module):
-    """All rules of a knowledge base: penalties by the rules' names."""
-
-    def __init__(self, rules: Mapping[str, CompiledRule], bundles: Mapping[Names, CompiledRule]
-                 ) -> None:  # fmt: skip
-        super().__init__()
-        self._rules = dict(rules)
-        self._bundles = dict(bundles)
-
-    @property
-    def rules(self) -> Mapping[str, CompiledRule]:
-        """The compiled rules, by name."""
-        return self._rules
-
-    def set_process_group(self, group: Any) -> None:
-        """Give all rules a process group, as is needed after unpickling rules that had one."""
-        for rule in self._rules.values():
-            rule.set_process_group(group)
-
-    def forward(
-        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
-    ) -> dict[str, Tensor]:
-        """Return each rule's penalty; every rule takes the tensors it reads."""
-        given = self._known(_named(tensors, named))
-        sources: dict[str, Source] = {}
-        together: dict[str, Tensor] = {}
-        for names, bundle in self._bundles.items():
-            if _have_one_batch(bundle.plan, given):
-                penalties = bundle.parts(_call(bundle, given, lengths, sources))
-                if penalties is not None:
-                    together |= zip(names, penalties, strict=True)
-        return {
-            name: rule.finish(together[name])
-            if name in together
-            else rule.penalty(_call(rule, given, lengths, sources))
-            for name, rule in self._rules.items()
-        }
-
-    def satisfied(
-        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
-    ) -> dict[str, Tensor]:
-        """Return for each rule whether the predictions obey it, one Boolean per example."""
-        given = self._known(_named(tensors, named))
-        return {
-            name: rule.satisfied(_read_by(rule, given), lengths=_lengths_for(rule, lengths))
-            for name, rule in self._rules.items()
-        }
-
-    def violations(
-        self,
-        tensors: Tensors | None = None,
-        /,
-        *,
-        top: int = 5,
-        lengths: Any = None,
-        **named: Tensor,
-    ) -> dict[str, list[Violation]]:
-        """Return for each rule its groundings with the lowest degrees, worst first."""
-        given = self._known(_named(tensors, named))
-        return {
-            name: rule.violations(
-                _read_by(rule, given), top=top, lengths=_lengths_for(rule, lengths)
-            )
-            for name, rule in self._rules.items()
-        }
-
-    def _known(self, given: Tensors) -> Tensors:
-        """Return the tensors if some rule reads each of them."""
-        known = {name: None for rule in self._rules.values() for name in rule.forms}
-        refuse_unknown(given, list(known))
-        return given
-
-
-def bundled_rules(rules: Mapping[str, CompiledRule]) -> list[Names]:
-    """Return the names of rules that are evaluated together.
-
-    Those are the rules without variables, if they are many enough, and all clauses over the same
-    sequences.
-    """
-    ground: list[str] = []
-    clauses: dict[tuple[str, ...], list[str]] = {}
-    for name, rule in rules.items():
-        if not rule.plan.rank and not isinstance(rule.formula, Quantifier):
-            ground.append(name)
-        elif rule.is_made_of_clauses and not any(slot.open_domains for slot in rule.plan.slots):
-            clauses.setdefault(rule.plan.sequence_domains, []).append(name)
-    found = [tuple(names) for names in clauses.values() if len(names) > 1]
-    return [tuple(ground), *found] if len(ground) >= FEWEST else found
-
-
-def _have_one_batch(plan: Plan, given: Tensors) -> bool:
-    """Return whether no tensor must be broadcast, which would change the batch of a rule."""
-    shapes = {
-        given[slot.name].shape[: given[slot.name].dim() - len(slot.domains)]
-        for slot in plan.slots
-        if isinstance(given.get(slot.name), Tensor)
-    }
-    return len(shapes) <= 1
-
-
-def _read_by(rule: CompiledRule, given: Tensors) -> Tensors:
-    return {slot: given[slot] for slot in rule.forms if slot in given}
-
-
-def _lengths_for(rule: CompiledRule, lengths: Any) -> Any:
-    return lengths if rule.plan.sequence_domains else None
-
-
-def _call(rule: CompiledRule, given: Tensors, lengths: Any, shared: dict[str, Source]) -> Call:
-    """Return the call of one rule, whose softmaxes are computed once for all rules."""
-    call = rule.receive(_read_by(rule, given), _lengths_for(rule, lengths))
-    if call.clauses is not None:
-        return call
-    names = [slot.name for slot in rule.plan.slots]
-    new = [place for place, name in enumerate(names) if name not in shared]
-    shared.update(zip((names[place] for place in new), rule.sources(call.inputs, new), strict=True))
-    return call._replace(sources=[shared[name] for name in names])
+    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()

@@ -11,15 +11,19 @@ from residuum.grounding import (
     Plan,
     Signature,
     plan_rule,
+    plan_together,
     signature_of_knowledge,
     signature_of_rule,
     with_outputs,
+    without_quantifiers,
 )
 from residuum.grounding.plans import Connect, Quantify
 from residuum.logic import And, Forall, Formula, Implies
 from residuum.losses.blocks import bytes_for
-from residuum.losses.compiled import CompiledKnowledge, CompiledRule, bundled_rules
+from residuum.losses.compiled import CompiledRule
+from residuum.losses.compiled_knowledge import CompiledKnowledge, bundled_rules
 from residuum.losses.evaluation import Detached
+from residuum.losses.lifting import FEWEST
 from residuum.losses.parameters import find_logic
 from residuum.losses.reductions import Reduction, check_reduction, check_weight
 from residuum.losses.sources import FORMS, Form
@@ -104,8 +108,9 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
     if isinstance(rule, Knowledge):
         _refuse_for_knowledge(domains=domains, predicates=predicates, weight=weight)
         signature = with_outputs(signature_of_knowledge(rule, functions or {}), outputs or {})
+        plans, planned = _plans_of_ground_rules(rule, signature)
         compiled = {
-            name: _compiled(one.formula, signature, options, name, one.weight)
+            name: _compiled(one.formula, signature, options, name, one.weight, plan=plans.get(name))
             for name, one in rule.rules.items()
         }
         if options.relaxation == EXACT:
@@ -113,7 +118,10 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
         bundles = {}
         for names in bundled_rules(compiled):
             together = And(*(rule.rules[name].formula for name in names))
-            bundles[names] = _compiled(together, signature, options, "rules", 1.0, is_bundle=True)
+            plan = planned if names == tuple(plans) else None
+            bundles[names] = _compiled(
+                together, signature, options, "rules", 1.0, plan=plan, is_bundle=True
+            )
         return CompiledKnowledge(compiled, bundles)
     name, default_weight = "rule", 1.0
     if knowledge is None:
@@ -135,6 +143,22 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
     return _compiled(
         formula, signature, options, name, default_weight if weight is None else weight
     )
+
+
+def _plans_of_ground_rules(
+    knowledge: Knowledge, signature: Signature
+) -> tuple[dict[str, Plan], Plan | None]:
+    """Return the plans of rules without quantifiers by name, and that of all of them together."""
+    rules = knowledge.rules
+    are_ground = without_quantifiers([one.formula for one in rules.values()])
+    names = [name for name, is_ground in zip(rules, are_ground, strict=True) if is_ground]
+    if len(names) < FEWEST:
+        return {}, None
+    found = plan_together([rules[name].formula for name in names], signature)
+    if found is None:
+        return {}, None
+    whole, parts = found
+    return dict(zip(names, parts, strict=True)), whole
 
 
 def _refuse_for_knowledge(**given: object) -> None:
@@ -164,10 +188,11 @@ def _compiled(
     name: str,
     weight: float,
     *,
+    plan: Plan | None = None,
     is_bundle: bool = False,
 ) -> CompiledRule:
     check_weight(weight, name)
-    plan = plan_rule(formula, signature)
+    plan = plan or plan_rule(formula, signature)
     if options.detach is not None and (options.relaxation == EXACT or not _has_sides(plan)):
         raise GroundingError(
             f"`{name}`: there is no {options.detach} to detach; that takes a relaxation and a rule "

@@ -5,7 +5,7 @@ Only the worst groundings of an example have slopes, so that these are looked fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from residuum.losses.clauses import Clauses
-from residuum.losses.columns import Outcome
+from residuum.losses.sides import Outcome
 
 ROWS: Final = 64
 """Rules whose slopes are computed at a time."""
@@ -28,16 +28,16 @@ def largest(clauses: Clauses, rows: Tensor, examples: int, inside: Tensor | None
 
     `inside` says which positions of each example count, if not all do.
     """
-    places = clauses.places
     find: Callable[[Tensor], Found]
+    slopes: Callable[..., Tensor]
     if clauses.are_rows_rules and not clauses.inside:
-        find = partial(_least, places)
-        slopes = partial(_slopes_of_least, places)
+        find = partial(_each, clauses)
+        slopes = partial(_slopes_of_least, clauses.places)
     else:
-        find = partial(_largest, places, clauses.segments, examples, inside)
-        slopes = partial(_slopes_of_largest, places)
+        find = partial(_largest, clauses, examples, inside)
+        slopes = partial(_slopes_of_largest, clauses.places)
     value, kept = find(_filled_up(clauses, rows))
-    back = partial(_slopes_of_rows, len(rows), slopes)
+    back = partial(_slopes_of_rows, clauses, examples, rows.dtype, slopes)
     return Outcome(value, kept, back, partial(_again, clauses, find, slopes))
 
 
@@ -47,9 +47,17 @@ def _filled_up(clauses: Clauses, rows: Tensor) -> Tensor:
 
 
 def _slopes_of_rows(
-    count: int, slopes: Callable[..., Tensor], upstream: Tensor, *kept: Tensor
+    clauses: Clauses,
+    examples: int,
+    dtype: torch.dtype,
+    slopes: Callable[..., Tensor],
+    upstream: Tensor | None,
+    *kept: Tensor,
 ) -> Tensor:
-    return slopes(upstream, *kept)[:count]
+    if upstream is None:
+        upstream = torch.ones(examples, dtype=dtype, device=kept[0].device)
+    found = slopes(upstream, *kept)
+    return (found[:-1] if clauses.is_ragged else found) * clauses.signs
 
 
 def _again(
@@ -76,14 +84,19 @@ class _WithSlopes(torch.autograd.Function):
         return ctx.slopes(upstream, *ctx.saved_tensors), None, None
 
 
-def _least(places: Tensor, columns: Tensor) -> Found:
+def _each(clauses: Clauses, columns: Tensor) -> Found:
+    return _least(clauses, columns), (columns,)
+
+
+def _least(clauses: Clauses, columns: Tensor) -> Tensor:
     """Return the least side of every row."""
-    least = columns.index_select(0, places[0])
-    other = torch.empty_like(least)
-    for place in places[1:]:
-        torch.index_select(columns, 0, place, out=other)
-        torch.minimum(least, other, out=least)
-    return least, (columns,)
+    first, *others = clauses.literals
+    least = columns.index_select(0, first)
+    part = torch.empty_like(least)
+    for place in others:
+        torch.index_select(columns, 0, place, out=part)
+        torch.minimum(least, part, out=least)
+    return least
 
 
 def _slopes_of_least(places: Tensor, upstream: Tensor, columns: Tensor) -> Tensor:
@@ -111,37 +124,56 @@ def _shares(sides: Sequence[Tensor], upstream: Tensor) -> list[Tensor]:
     return [upstream, *reversed(found)]
 
 
-def _largest(
-    places: Tensor,
-    segments: tuple[int, ...],
-    examples: int,
-    inside: Tensor | None,
-    columns: Tensor,
-) -> Found:
+def _largest(clauses: Clauses, examples: int, inside: Tensor | None, columns: Tensor) -> Found:
     """Return the largest of the least sides, of all rows of a rule and positions of an example."""
-    least = _least(places, columns)[0].view(places.shape[1], examples, -1)
+    least = _least(clauses, columns).view(clauses.places.shape[1], examples, -1)
     if inside is not None:
         least.masked_fill_(~inside, -1.0)
-    tops, ties = [], []
+    rules = torch.split(least, list(clauses.segments)) if len(clauses.segments) > 1 else (least,)
+    tops = [rule.amax(0).amax(1) for rule in rules]
+    entries = columns.view(-1, *least.shape[1:])
+    hits = [entries == top.unsqueeze(1) for top in tops]
+    if inside is not None:
+        hits = [hit & inside for hit in hits]
+    value = tops[0] if len(tops) == 1 else torch.stack(tops)
+    # A sequence too short for any grounding has no largest.
+    value = value if inside is None else value.clamp(min=0)
+    most = max([int(hit.sum(0).sum(1).amax()) for hit in hits])
+    if most <= 1:  # then it is the least in whichever rows are the largest
+        return value, tuple(hits)
+    return value, (columns, *_ties(rules, tops))
+
+
+def _ties(rules: Sequence[Tensor], tops: Sequence[Tensor]) -> Iterator[Tensor]:
+    """Return the row, column, rule and example of what is the largest, and a share of the slope."""
+    ties = []
     first = 0
-    for number, part in enumerate(torch.split(least, list(segments))):
-        top = part.amax((0, 2), keepdim=True)
-        rows, example, position = (part == top).nonzero(as_tuple=True)
-        top = top.flatten()
+    for number, (rule, top) in enumerate(zip(rules, tops, strict=True)):
+        _, examples, positions = rule.shape
+        rows, example, position = (rule == top.unsqueeze(1)).nonzero(as_tuple=True)
         count = torch.bincount(example, minlength=examples).to(top.dtype)
-        # A sequence too short for any grounding has no largest.
         shares = (top >= 0).div(count)[example]
-        column = example * least.shape[2] + position
+        column = example * positions + position
         ties.append((rows + first, column, number * examples + example, shares))
-        tops.append(top)
-        first += len(part)
-    if len(tops) == 1:
-        return tops[0].clamp(min=0), (columns, *ties[0])  # no view: it may be changed in place
-    together = (torch.cat(one) for one in zip(*ties, strict=True))
-    return torch.stack(tops).clamp_(min=0), (columns, *together)
+        first += len(rule)
+    return (torch.cat(one) for one in zip(*ties, strict=True))
 
 
-def _slopes_of_largest(
+def _slopes_of_largest(places: Tensor, upstream: Tensor, *kept: Tensor) -> Tensor:
+    if kept[0].dtype == torch.bool:
+        return _slopes_of_one_each(upstream, kept)
+    return _slopes_of_ties(places, upstream, *kept)
+
+
+def _slopes_of_one_each(upstream: Tensor, hits: Sequence[Tensor]) -> Tensor:
+    """Return slopes where one entry alone is the largest of a rule in an example."""
+    each = upstream.reshape(len(hits), -1, 1).unbind(0)
+    parts = [torch.where(hit, slope, 0.0) for hit, slope in zip(hits, each, strict=True)]
+    total = parts[0] if len(parts) == 1 else torch.stack(parts).sum(0)
+    return total.reshape(len(hits[0]), -1)
+
+
+def _slopes_of_ties(
     places: Tensor,
     upstream: Tensor,
     columns: Tensor,

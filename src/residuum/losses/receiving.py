@@ -30,15 +30,16 @@ class Bound(NamedTuple):
 class Fit(NamedTuple):
     """What is known of a call from the shapes of its tensors, which fit.
 
-    `sizes` are the lengths of sequences, `groundings` the most in the batch that one step ranges
-    over, and `is_broadcast` says that some tensors have less than the whole batch.
+    `sizes` are the lengths of sequences, `is_large` says that one step ranges over more groundings
+    in the batch than are evaluated at a time, and `is_broadcast` that some tensors have less than
+    the whole batch.
     """
 
     batch: tuple[int, ...]
     device: torch.device
     sizes: Mapping[str, int]
     bound: Bound
-    groundings: int
+    is_large: bool
     is_broadcast: bool
 
 
@@ -58,7 +59,7 @@ class Call(NamedTuple):
     lengths: Tensor | None = None
     clauses: Clauses | None = None
     sources: Sequence[Source] | None = None
-    groundings: int = 0
+    is_large: bool = False
     is_broadcast: bool = False
 
 
@@ -100,8 +101,12 @@ def signature_of(given: Any, names: Sequence[str]) -> tuple[Any, ...] | None:
     """
     if type(given) is not dict or len(given) != len(names) or torch.compiler.is_compiling():
         return None
-    tensors = [given.get(name) for name in names]
-    return tuple([(one.dtype, one.device, one.shape) for one in tensors if isinstance(one, Tensor)])
+    found: list[Any] = []
+    for name in names:
+        one = given.get(name)
+        if isinstance(one, Tensor):
+            found += (one.dtype, one.device, one.shape)
+    return tuple(found)
 
 
 def take_tensors(plan: Plan, given: Mapping[str, Tensor]) -> list[Tensor]:

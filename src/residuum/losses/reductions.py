@@ -63,12 +63,18 @@ def check_weight(weight: object, name: str) -> None:
         raise GroundingError(f"the weight of `{name}` is a number from 0 on, got {weight!r}")
 
 
-def capped(total: Tensor, relaxation: Relaxation) -> Tensor:
-    """Return the penalty of an outermost conjunction: no more than g(0), if the logic says so."""
+def cap_of(relaxation: Relaxation) -> float | None:
+    """Return what an outermost conjunction costs at most, g(0), if the logic says so."""
     tnorm = relaxation.tnorm
     if not relaxation.is_capped or not isinstance(tnorm, Archimedean) or tnorm.limit == math.inf:
-        return total
-    return total.clamp(max=float(tnorm.limit))
+        return None
+    return float(tnorm.limit)
+
+
+def capped(total: Tensor, relaxation: Relaxation) -> Tensor:
+    """Return the penalty of an outermost conjunction."""
+    cap = cap_of(relaxation)
+    return total if cap is None else total.clamp(max=cap)
 
 
 def conjoined(penalties: Tensor, relaxation: Relaxation) -> Tensor:

@@ -54,11 +54,20 @@ def is_traced(x: Tensor) -> bool:
     )
 
 
+_AS_IT_IS: Final = nullcontext()
+
+
 def in_full(device: torch.device) -> AbstractContextManager[Any]:
     """Return a context without autocast, which would compute with half the digits."""
     if not torch.is_autocast_enabled(device.type):
-        return nullcontext()
+        return _AS_IT_IS
     return torch.autocast(device.type, enabled=False)
+
+
+def without_graph() -> AbstractContextManager[Any]:
+    """Return a context in which nothing is recorded, nor looked through for what might be."""
+    context: AbstractContextManager[Any] = torch._C._AutoDispatchBelowAutograd()
+    return context
 
 
 def bounded(

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from residuum.errors import GroundingError, suggest
 from residuum.grounding.plans import Slot
 from residuum.logic import Application, Term, Variable
-from residuum.losses.compiled import CompiledKnowledge
+from residuum.losses.compiled_knowledge import CompiledKnowledge
 from residuum.losses.compiling import compile as compile_knowledge
 from residuum.losses.inspection import Violation
 from residuum.losses.labelled_data import facts as penalty_of_facts

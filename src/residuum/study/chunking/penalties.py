@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 import residuum as rs
-from residuum.losses.compiled import CompiledKnowledge
+from residuum.losses.compiled_knowledge import CompiledKnowledge
 from residuum.losses.parameters import find_logic
 from residuum.losses.reductions import conjoined
 from residuum.relaxations.tnorms import Archimedean

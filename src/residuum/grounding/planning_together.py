@@ -1,0 +1,68 @@
+"""Plans of many rules without quantifiers, made at once: they are about the same few atoms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from residuum.errors import GroundingError
+from residuum.grounding.planning import plan_rule
+from residuum.grounding.plans import Connect, Plan, Read, Step
+from residuum.grounding.signatures import Signature
+from residuum.logic import And, Formula
+from residuum.logic.formulas import Quantifier
+from residuum.logic.interning import Node
+from residuum.logic.questions import distinct_nodes
+
+
+def without_quantifiers(formulas: Sequence[Formula]) -> list[bool]:
+    """Return of each formula whether it has no quantifier."""
+    found: dict[Node, bool] = {}
+    for node in distinct_nodes(And(*formulas)):
+        below = all(found[child] for child in node.children)
+        found[node] = below and not isinstance(node, Quantifier)
+    return [found[formula] for formula in formulas]
+
+
+def plan_together(
+    formulas: Sequence[Formula], signature: Signature
+) -> tuple[Plan, list[Plan]] | None:
+    """Return the plan of the conjunction of several formulas without quantifiers, and of each.
+
+    None if one of them is not to be planned so: `plan_rule` does it, or says what is wrong with it.
+    """
+    try:
+        whole = plan_rule(And(*formulas), signature)
+    except GroundingError:
+        return None
+    root = whole.steps[-1]
+    if whole.sequence_domains or not isinstance(root, Connect) or len(formulas) < 2:
+        return None
+    pairs = zip(formulas, root.operands, strict=True)
+    return whole, [_part(whole, formula, number) for formula, number in pairs]
+
+
+def _part(whole: Plan, formula: Formula, root: int) -> Plan:
+    """Return the plan of a formula from the step that it is in another plan."""
+    steps: list[Step] = []
+    numbers: dict[int, int] = {}
+    slots: dict[int, int] = {}
+    stack = [root]
+    while stack:
+        number = stack[-1]
+        step = whole.steps[number]
+        if isinstance(step, Connect):
+            waiting = [operand for operand in step.operands if operand not in numbers]
+            if waiting:
+                stack += reversed(waiting)
+                continue
+            step = Connect(step.kind, tuple([numbers[operand] for operand in step.operands]))
+        elif isinstance(step, Read) and slots.setdefault(step.slot, len(slots)) != step.slot:
+            step = replace(step, slot=slots[step.slot])
+        stack.pop()
+        if number not in numbers:
+            numbers[number] = len(steps)
+            steps.append(step)
+    return Plan(
+        formula, tuple([whole.slots[slot] for slot in slots]), tuple(steps), 0, whole.functions
+    )

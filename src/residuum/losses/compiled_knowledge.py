@@ -1,0 +1,138 @@
+"""Compiled rules of a whole knowledge base: evaluated together where they can be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, final
+
+from torch import Tensor, nn
+
+from residuum.grounding import Plan
+from residuum.logic import Quantifier
+from residuum.losses.compiled import CompiledRule, Tensors, named_tensors
+from residuum.losses.inspection import Violation
+from residuum.losses.lifting import FEWEST
+from residuum.losses.receiving import Call, refuse_unknown
+from residuum.losses.sources import Source
+
+Names = tuple[str, ...]
+
+
+@final
+class CompiledKnowledge(nn.Module):
+    """All rules of a knowledge base: penalties by the rules' names."""
+
+    def __init__(self, rules: Mapping[str, CompiledRule], bundles: Mapping[Names, CompiledRule]
+                 ) -> None:  # fmt: skip
+        super().__init__()
+        self._rules = dict(rules)
+        self._bundles = dict(bundles)
+
+    @property
+    def rules(self) -> Mapping[str, CompiledRule]:
+        """The compiled rules, by name."""
+        return self._rules
+
+    def set_process_group(self, group: Any) -> None:
+        """Give all rules a process group, as is needed after unpickling rules that had one."""
+        for rule in self._rules.values():
+            rule.set_process_group(group)
+
+    def forward(
+        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+    ) -> dict[str, Tensor]:
+        """Return each rule's penalty; every rule takes the tensors it reads."""
+        given = self._known(named_tensors(tensors, named))
+        sources: dict[str, Source] = {}
+        together: dict[str, Tensor] = {}
+        for names, bundle in self._bundles.items():
+            if _have_one_batch(bundle.plan, given):
+                penalties = bundle.parts(_call(bundle, given, lengths, sources))
+                if penalties is not None:
+                    together |= zip(names, penalties, strict=True)
+        return {
+            name: rule.finish(together[name])
+            if name in together
+            else rule.penalty(_call(rule, given, lengths, sources))
+            for name, rule in self._rules.items()
+        }
+
+    def satisfied(
+        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+    ) -> dict[str, Tensor]:
+        """Return for each rule whether the predictions obey it, one Boolean per example."""
+        given = self._known(named_tensors(tensors, named))
+        return {
+            name: rule.satisfied(_read_by(rule, given), lengths=_lengths_for(rule, lengths))
+            for name, rule in self._rules.items()
+        }
+
+    def violations(
+        self,
+        tensors: Tensors | None = None,
+        /,
+        *,
+        top: int = 5,
+        lengths: Any = None,
+        **named: Tensor,
+    ) -> dict[str, list[Violation]]:
+        """Return for each rule its groundings with the lowest degrees, worst first."""
+        given = self._known(named_tensors(tensors, named))
+        return {
+            name: rule.violations(
+                _read_by(rule, given), top=top, lengths=_lengths_for(rule, lengths)
+            )
+            for name, rule in self._rules.items()
+        }
+
+    def _known(self, given: Tensors) -> Tensors:
+        """Return the tensors if some rule reads each of them."""
+        known = {name: None for rule in self._rules.values() for name in rule.forms}
+        refuse_unknown(given, list(known))
+        return given
+
+
+def bundled_rules(rules: Mapping[str, CompiledRule]) -> list[Names]:
+    """Return the names of rules that are evaluated together.
+
+    Those are the rules without variables, if they are many enough, and all clauses over the same
+    sequences.
+    """
+    ground: list[str] = []
+    clauses: dict[tuple[str, ...], list[str]] = {}
+    for name, rule in rules.items():
+        if not rule.plan.rank and not isinstance(rule.formula, Quantifier):
+            ground.append(name)
+        elif rule.is_made_of_clauses and not any(slot.open_domains for slot in rule.plan.slots):
+            clauses.setdefault(rule.plan.sequence_domains, []).append(name)
+    found = [tuple(names) for names in clauses.values() if len(names) > 1]
+    return [tuple(ground), *found] if len(ground) >= FEWEST else found
+
+
+def _have_one_batch(plan: Plan, given: Tensors) -> bool:
+    """Return whether no tensor must be broadcast, which would change the batch of a rule."""
+    shapes = {
+        given[slot.name].shape[: given[slot.name].dim() - len(slot.domains)]
+        for slot in plan.slots
+        if isinstance(given.get(slot.name), Tensor)
+    }
+    return len(shapes) <= 1
+
+
+def _read_by(rule: CompiledRule, given: Tensors) -> Tensors:
+    return {slot: given[slot] for slot in rule.forms if slot in given}
+
+
+def _lengths_for(rule: CompiledRule, lengths: Any) -> Any:
+    return lengths if rule.plan.sequence_domains else None
+
+
+def _call(rule: CompiledRule, given: Tensors, lengths: Any, shared: dict[str, Source]) -> Call:
+    """Return the call of one rule, whose softmaxes are computed once for all rules."""
+    call = rule.receive(_read_by(rule, given), _lengths_for(rule, lengths))
+    if call.clauses is not None:
+        return call
+    names = [slot.name for slot in rule.plan.slots]
+    new = [place for place, name in enumerate(names) if name not in shared]
+    shared.update(zip((names[place] for place in new), rule.sources(call.inputs, new), strict=True))
+    return call._replace(sources=[shared[name] for name in names])
