@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from residuum.analysis.expansions import ROUNDING, UPWARDS, Expansion, exponents, mean_of_monomial
+from residuum.analysis.expansions import ROUNDING, UPWARDS, exponents, mean_of_monomial
+from residuum.analysis.truncated import Function
 from residuum.relaxations.arrays import Array
 
 
@@ -80,6 +81,12 @@ class Model(NamedTuple):
     error: Array
     mean_error: Array
 
+    def of(self, which: Any) -> Model:
+        """Return the model on some of the boxes."""
+        return Model(
+            self.order, self.coefficients[:, which], self.error[which], self.mean_error[which]
+        )
+
     @property
     def size(self) -> Array:
         """The sum of absolute coefficients."""
@@ -94,7 +101,7 @@ class Model(NamedTuple):
         return centre - radius - slack, centre + radius + slack
 
 
-def divide(above: Expansion, below: Expansion, order: int) -> Model:
+def divide(above: Function, below: Function, order: int) -> Model:
     """Return a quotient as a polynomial of this order, by dividing power series.
 
     With the quotient P as it was rounded, N / D − P is (N − PD) / D. Up to the order, N − PD is
