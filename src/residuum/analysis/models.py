@@ -12,6 +12,9 @@ from residuum.analysis.expansions import ROUNDING, UPWARDS, exponents, mean_of_m
 from residuum.analysis.truncated import Function
 from residuum.relaxations.arrays import Array
 
+AT_ONCE = 256
+"""Boxes whose series are divided together: what they need fits into a processor's cache."""
+
 
 class _Step(NamedTuple):
     """The monomials of one total degree, and pairs of lower ones that multiply to each."""
@@ -101,6 +104,19 @@ class Model(NamedTuple):
         return centre - radius - slack, centre + radius + slack
 
 
+def _series(
+    dividend: Array, divisor: Array, first: Array, order: int, degrees: tuple[int, ...]
+) -> Array:
+    """Return the quotient of power series up to an order."""
+    quotient = np.empty_like(dividend)
+    quotient[0] = dividend[0] / first
+    for step in _steps(order, degrees):
+        products = quotient[step.left] * divisor[step.right]
+        known = np.add.reduceat(products, step.starts, axis=0)
+        quotient[step.places] = (dividend[step.places] - known) / first
+    return quotient
+
+
 def divide(above: Function, below: Function, order: int) -> Model:
     """Return a quotient as a polynomial of this order, by dividing power series.
 
@@ -113,11 +129,11 @@ def divide(above: Function, below: Function, order: int) -> Model:
     first = np.where(fits, below.coefficients[0], 1.0)
     dividend, divisor = above.low(order), below.low(order)
     quotient = np.empty_like(dividend)
-    quotient[0] = dividend[0] / first
-    for step in _steps(order, below.degrees):
-        products = quotient[step.left] * divisor[step.right]
-        known = np.add.reduceat(products, step.starts, axis=0)
-        quotient[step.places] = (dividend[step.places] - known) / first
+    for start in range(0, len(first), AT_ONCE):
+        some = slice(start, start + AT_ONCE)
+        quotient[:, some] = _series(
+            dividend[:, some], divisor[:, some], first[some], order, below.degrees
+        )
     quotient[:, ~fits] = 0.0
 
     totals = np.array([sum(k) for k in exponents(axes, order)])
