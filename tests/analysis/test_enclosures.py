@@ -329,12 +329,10 @@ def test_bounds_along_curved_guards_hold_the_value_derived_by_hand(text, value):
     assert high - low <= 1e-4
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(6))
 def test_bounds_along_guards_and_without_overlap_and_hold_the_sample(seed):
-    formula = random_formula(random.Random(200 + seed), (P, Q, R), 8)
+    formula = Implies(random_formula(random.Random(200 + seed), (P, Q, R), 8), Iff(P, Or(Q, R)))
     atoms = atoms_of(formula)
-    if len(atoms) < 3:
-        pytest.skip("no surface to follow")
     tree = Tree(formula, atoms, relaxation("r-product"))
     plain = enclosures._Cover([Evaluator(tree, 3)], 1e-8)
     along = plain.along_guards()

@@ -26,7 +26,7 @@ from residuum.logic import Atom, Formula
 from residuum.relaxations import Relaxation
 from residuum.relaxations.arrays import Array
 
-MOST_BOXES = 3_000_000
+MOST_BOXES, MOST_SLABS = 3_000_000, 1_000_000
 AT_ONCE = 1_000_000
 """Coefficients of the largest polynomial on all boxes that are evaluated together."""
 

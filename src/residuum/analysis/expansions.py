@@ -119,15 +119,15 @@ class Polynomial:
                     along[power] += boxes.centres[axis] * along[power + 1]
             for power in range(1, degree + 1):
                 along[power] *= boxes.halves[axis] ** power  # a power of 2: exact
-        # Centres are positive, so that the absolute terms add up to the polynomial with absolute
-        # coefficients, at the corner farthest from 0.
+        # The absolute terms add up to no more than the polynomial with absolute coefficients, at
+        # the corner farthest from 0.
         error = self._operations * ROUNDING * UPWARDS * self._largest(boxes) + UNDERFLOW
         return Expansion(self.degrees, local.reshape(-1, boxes.number), error)
 
     def _largest(self, boxes: Boxes) -> Array:
         total = np.abs(self.coefficients)[..., None]
         for axis, degree in enumerate(self.degrees):
-            corner = boxes.centres[axis] + boxes.halves[axis]
+            corner = np.abs(boxes.centres[axis]) + boxes.halves[axis]
             value = total[degree]
             for power in range(degree - 1, -1, -1):
                 value = value * corner + total[power]

@@ -66,20 +66,24 @@ def advise(slabs: Slabs, guard: Truncated, positive: bool) -> Advice:
     low, high = root.min(axis=0), root.max(axis=0)
     inside = found & (high < NEAR_END) & (low > -NEAR_END)
     for gap in (surface - slabs.bottom, slabs.top - surface):
-        inside &= is_above(gap, slabs.off) & (WEDGE * gap[0] > np.abs(gap[1:]).sum(axis=0))
+        inside &= WEDGE * gap[0] > np.abs(gap[1:]).sum(axis=0)
     within = found & ~inside & (low < NEAR_END) & (high > -NEAR_END)
     upper, lower = within & (low > ISOLATED), within & (high < -ISOLATED)
     level = middle + np.where(upper, 2 * low - 1, np.where(lower, 2 * high + 1, 0.0)) * half
-    grid = np.clip(root, -2, 2).reshape(*[NODES] * (axes - 1), -1)
-    tilt = np.stack(
-        [
-            np.abs(np.diff(grid, axis=axis)).reshape(-1, grid.shape[-1]).sum(axis=0)
-            for axis in range(axes - 1)
-        ]
-    ) / (2 * NODES ** (axes - 2))
+    surface = np.where(inside, surface, level)
+    between = is_above(surface - slabs.bottom, slabs.off) & is_above(slabs.top - surface, slabs.off)
+    tilt = _tilt(root, axes)
     exits = within & ~upper & ~lower & (tilt.max(axis=0) < STEEPEST)
-    cuts = inside | ((upper | lower) & is_above(half, slabs.off))
-    return Advice(cuts, np.where(inside, surface, level), exits, tilt)
+    return Advice((inside | upper | lower) & between, surface, exits, tilt)
+
+
+def _tilt(root: Array, axes: int) -> Array:
+    """Return how much a root varies along each axis of the base, as a share of the height."""
+    grid = np.clip(root, -2, 2).reshape(*[NODES] * (axes - 1), -1)
+    steps = [np.abs(np.diff(grid, axis=axis)) for axis in range(axes - 1)]
+    sums = np.stack([one.reshape(-1, root.shape[1]).sum(axis=0) for one in steps])
+    tilt: Array = sums / (2 * NODES ** (axes - 2))
+    return tilt
 
 
 def _root(guard: Truncated) -> tuple[Array, Any, Any]:

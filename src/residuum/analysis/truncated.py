@@ -102,8 +102,8 @@ class Truncated(NamedTuple):
         )
         ends = np.where((self._slope() > 0) & (a * b > 0), np.minimum(near, far), 0.0)
         sign = np.sign(np.where(plain > 0, self.coefficients[0], a))
-        bound: Array = sign * np.maximum(np.maximum(plain, ends), 0.0)
-        return bound
+        best = np.maximum(plain, ends)
+        return np.where(best > 0, sign * best, 0.0)
 
     def sliver(self) -> Sliver:
         """Return where the sign changes only within a thin layer at one end."""
