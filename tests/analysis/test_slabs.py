@@ -3,6 +3,7 @@
 import random
 from fractions import Fraction
 
+import flint
 import numpy as np
 import pytest
 from test_expansions import exact_at, local_at, random_polynomial, random_u
@@ -70,6 +71,17 @@ def test_polynomials_on_slabs_are_off_by_no_more_than_they_say(vertical):
             for one, value in ((found, true), (integrand, true * (high - low) / 2)):
                 distance = abs(local_at(one.coefficients[:, slab], listed, (*u, w)) - value)
                 assert distance <= Fraction(float(one.error[slab]))
+
+
+def test_powers_beyond_the_order_are_part_of_the_error():
+    x, _, z = flint.fmpq_mpoly_ctx.get(("x0", "x1", "x2"), "lex").gens()
+    boxes = Boxes(np.full((AXES, 1), 0.5), np.full((AXES, 1), 0.5))
+    exact = x**8 + z
+    found = over(boxes, 2).expand(from_exact(exact))
+    corner = [Fraction(1)] * AXES
+    value = local_at(found.coefficients[:, 0], exponents(AXES, ORDER), corner)
+    assert abs(value - exact_at(exact, corner)) <= Fraction(float(found.error[0]))
+    assert found.error[0] < 0.1
 
 
 def test_what_is_expanded_in_full_is_exact_up_to_rounding():

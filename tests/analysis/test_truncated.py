@@ -44,6 +44,12 @@ def test_signs_and_least_values_hold_on_a_grid():
         assert found.min() - functions.error[one] >= least[one] > 0
 
 
+def test_a_function_that_is_positive_at_both_ends_only_is_not_decided():
+    coefficients = np.zeros((len(LISTED), 1))
+    coefficients[0], coefficients[LISTED.index((0, 0, 2))] = -0.2, 1.0
+    assert Truncated(AXES, coefficients, np.zeros(1)).decided() == [0]
+
+
 def test_a_sliver_holds_all_of_the_other_sign():
     functions = random_functions(1, 300)
     sliver = functions.sliver()
@@ -73,3 +79,13 @@ def test_what_folding_slivers_misses_is_no_more_than_it_says(seed):
     kept = np.setdiff1d(np.arange(150), folded)
     assert (missed[kept] == 0).all()
     assert (deltas[True,][:, kept] == delta[:, kept]).all()
+
+
+def test_folding_a_sliver_across_which_cases_jump_misses_all_of_it():
+    coefficients = np.zeros((len(LISTED), 1))
+    coefficients[0], coefficients[AXES] = 0.9, 1.0  # positive but where w < −0.9: 1/20 of the slab
+    deltas = {(False,): np.zeros_like(coefficients), (True,): np.eye(len(LISTED), 1)}
+    missed = fold_slivers(deltas, [Truncated(AXES, coefficients, np.zeros(1))])
+    assert deltas[False,][0] == 1
+    assert missed[0] == pytest.approx(1 / 20)
+    assert missed[0] >= 1 / 20

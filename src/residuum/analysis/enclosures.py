@@ -36,10 +36,11 @@ MOST_AT_ONCE = (8192, 4096)
 CURVED_AXES = 3
 """Only with so many atoms boxes are cut along guards; with fewer they need not be."""
 
-PATIENCE = 1 / 4
-"""Boxes are cut along guards if halving them looks as if it took more than this share of the time.
+PATIENCE = 15.0
+"""Boxes are cut along guards if halving them looks as if it took more seconds than this.
 
-Slabs are fewer in the end, but each takes longer, and until there are many they are behind.
+Slabs are fewer in the end, but each takes longer, and until there are many they are behind: twice
+that time must be left for them.
 """
 
 TRIAL = 1 / 240
@@ -95,8 +96,9 @@ def enclose(
             soonest = min(cover.forecast(useful) for cover in left)
             if soonest > math.log(HOPELESS * seconds):
                 raise NotThisWay(f"its certified bounds would stay wider than {useful:g}")
-        slow = left[0].forecast(width) > math.log(PATIENCE * seconds)
-        if slow and len(left) == 2 and axes == CURVED_AXES and not follows_guards:
+        slow = left[0].forecast(width) > math.log(PATIENCE)
+        pays = axes == CURVED_AXES and deadline - time.perf_counter() > 2 * PATIENCE
+        if slow and pays and len(left) == 2 and not follows_guards:
             follows_guards = True
             along = [cover.along_guards() for cover in left]
             covers, left = [*covers, *along], [left[0], *along]
