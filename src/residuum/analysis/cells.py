@@ -106,17 +106,14 @@ def _cut(evaluator: Evaluator, cells: Cells, axis: Any, whole: Any) -> Iterator[
     for row in cells.cuts:
         for number in np.unique(row[row >= 0]):
             guard = evaluator.cases.guards[number // 2]
-            for slabs, rows, axes in _as_slabs(
-                cells, np.flatnonzero(whole & (row == number)), guard
-            ):
+            which = np.flatnonzero(whole & (row == number))
+            for slabs, rows, axes in _as_slabs(cells, which, guard):
                 with np.errstate(all="ignore"):  # what is not finite is not cut
                     advice = advise(slabs, slabs.expand(guard), bool(number % 2))
-                if advice.cuts.any():
-                    yield (
-                        slabs.of(advice.cuts).cut(advice.surface[:, advice.cuts]),
-                        rows[advice.cuts],
-                    )
-                    whole[rows[advice.cuts]] = False
+                cut = np.flatnonzero(advice.cuts)
+                if len(cut):
+                    yield slabs.of(cut).cut(advice.surface[:, cut]), rows[cut]
+                    whole[rows[cut]] = False
                 exits = advice.exits & ~told[rows]
                 axis[rows[exits]] = axes[np.argmax(advice.tilt[:, exits], axis=0)]
                 told[rows] |= exits

@@ -1,8 +1,8 @@
 """Certified bounds for rational logics such as R-Product: boxes, halved where they are worst.
 
 Nobody knows beforehand in which coordinates the boxes are fewest, so that ways to cover the cube
-compete: each has a short time to show how fast its bounds narrow, and the best goes on. The bounds
-of all of them hold.
+compete: each has a short time to show how fast its bounds narrow, and the best goes on. Where even
+that looks slow, boxes cut along guards join the race. The bounds of all of them hold.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from residuum.relaxations import Relaxation
 from residuum.relaxations.arrays import Array
 
 MOST_BOXES, MOST_SLABS = 3_000_000, 1_000_000
+"""As many as fit into a gigabyte or so."""
+
 AT_ONCE = 1_000_000
 """Coefficients of the largest polynomial on all boxes that are evaluated together."""
 
@@ -154,9 +156,9 @@ class _Cover:
     def is_done(self) -> bool:
         """Say whether there is nothing left to do."""
         low, high = self.bounds()
-        return (
-            high - low <= self._width or sum(len(c.low) for c in self._sheets.values()) > MOST_BOXES
-        )
+        number = sum(len(cells.low) for cells in self._sheets.values())
+        most = MOST_SLABS if self._follows_guards else MOST_BOXES
+        return high - low <= self._width or number > most
 
     def exact(self) -> Fraction | None:
         """Return the integral if each chart lies in one case, and that is a polynomial."""
@@ -209,10 +211,8 @@ class _Cover:
             children = [parents]
             if not is_over():
                 with suppress(OutOfTime):
-                    children = [
-                        evaluated(evaluator, *part)
-                        for part in parted(evaluator, parents, self._follows_guards)
-                    ]
+                    parts = parted(evaluator, parents, self._follows_guards)
+                    children = [evaluated(evaluator, *part) for part in parts]
             found.extend(children)
         return [some for some in found if len(some.low)]
 

@@ -1,4 +1,7 @@
-"""Where to cut a slab so that a guard runs along its ends; nothing here needs to be certain."""
+"""Where to cut a slab so that a guard runs along its ends.
+
+Nothing of this needs to hold but that the cut lies inside of the slab, which is made certain.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,8 @@ FARTHEST = 4.0
 """Roots are sought no farther from the middle, where the ends are at 1."""
 
 NEAR_END = 0.99
+"""A root that stays beyond this is at the end already."""
+
 WEDGE = 0.75
 """How much the height of a part may vary, as a share of that in the middle."""
 
