@@ -92,8 +92,7 @@ def enclose(
             break
     left, follows_guards = covers, False
     while left and not any(cover.is_done() for cover in covers) and time.perf_counter() < deadline:
-        keep = 1 if follows_guards else math.ceil(len(left) / 2)
-        left = sorted(left, key=lambda cover: cover.forecast(width))[:keep]
+        left = sorted(left, key=lambda cover: cover.forecast(width))[: math.ceil(len(left) / 2)]
         if time.perf_counter() > began + EARLY * seconds:
             soonest = min(cover.forecast(useful) for cover in left)
             if soonest > math.log(HOPELESS * seconds):
