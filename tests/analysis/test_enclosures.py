@@ -10,8 +10,11 @@ import pytest
 from integration_oracles import P, Q, R, random_formula, textbook
 
 from residuum.analysis import catalogue, consistency, enclosures
+from residuum.analysis.boxes import Evaluator
+from residuum.analysis.charts import atlases
 from residuum.analysis.enclosures import enclose
 from residuum.analysis.giving_up import NotThisWay
+from residuum.analysis.pieces import Tree
 from residuum.errors import EvaluationError
 from residuum.logic import And, Atom, Iff, Implies, Not, Or, atoms_of, substitute
 from residuum.relaxations import relaxation
@@ -293,3 +296,74 @@ def test_what_grows_too_large_is_refused_with_a_reason():
 def test_logics_that_are_not_rational_are_refused():
     with pytest.raises(EvaluationError, match="not rational"):
         consistency("P & Q", "s-frank(2)", method="boxes")
+
+
+def bounds_along_guards(formula, width):
+    """Return bounds from slabs alone, in the coordinates of the cube."""
+    atoms = atoms_of(formula)
+    tree = Tree(formula, atoms, relaxation("r-product"))
+    cover = enclosures._Cover([Evaluator(tree, len(atoms))], width).along_guards()
+    cover.narrow(math.inf, math.inf)
+    assert any(cells.vertical >= 0 for cells in cover._sheets.values())
+    return cover.bounds()
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        # max(p, q) where r < pq, as above.
+        ("(P -> (Q -> R)) -> ((P -> Q) -> (P -> R))", Fraction(14, 15)),
+        # With z = pqr, whose density is log² z / 2: min(1, (1 − z) / z).
+        (
+            "P & Q & R -> ~(P & Q & R)",
+            mpmath.quad(lambda z: min(1, (1 - z) / z) * mpmath.log(z) ** 2 / 2, [0, HALF, 1]),
+        ),
+        # 1 where r² ≥ pq, else r² / (pq): over r that is 1 − √z + √z / 3 for z = pq, and the mean
+        # of √z is 4/9.
+        ("P & Q -> R & R", 1 - Fraction(2, 3) * Fraction(4, 9)),
+    ],
+)
+def test_bounds_along_curved_guards_hold_the_value_derived_by_hand(text, value):
+    low, high = bounds_along_guards(parse(text), 1e-4)
+    assert low <= value <= high
+    assert high - low <= 1e-4
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_along_guards_and_without_overlap_and_hold_the_sample(seed):
+    formula = Implies(random_formula(random.Random(200 + seed), (P, Q, R), 8), Iff(P, Or(Q, R)))
+    atoms = atoms_of(formula)
+    tree = Tree(formula, atoms, relaxation("r-product"))
+    plain = enclosures._Cover([Evaluator(tree, 3)], 1e-8)
+    along = plain.along_guards()
+    for cover in (plain, along):
+        cover.narrow(0.5, math.inf)
+    (a, b), (c, d) = plain.bounds(), along.bounds()
+    assert max(a, c) <= min(b, d)
+    points = dict(zip((P, Q, R), SAMPLE, strict=True))
+    with np.errstate(all="ignore"):
+        sampled = np.broadcast_to(textbook(formula, points, "r-product"), SAMPLE.shape[1])
+    error = 6 * sampled.std() / math.sqrt(len(sampled)) + 1e-6
+    assert c - error <= sampled.mean() <= d + error
+
+
+def test_guards_are_followed_where_halving_looks_slow(monkeypatch):
+    formula = parse("(P -> (Q <-> R)) -> ((Q -> P) <-> R & P)")
+    along_guards, followed = enclosures._Cover.along_guards, []
+
+    def follow(cover):
+        followed.append(cover)
+        return along_guards(cover)
+
+    monkeypatch.setattr(enclosures._Cover, "along_guards", follow)
+    # Of four ways to cover the cube two are left after the first few milliseconds.
+    monkeypatch.setattr(enclosures, "atlases", lambda axes: atlases(axes)[:4])
+    bounds = []
+    for patience in (math.inf, 1e-9):
+        monkeypatch.setattr(enclosures, "PATIENCE", patience)
+        bounds.append(
+            enclose(formula, atoms_of(formula), relaxation("r-product"), width=1e-9, seconds=2)
+        )
+        assert len(followed) == (0 if patience == math.inf else 2)
+    (a, b), (c, d) = bounds
+    assert max(a, c) <= min(b, d)

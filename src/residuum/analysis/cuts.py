@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from residuum.analysis import half_spaces
-from residuum.analysis.expansions import ROUNDING, UPWARDS, Expansion, exponents, variation
+from residuum.analysis.expansions import ROUNDING, UPWARDS, exponents, variation
+from residuum.analysis.truncated import Function
 from residuum.relaxations.arrays import Array
 
 
@@ -28,7 +29,7 @@ class Part(NamedTuple):
     blame: Array
 
 
-def mean_where_positive(delta: Array, order: int, cut_order: int, guard: Expansion) -> Part:
+def mean_where_positive(delta: Array, order: int, cut_order: int, guard: Function) -> Part:
     """Return the mean of Δ · [g > 0], with Δ integrated over the plane's side up to `cut_order`."""
     axes = len(guard.degrees)
     low = guard.low(order)
@@ -91,7 +92,7 @@ class _Plane(NamedTuple):
     mean_square_gap: Array
 
 
-def _plane(low: Array, guard: Expansion, axes: int, order: int) -> _Plane:
+def _plane(low: Array, guard: Function, axes: int, order: int) -> _Plane:
     """Return the plane that stands for a guard, and the mean of |q| and q² over the other axes.
 
     |q| is bounded for every value along the steepest axis at once, by a sum of `gaps` times the

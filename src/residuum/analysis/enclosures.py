@@ -1,8 +1,8 @@
 """Certified bounds for rational logics such as R-Product: boxes, halved where they are worst.
 
 Nobody knows beforehand in which coordinates the boxes are fewest, so that ways to cover the cube
-compete: each has a short time to show how fast its bounds narrow, and the best goes on. The bounds
-of all of them hold.
+compete: each has a short time to show how fast its bounds narrow, and the best goes on. Where even
+that looks slow, boxes cut along guards join the race. The bounds of all of them hold.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
 from residuum.analysis.boxes import ORDERS, Evaluator
+from residuum.analysis.cells import Cells, evaluated, joined, parted
 from residuum.analysis.charts import atlases
 from residuum.analysis.expansions import Boxes
 from residuum.analysis.giving_up import NotThisWay
@@ -25,9 +26,24 @@ from residuum.logic import Atom, Formula
 from residuum.relaxations import Relaxation
 from residuum.relaxations.arrays import Array
 
-MOST_BOXES = 3_000_000
+MOST_BOXES, MOST_SLABS = 3_000_000, 1_000_000
+"""As many as fit into a gigabyte or so."""
+
 AT_ONCE = 1_000_000
 """Coefficients of the largest polynomial on all boxes that are evaluated together."""
+
+MOST_AT_ONCE = (8192, 4096)
+"""Boxes, and slabs, that are parted together."""
+
+CURVED_AXES = 3
+"""Only with so many atoms boxes are cut along guards; with fewer they need not be."""
+
+PATIENCE = 15.0
+"""Boxes are cut along guards if halving them looks as if it took more seconds than this.
+
+Slabs are fewer in the end, but each takes longer, and until there are many they are behind: twice
+that time must be left for them.
+"""
 
 TRIAL = 1 / 240
 """The share of the time in which each way to cover the cube is tried: 1/4 second at most."""
@@ -74,13 +90,19 @@ def enclose(
             return value
         if cover.is_done():
             break
-    left = covers
+    left, follows_guards = covers, False
     while left and not any(cover.is_done() for cover in covers) and time.perf_counter() < deadline:
         left = sorted(left, key=lambda cover: cover.forecast(width))[: math.ceil(len(left) / 2)]
         if time.perf_counter() > began + EARLY * seconds:
             soonest = min(cover.forecast(useful) for cover in left)
             if soonest > math.log(HOPELESS * seconds):
                 raise NotThisWay(f"its certified bounds would stay wider than {useful:g}")
+        slow = left[0].forecast(width) > math.log(PATIENCE)
+        pays = axes == CURVED_AXES and deadline - time.perf_counter() > 2 * PATIENCE
+        if slow and pays and len(left) == 2 and not follows_guards:
+            follows_guards = True
+            along = [cover.along_guards() for cover in left]
+            covers, left = [*covers, *along], [left[0], *along]
         trial = 2 * trial
         for cover in tuple(left):
             try:
@@ -101,34 +123,48 @@ def enclose(
 
 @final
 class _Cover:
-    """Charts that cover the cube, halved into boxes until the bounds are narrow enough."""
+    """Charts that cover the cube, halved into boxes until the bounds are narrow enough.
 
-    def __init__(self, evaluators: Sequence[Evaluator], width: float) -> None:
+    Or else cut along guards.
+    """
+
+    def __init__(
+        self, evaluators: Sequence[Evaluator], width: float, *, follows_guards: bool = False
+    ) -> None:
         self._evaluators = evaluators
         self._width = width
+        self._follows_guards = follows_guards
         half = np.full((evaluators[0].axes, 1), 0.5)
-        self._cells = [
-            _evaluated(one, Boxes(half, half), np.zeros(1, dtype=int)) for one in evaluators
-        ]
+        self._sheets = {
+            (one, -1): evaluated(one, Boxes(half, half), np.zeros(1, dtype=int))
+            for one in evaluators
+        }
         self._spent = 0.0
         self._course: list[tuple[float, float]] = []
 
+    def along_guards(self) -> _Cover:
+        """Return the same charts as they were at first, to be cut along guards."""
+        return _Cover(self._evaluators, self._width, follows_guards=True)
+
     def bounds(self) -> tuple[float, float]:
         """Return bounds of the mean degree."""
-        low = _rounded_sum(np.concatenate([cells.low for cells in self._cells]))
-        return low, -_rounded_sum(-np.concatenate([cells.high for cells in self._cells]))
+        low = _rounded_sum(np.concatenate([cells.low for cells in self._sheets.values()]))
+        high = -_rounded_sum(-np.concatenate([cells.high for cells in self._sheets.values()]))
+        return low, high
 
     def is_done(self) -> bool:
         """Say whether there is nothing left to do."""
         low, high = self.bounds()
-        return high - low <= self._width or sum(len(c.low) for c in self._cells) > MOST_BOXES
+        number = sum(len(cells.low) for cells in self._sheets.values())
+        most = MOST_SLABS if self._follows_guards else MOST_BOXES
+        return high - low <= self._width or number > most
 
     def exact(self) -> Fraction | None:
         """Return the integral if each chart lies in one case, and that is a polynomial."""
-        values = [
-            _exact(evaluator, cells.nodes)
-            for evaluator, cells in zip(self._evaluators, self._cells, strict=True)
-        ]
+        nodes: dict[Evaluator, set[int]] = {}
+        for (evaluator, _), cells in self._sheets.items():
+            nodes.setdefault(evaluator, set()).update(np.unique(cells.nodes).tolist())
+        values = [_exact(evaluator, numbers) for evaluator, numbers in nodes.items()]
         return None if None in values else sum(filter(None, values), Fraction(0))
 
     def forecast(self, target: float) -> float:
@@ -149,68 +185,35 @@ class _Cover:
             return time.thread_time() - began > spend or time.perf_counter() > deadline
 
         while not self.is_done() and self.exact() is None:
-            least = _least_of_the_worst(np.concatenate([c.high - c.low for c in self._cells]))
-            for place, evaluator in enumerate(self._evaluators):
-                self._cells[place] = _refined(evaluator, self._cells[place], least, is_over)
+            least = _least_of_the_worst(np.concatenate([c.widths for c in self._sheets.values()]))
+            sheets: dict[tuple[Evaluator, int], list[Cells]] = {}
+            for (evaluator, _), cells in self._sheets.items():
+                for part in self._refined(evaluator, cells, least, is_over):
+                    sheets.setdefault((evaluator, part.vertical), []).append(part)
+            self._sheets = {key: joined(parts) for key, parts in sheets.items()}
             self._spent = time.thread_time() - began
             low, high = self.bounds()
             self._course.append((self._spent, high - low))
             if is_over():
                 break
 
-
-class _Cells(NamedTuple):
-    """Boxes, bounds of the integral over each, the axis to halve next, and their case so far."""
-
-    boxes: Boxes
-    low: Array
-    high: Array
-    axis: Any
-    nodes: Any
-
-    def of(self, which: Any) -> _Cells:
-        return _Cells(self.boxes.of(which), *(part[which] for part in self[1:]))
-
-
-def _joined(parts: Sequence[_Cells]) -> _Cells:
-    boxes = (np.concatenate(both, axis=1) for both in zip(*(p.boxes for p in parts), strict=True))
-    rest = (np.concatenate(column) for column in zip(*(part[1:] for part in parts), strict=True))
-    return _Cells(Boxes(*boxes), *rest)
-
-
-def _evaluated(evaluator: Evaluator, boxes: Boxes, nodes: Any) -> _Cells:
-    with np.errstate(all="ignore"):  # what is not finite counts as unknown
-        bounds, nodes = evaluator.evaluate(boxes, nodes)
-    volume = np.prod(2 * boxes.halves, axis=0)  # a power of 2: exact
-    axis = np.argmax(bounds.blame, axis=0)
-    return _Cells(boxes, bounds.low * volume, bounds.high * volume, axis, nodes)
-
-
-def _halved(cells: _Cells) -> tuple[Boxes, Any]:
-    """Return both halves of each box, without rounding."""
-    rows = np.arange(len(cells.axis))
-    halves, shift = cells.boxes.halves.copy(), np.zeros_like(cells.boxes.halves)
-    halves[cells.axis, rows] /= 2
-    shift[cells.axis, rows] = halves[cells.axis, rows]
-    centres = np.concatenate([cells.boxes.centres - shift, cells.boxes.centres + shift], axis=1)
-    return Boxes(centres, np.tile(halves, 2)), np.tile(cells.nodes, 2)
-
-
-def _refined(
-    evaluator: Evaluator, cells: _Cells, least: float, is_over: Callable[[], bool]
-) -> _Cells:
-    """Return the cells with those halved whose bounds are `least` apart or more, if time allows."""
-    widths = cells.high - cells.low
-    worst = np.flatnonzero(widths >= least)
-    parts = [cells.of(widths < least)]
-    step = min(8192, max(64, AT_ONCE // evaluator.largest))
-    for first in range(0, len(worst), step):
-        parents = cells.of(worst[first : first + step])
-        if not is_over():
-            with suppress(OutOfTime):
-                parents = _evaluated(evaluator, *_halved(parents))
-        parts.append(parents)
-    return _joined(parts)
+    def _refined(
+        self, evaluator: Evaluator, cells: Cells, least: float, is_over: Callable[[], bool]
+    ) -> list[Cells]:
+        """Part the cells whose bounds are `least` apart or more, if time allows."""
+        widths = cells.widths
+        worst = np.flatnonzero(widths >= least)
+        found = [cells.of(widths < least)]
+        step = min(MOST_AT_ONCE[cells.vertical >= 0], max(64, AT_ONCE // evaluator.cases.largest))
+        for first in range(0, len(worst), step):
+            parents = cells.of(worst[first : first + step])
+            children = [parents]
+            if not is_over():
+                with suppress(OutOfTime):
+                    parts = parted(evaluator, parents, self._follows_guards)
+                    children = [evaluated(evaluator, *part) for part in parts]
+            found.extend(children)
+        return [some for some in found if len(some.low)]
 
 
 def _least_of_the_worst(widths: Array) -> float:
@@ -220,10 +223,10 @@ def _least_of_the_worst(widths: Array) -> float:
     return float(falling[min(enough, len(falling) - 1)])
 
 
-def _exact(evaluator: Evaluator, nodes: Any) -> Fraction | None:
+def _exact(evaluator: Evaluator, numbers: set[int]) -> Fraction | None:
     """Return the integral if all boxes lie in one case, and it is a polynomial."""
-    only = evaluator.nodes[nodes[0]]
-    return only.integral() if isinstance(only, Leaf) and (nodes == nodes[0]).all() else None
+    first = evaluator.cases.nodes[next(iter(numbers))]
+    return first.integral() if isinstance(first, Leaf) and len(numbers) == 1 else None
 
 
 def _rounded_sum(values: Any) -> float:

@@ -9,6 +9,7 @@ first order; counts are rounded up, which covers the rest.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 from collections.abc import Sequence
@@ -48,6 +49,32 @@ class Boxes(NamedTuple):
         """How many there are."""
         return int(self.centres.shape[1])
 
+    @property
+    def volumes(self) -> Array:
+        """The volume of each: a power of 2, without error."""
+        volumes: Array = np.prod(2 * self.halves, axis=0)
+        return volumes
+
+    def expand(self, polynomial: Polynomial) -> Expansion:
+        """Return a polynomial in the coordinates of each box."""
+        return polynomial.expand(self)
+
+    def integrand(self, polynomial: Polynomial) -> Expansion:
+        """Return what is integrated over the coordinates of each box."""
+        return polynomial.expand(self)
+
+    def halved(self, axis: int) -> Boxes:
+        """Return both halves of each along one axis, without rounding."""
+        halves, shift = self.halves.copy(), np.zeros_like(self.halves)
+        halves[axis] /= 2
+        shift[axis] = halves[axis]
+        centres = np.concatenate([self.centres - shift, self.centres + shift], axis=1)
+        return Boxes(centres, np.tile(halves, 2))
+
+    def joined(self, others: Sequence[Boxes]) -> Boxes:
+        """Return these and others."""
+        return Boxes(*(np.concatenate(p, axis=1) for p in zip(self, *others, strict=True)))
+
 
 @final
 class Polynomial:
@@ -64,6 +91,7 @@ class Polynomial:
                 self.coefficients[tuple(map(int, exponents))] = number
         except OverflowError:
             raise NotThisWay("coefficients in it are too large for floats") from None
+        self._turned: dict[int, Polynomial] = {}
         # Along each axis Horner's scheme rounds twice in each of its steps; once more, the input.
         self._operations = 4 * sum(degrees) + 8
 
@@ -71,6 +99,15 @@ class Polynomial:
     def degrees(self) -> tuple[int, ...]:
         """The highest exponent along each axis."""
         return tuple(size - 1 for size in self.coefficients.shape)
+
+    def turned(self, last: int) -> Polynomial:
+        """Return it with one axis moved to the end."""
+        if last not in self._turned:
+            one = copy.copy(self)
+            one.coefficients = np.ascontiguousarray(np.moveaxis(self.coefficients, last, -1))
+            one._turned = {}
+            self._turned[last] = one
+        return self._turned[last]
 
     def expand(self, boxes: Boxes) -> Expansion:
         """Return the polynomial in the coordinates of each box."""
@@ -82,15 +119,15 @@ class Polynomial:
                     along[power] += boxes.centres[axis] * along[power + 1]
             for power in range(1, degree + 1):
                 along[power] *= boxes.halves[axis] ** power  # a power of 2: exact
-        # Centres are positive, so that the absolute terms add up to the polynomial with absolute
-        # coefficients, at the corner farthest from 0.
+        # The absolute terms add up to no more than the polynomial with absolute coefficients, at
+        # the corner farthest from 0.
         error = self._operations * ROUNDING * UPWARDS * self._largest(boxes) + UNDERFLOW
         return Expansion(self.degrees, local.reshape(-1, boxes.number), error)
 
     def _largest(self, boxes: Boxes) -> Array:
         total = np.abs(self.coefficients)[..., None]
         for axis, degree in enumerate(self.degrees):
-            corner = boxes.centres[axis] + boxes.halves[axis]
+            corner = np.abs(boxes.centres[axis]) + boxes.halves[axis]
             value = total[degree]
             for power in range(degree - 1, -1, -1):
                 value = value * corner + total[power]
@@ -140,6 +177,11 @@ class Expansion(NamedTuple):
         """Return the sum of absolute coefficients but the constant one, and the error."""
         total: Array = np.abs(self.coefficients[1:]).sum(axis=0) * UPWARDS + self.error
         return total
+
+    def decided(self) -> Array:
+        """Return the sign where it is known, else 0."""
+        first = self.coefficients[0]
+        return np.where(np.abs(first) > self.bulk(), np.sign(first), 0.0)
 
     def least(self) -> Array:
         """Return a lower bound of the absolute value; where it is negative, nothing is known."""

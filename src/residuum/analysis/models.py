@@ -8,8 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from residuum.analysis.expansions import ROUNDING, UPWARDS, Expansion, exponents, mean_of_monomial
+from residuum.analysis.expansions import ROUNDING, UPWARDS, exponents, mean_of_monomial
+from residuum.analysis.truncated import Function
 from residuum.relaxations.arrays import Array
+
+AT_ONCE = 256
+"""Boxes whose series are divided together: what they need fits into a processor's cache."""
 
 
 class _Step(NamedTuple):
@@ -80,6 +84,12 @@ class Model(NamedTuple):
     error: Array
     mean_error: Array
 
+    def of(self, which: Any) -> Model:
+        """Return the model on some of the boxes."""
+        return Model(
+            self.order, self.coefficients[:, which], self.error[which], self.mean_error[which]
+        )
+
     @property
     def size(self) -> Array:
         """The sum of absolute coefficients."""
@@ -94,7 +104,20 @@ class Model(NamedTuple):
         return centre - radius - slack, centre + radius + slack
 
 
-def divide(above: Expansion, below: Expansion, order: int) -> Model:
+def _series(
+    dividend: Array, divisor: Array, first: Array, order: int, degrees: tuple[int, ...]
+) -> Array:
+    """Return the quotient of power series up to an order."""
+    quotient = np.empty_like(dividend)
+    quotient[0] = dividend[0] / first
+    for step in _steps(order, degrees):
+        products = quotient[step.left] * divisor[step.right]
+        known = np.add.reduceat(products, step.starts, axis=0)
+        quotient[step.places] = (dividend[step.places] - known) / first
+    return quotient
+
+
+def divide(above: Function, below: Function, order: int) -> Model:
     """Return a quotient as a polynomial of this order, by dividing power series.
 
     With the quotient P as it was rounded, N / D − P is (N − PD) / D. Up to the order, N − PD is
@@ -106,11 +129,11 @@ def divide(above: Expansion, below: Expansion, order: int) -> Model:
     first = np.where(fits, below.coefficients[0], 1.0)
     dividend, divisor = above.low(order), below.low(order)
     quotient = np.empty_like(dividend)
-    quotient[0] = dividend[0] / first
-    for step in _steps(order, below.degrees):
-        products = quotient[step.left] * divisor[step.right]
-        known = np.add.reduceat(products, step.starts, axis=0)
-        quotient[step.places] = (dividend[step.places] - known) / first
+    for start in range(0, len(first), AT_ONCE):
+        some = slice(start, start + AT_ONCE)
+        quotient[:, some] = _series(
+            dividend[:, some], divisor[:, some], first[some], order, below.degrees
+        )
     quotient[:, ~fits] = 0.0
 
     totals = np.array([sum(k) for k in exponents(axes, order)])

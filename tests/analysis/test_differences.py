@@ -8,7 +8,7 @@ import flint
 import numpy as np
 from test_expansions import exact_at, in_cube, random_boxes, random_polynomial
 
-from residuum.analysis.boxes import never_both
+from residuum.analysis.differences import never_both
 from residuum.analysis.expansions import Boxes, from_exact
 
 SIGNS = list(itertools.product((-1, 1), repeat=2))

@@ -1,0 +1,134 @@
+"""Boxes and slabs with bounds of the integral over each, and how they are parted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from residuum.analysis.boxes import Evaluator
+from residuum.analysis.groups import Domain
+from residuum.analysis.slabs import Slabs, is_above, over
+from residuum.analysis.surfaces import advise
+from residuum.relaxations.arrays import Array
+
+
+class Cells(NamedTuple):
+    """Boxes, bounds of the integral over each, the axis to halve next, and their case so far.
+
+    For `cuts` see `Bounds`.
+    """
+
+    boxes: Domain
+    low: Array
+    high: Array
+    axis: Any
+    nodes: Any
+    cuts: Any
+
+    def of(self, which: Any) -> Cells:
+        """Return some of them."""
+        return Cells(
+            self.boxes.of(which),
+            self.low[which],
+            self.high[which],
+            self.axis[which],
+            self.nodes[which],
+            self.cuts[:, which],
+        )
+
+    @property
+    def widths(self) -> Array:
+        """How far the bounds are apart."""
+        return self.high - self.low
+
+    @property
+    def vertical(self) -> int:
+        """The vertical axis of slabs, or −1."""
+        return vertical(self.boxes)
+
+
+def vertical(boxes: Domain) -> int:
+    """Return the vertical axis of slabs, or −1 for boxes."""
+    return boxes.vertical if isinstance(boxes, Slabs) else -1
+
+
+def joined(parts: Sequence[Cells]) -> Cells:
+    """Return cells that are all boxes, or all slabs with the same vertical axis, as one."""
+    return Cells(
+        _joined([part.boxes for part in parts]),
+        *(np.concatenate(column, axis=-1) for column in zip(*(p[1:] for p in parts), strict=True)),
+    )
+
+
+def _joined(parts: Sequence[Any]) -> Domain:
+    whole: Domain = parts[0].joined(parts[1:])
+    return whole
+
+
+def evaluated(evaluator: Evaluator, boxes: Domain, nodes: Any) -> Cells:
+    """Return boxes that lie in the cases of these nodes, with their bounds."""
+    with np.errstate(all="ignore"):  # what is not finite counts as unknown
+        bounds, nodes = evaluator.evaluate(boxes, nodes)
+    volume = boxes.volumes  # a power of 2: exact
+    axis = np.argmax(bounds.blame, axis=0)
+    return Cells(boxes, bounds.low * volume, bounds.high * volume, axis, nodes, bounds.cuts)
+
+
+def parted(evaluator: Evaluator, cells: Cells, along_guards: bool) -> list[tuple[Domain, Any]]:
+    """Return both parts of each cell with their nodes; slabs where it is cut along a guard."""
+    axis, whole = cells.axis.copy(), np.ones(len(cells.axis), dtype=bool)
+    parts: dict[int, list[tuple[Any, Any]]] = {}
+    if along_guards:
+        for part, rows in _cut(evaluator, cells, axis, whole):
+            parts.setdefault(vertical(part), []).append((part, np.tile(cells.nodes[rows], 2)))
+    if isinstance(cells.boxes, Slabs):
+        thin = ~is_above(cells.boxes.half, cells.boxes.off)
+        axis[thin & (axis == evaluator.axes - 1)] = 0
+    for along in range(evaluator.axes):
+        rows = np.flatnonzero(whole & (axis == along))
+        if len(rows):
+            halves = cells.boxes.of(rows).halved(along)
+            parts.setdefault(cells.vertical, []).append((halves, np.tile(cells.nodes[rows], 2)))
+    return [
+        (_joined([part for part, _ in some]), np.concatenate([nodes for _, nodes in some]))
+        for some in parts.values()
+    ]
+
+
+def _cut(evaluator: Evaluator, cells: Cells, axis: Any, whole: Any) -> Iterator[tuple[Slabs, Any]]:
+    """Cut cells along guards, note which are left whole, and along which axis to halve some.
+
+    A cell from which a guard exits is halved along the base, so that it stays inside of a part.
+    """
+    told = np.zeros(len(axis), dtype=bool)
+    for row in cells.cuts:
+        for number in np.unique(row[row >= 0]):
+            guard = evaluator.cases.guards[number // 2]
+            which = np.flatnonzero(whole & (row == number))
+            for slabs, rows, axes in _as_slabs(cells, which, guard):
+                with np.errstate(all="ignore"):  # what is not finite is not cut
+                    advice = advise(slabs, slabs.expand(guard), bool(number % 2))
+                cut = np.flatnonzero(advice.cuts)
+                if len(cut):
+                    yield slabs.of(cut).cut(advice.surface[:, cut]), rows[cut]
+                    whole[rows[cut]] = False
+                exits = advice.exits & ~told[rows]
+                axis[rows[exits]] = axes[np.argmax(advice.tilt[:, exits], axis=0)]
+                told[rows] |= exits
+
+
+def _as_slabs(cells: Cells, which: Any, guard: Any) -> Iterator[tuple[Slabs, Any, Any]]:
+    """Return some cells as slabs, upright where the guard is steepest, and the axes of the base."""
+    if not len(which):
+        return
+    some = cells.boxes.of(which)
+    if isinstance(some, Slabs):
+        yield some, which, np.arange(len(some.bases.centres))
+        return
+    steepest = np.argmax(np.abs(some.expand(guard).low(1)[1:]), axis=0)
+    for upright in np.unique(steepest):
+        here = steepest == upright
+        axes = np.delete(np.arange(len(some.centres)), upright)
+        yield over(some.of(here), int(upright)), which[here], axes

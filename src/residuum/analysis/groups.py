@@ -1,0 +1,170 @@
+"""Boxes sorted by the cases that they meet: the guards that are decided on them, and how."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from residuum.analysis.differences import Chosen, Signs
+from residuum.analysis.expansions import Boxes, Polynomial, from_exact, quotient_from_exact
+from residuum.analysis.pieces import Branch, Leaf, Node, Tree
+from residuum.analysis.slabs import Slabs
+from residuum.analysis.truncated import Function
+
+MOST_UNDECIDED = 3
+"""A box on which more guards are undecided is only halved, or cut along one of them."""
+
+Domain = Boxes | Slabs
+
+
+class Group(NamedTuple):
+    """Boxes on which the same guards are positive (1), negative (−1) and undecided (0)."""
+
+    start: Node
+    which: Any
+    signs: Mapping[str, int]
+    undecided: Mapping[str, Function]
+
+    @property
+    def is_too_open(self) -> bool:
+        """Whether too many guards are undecided."""
+        return len(self.undecided) > MOST_UNDECIDED
+
+
+@final
+class Cases:
+    """A tree of cases with its polynomials in floats, each made once; guards are numbered."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._guards: dict[str, int] = {}
+        self._quotients: dict[Leaf, tuple[Polynomial, Polynomial]] = {}
+        self._numbers: dict[Node, int] = {tree.root: 0}
+        self.guards: list[Polynomial] = []
+        self.nodes: list[Node] = [tree.root]
+        self.largest = 1
+
+    def number(self, node: Node) -> int:
+        """Return the place of a node in `nodes`."""
+        if node not in self._numbers:
+            self._numbers[node] = len(self.nodes)
+            self.nodes.append(node)
+        return self._numbers[node]
+
+    def guard_number(self, name: str) -> int:
+        """Return the place in `guards` of one that was met."""
+        return self._guards[name]
+
+    def _guard(self, branch: Branch) -> Polynomial:
+        if branch.name not in self._guards:
+            self._guards[branch.name] = len(self.guards)
+            self.guards.append(self._noted(from_exact(branch.guard)))
+        return self.guards[self._guards[branch.name]]
+
+    def quotient(self, leaf: Leaf) -> tuple[Polynomial, Polynomial]:
+        """Return the numerator and the denominator of a case."""
+        if leaf not in self._quotients:
+            pair = quotient_from_exact(leaf.numerator, leaf.denominator)
+            self._quotients[leaf] = self._noted(pair[0]), self._noted(pair[1])
+        return self._quotients[leaf]
+
+    def _noted(self, polynomial: Polynomial) -> Polynomial:
+        self.largest = max(self.largest, polynomial.coefficients.size)
+        return polynomial
+
+    def excluded(self, names: list[str]) -> dict[tuple[int, int], tuple[Signs, ...]]:
+        """Return the signs that each pair of guards never has at once, anywhere."""
+        return {
+            (i, j): self._tree.exclude(names[i], names[j])
+            for i, j in itertools.combinations(range(len(names)), 2)
+        }
+
+    def groups(self, boxes: Domain, starts: Any) -> list[Group]:
+        """Sort boxes by the guards that are decided on them.
+
+        Groups that wait for the same guard have it expanded together: few large arrays are faster.
+        """
+        found: list[Group] = []
+        pending = [
+            Group(self.nodes[number], np.flatnonzero(starts == number), {}, {})
+            for number in np.unique(starts)
+        ]
+        while pending:
+            waiting: dict[str, tuple[Branch, list[Group]]] = {}
+            for group in pending:
+                branch = self._open_branch(group)
+                if branch is None or group.is_too_open:
+                    found.append(group._replace(start=self._descended(group)))
+                else:
+                    waiting.setdefault(branch.name, (branch, []))[1].append(group)
+            pending = [
+                part
+                for branch, groups in waiting.values()
+                for part in self._split(boxes, branch, groups)
+            ]
+        return found
+
+    def _split(self, boxes: Domain, branch: Branch, groups: list[Group]) -> list[Group]:
+        """Divide groups by the sign of a guard."""
+        which = np.concatenate([group.which for group in groups])
+        guard = boxes.of(which).expand(self._guard(branch))
+        decided = guard.decided()
+        found = []
+        first = 0
+        for group in groups:
+            here = decided[first : first + len(group.which)]
+            for sign in (-1, 0, 1):
+                inside = np.flatnonzero(here == sign)
+                if len(inside):
+                    undecided = {name: one.of(inside) for name, one in group.undecided.items()}
+                    if sign == 0:
+                        undecided[branch.name] = guard.of(first + inside)
+                    signs = {**group.signs, branch.name: sign}
+                    found.append(Group(group.start, group.which[inside], signs, undecided))
+            first += len(group.which)
+        return found
+
+    def _open_branch(self, group: Group) -> Branch | None:
+        """Return a branch that the group reaches and whose guard it has not tried."""
+        pending = [group.start]
+        while pending:
+            node = pending.pop()
+            if isinstance(node, Leaf):
+                continue
+            sign = group.signs.get(node.name)
+            if sign is None:
+                return node
+            pending.extend(self._tree.child(node, side) for side in _SIDES[sign])
+        return None
+
+    def _descended(self, group: Group) -> Node:
+        node = group.start
+        while isinstance(node, Branch) and group.signs.get(node.name):
+            node = self._tree.child(node, group.signs[node.name] > 0)
+        return node
+
+    def table(self, group: Group) -> tuple[list[str], dict[Chosen, Leaf]]:
+        """Return the undecided guards that matter, and the case for each of their signs."""
+        names = list(group.undecided)
+        table = {}
+        for sides in itertools.product((False, True), repeat=len(names)):
+            signs = {
+                **group.signs,
+                **dict(zip(names, (1 if s else -1 for s in sides), strict=True)),
+            }
+            leaf = self._descended(group._replace(signs=signs))
+            assert isinstance(leaf, Leaf)
+            table[sides] = leaf
+        for name in list(names):
+            place = names.index(name)
+            flipped = {(*k[:place], not k[place], *k[place + 1 :]): v for k, v in table.items()}
+            if flipped == table:
+                names.pop(place)
+                table = {(*k[:place], *k[place + 1 :]): v for k, v in table.items()}
+        return names, table
+
+
+_SIDES: Mapping[int, tuple[bool, ...]] = {1: (True,), -1: (False,), 0: (False, True)}
