@@ -27,7 +27,7 @@ from residuum.losses.inspection import (
     name_violations,
 )
 from residuum.losses.lifting import FEWEST
-from residuum.losses.pieces import Piece, ask, cut, truth_in_pieces
+from residuum.losses.pieces import Piece, ask, cut, flat_masks, truth_in_pieces
 from residuum.losses.reading import Window
 from residuum.losses.receiving import (
     Bound,
@@ -369,7 +369,7 @@ class CompiledRule(nn.Module):
         sources = self.sources(inputs) if call.sources is None or rows is not None else call.sources
         masks = dict(call.masks)
         if rows is not None:
-            flat = {n: m.reshape(-1, *m.shape[len(call.batch) :]) for n, m in masks.items()}
+            flat = flat_masks(masks, call.batch)
             masks = {number: mask[rows] for number, mask in flat.items()}
         return Evaluation(
             self.plan,
@@ -415,7 +415,7 @@ class CompiledRule(nn.Module):
         masks: Mapping[int, Tensor] = {}
         if lengths is not None:
             lengths = check_lengths(lengths, batch, bound.layout, sizes, device)
-            inputs = without_padding(self.plan, inputs, lengths)
+            inputs = without_padding(self.plan, inputs, self._forms, lengths)
             masks = masks_for(self.plan, bound, lengths)
         if self.check:
             for slot, tensor in zip(self.plan.slots, inputs, strict=True):
