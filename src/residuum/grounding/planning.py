@@ -101,7 +101,9 @@ class _Planning:
         functions = tuple(self._signature.functions.items())
         fixed = tuple(self._positions_below(len(self._steps) - 1, frozenset()))
         slots, steps = tuple(self._slots.values()), tuple(self._steps)
-        return Plan(formula, slots, steps, self._rank, functions, fixed)
+        plan = Plan(formula, slots, steps, self._rank, functions, fixed)
+        _refuse_unread_sequences(plan)
+        return plan
 
     def add(self, step: Step) -> int:
         self._steps.append(step)
@@ -288,3 +290,15 @@ class _Planning:
 
     def _slot(self, step: Read) -> Slot:
         return list(self._slots.values())[step.slot]
+
+
+def _refuse_unread_sequences(plan: Plan) -> None:
+    for step in plan.steps:
+        for axis in step.axes if isinstance(step, Quantify) else ():
+            name = axis.domain.name
+            if axis.domain.is_sequence and name not in plan.sequence_domains:
+                raise GroundingError(
+                    f"`{axis.variable} in {name}`: the length of a sequence is that of the tensors "
+                    f"which have it, and no predicate of the rule has `{name}` among its domains; "
+                    f"give one to a predicate (predicates={{...}}), or the domain a size"
+                )
