@@ -105,6 +105,13 @@ def test_outer_variables_that_the_body_forgets_repeat_its_groundings(outer, time
     assert rule(given) == min(1, times)
 
 
+def test_an_empty_batch_has_no_groundings():
+    rule = rs.compile("forall x in two: P(x) -> Q", domains={"two": 2})
+    found = rule.each(P=torch.zeros(0, 2), Q=torch.zeros(0))
+    assert found.counted.shape == found.holds.shape == found.covered.shape == (0, 2)
+    assert [part.shape for part in found.parts.values()] == [(0, 2), (0, 2)]
+
+
 def test_coverage_is_the_share_of_groundings_whose_antecedent_holds():
     rule = rs.compile("forall a in d: P(a) -> Q(a)", domains={"d": 4}, inputs="probs",
                       outputs={"P": "independent"})  # fmt: skip
