@@ -246,6 +246,8 @@ def _variables_by_grounding(
         step = plan.steps[number]
         assert isinstance(step, Read)
         slot, shape = plan.slots[step.slot], shapes[step.slot]
+        if 0 in shape:
+            continue  # there is nothing to read, and no grounding in which it would be
         size = shape[-1] if slot.is_exclusive else 2
         entries = torch.arange(math.prod(shape), dtype=torch.int64).reshape(shape)
         if slot.is_exclusive:
