@@ -105,6 +105,12 @@ def test_outer_variables_that_the_body_forgets_repeat_its_groundings(outer, time
     assert rule(given) == min(1, times)
 
 
+def test_too_many_groundings_to_look_at_one_by_one_are_refused():
+    rule = rs.compile("forall x, y in many: P(x) -> P(y)", domains={"many": 20_000})
+    with pytest.raises(ResiduumError, match=r"400,000,000 groundings, .* make the domains smaller"):
+        rule.each(P=torch.zeros(20_000))
+
+
 def test_an_empty_batch_has_no_groundings():
     rule = rs.compile("forall x in two: P(x) -> Q", domains={"two": 2})
     found = rule.each(P=torch.zeros(0, 2), Q=torch.zeros(0))

@@ -12,7 +12,13 @@ from torch import Tensor, nn
 from residuum.errors import GroundingError
 from residuum.grounding import Plan
 from residuum.logic import Formula, Quantifier
-from residuum.losses.blocks import CPU_BLOCK, GPU_BLOCK, evaluate_in_blocks, split
+from residuum.losses.blocks import (
+    CPU_BLOCK,
+    GPU_BLOCK,
+    LARGEST_BLOCK,
+    evaluate_in_blocks,
+    split,
+)
 from residuum.losses.clause_penalties import can_multiply, penalties
 from residuum.losses.clauses import Clauses, find_clauses, literals_of
 from residuum.losses.crisp import Crisp, with_predictions
@@ -267,6 +273,11 @@ class CompiledRule(nn.Module):
         It is all evaluated at once, so that it takes memory for all groundings of the batch.
         """
         call = self.receive(_named(tensors, named), lengths)
+        if call.groundings > LARGEST_BLOCK:
+            raise GroundingError(
+                f"the batch has {call.groundings:,} groundings, more than the {LARGEST_BLOCK:,} "
+                "that are looked at one by one; pass fewer examples, or make the domains smaller"
+            )
         [piece] = cut(call, self._flat_inputs(call), [(slice(0, math.prod(call.batch)), None)])
         evaluation = self._evaluation(piece.call.inputs, piece.call)
         return single_groundings(self.plan, evaluation, self._crisp(piece), piece.call)
