@@ -14,7 +14,6 @@ import numpy as np
 
 from residuum.errors import GroundingError
 from residuum.grounding.plans import Axis, Guarded, Plan, Position, Quantify, Read
-from residuum.grounding.signatures import as_label
 from residuum.logic import (
     And,
     Application,
@@ -31,7 +30,7 @@ from residuum.logic import (
     Variable,
     fold,
 )
-from residuum.logic.expansion import COMPARE, COMPUTE
+from residuum.logic.expansion import COMPARE, COMPUTE, as_label
 from residuum.syntax import Domain, Function
 
 Array = Any

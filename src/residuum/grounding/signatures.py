@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, SupportsIndex
+from typing import Any, Final
 
 from residuum.errors import GroundingError, suggest
 from residuum.logic import (
@@ -19,6 +18,7 @@ from residuum.logic import (
     Variable,
     distinct_nodes,
 )
+from residuum.logic.expansion import as_label
 from residuum.syntax import Domain, Knowledge, Predicate
 
 KINDS: Final = ("sequence", "open")
@@ -131,16 +131,6 @@ def _as_domain(name: str, given: Any) -> Domain:
     if len(set(labels)) < len(labels):
         raise GroundingError(f"domain `{name}` lists a label twice")
     return Domain(name, labels)
-
-
-def as_label(value: Any) -> Any:
-    """Return an integer of NumPy or PyTorch as Python's, and everything else as it is."""
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
-        return value
-    try:
-        return operator.index(value)
-    except TypeError:  # an array or a tensor that is no integer has the method, too
-        return value
 
 
 def _as_domain_names(predicate: str, listed: Any) -> tuple[str, ...]:
