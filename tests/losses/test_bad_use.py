@@ -198,6 +198,13 @@ def test_exact_is_named_among_what_is_known():
         rs.compile("P -> Q", "exac")
 
 
+@pytest.mark.parametrize("name", ["s-yager(0)", "s-yager", "r-product(2)"])
+def test_exact_is_not_named_where_a_parameter_is_wrong(name):
+    with pytest.raises(rs.ResiduumError) as caught:
+        rs.compile("P -> Q", name)
+    assert "exact" not in str(caught.value)
+
+
 def test_a_rule_nested_too_deep_is_refused():
     with pytest.raises(rs.ResiduumError, match="nested 100 deep at most"):
         rs.compile("~" * 3000 + "P")
