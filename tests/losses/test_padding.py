@@ -113,3 +113,14 @@ def test_probabilities_are_checked_before_the_ends_of_sequences_and_not_beyond()
     given[1, 1] = 0.9
     with pytest.raises(rs.ResiduumError, match=r"add up to 1, not to 1\.8"):
         rule(Tag=given, lengths=lengths)
+
+
+@pytest.mark.parametrize("lengths", ["ab", [4, None]])
+def test_lengths_that_are_no_numbers_are_refused_in_words(lengths):
+    rule = rs.compile(
+        RULES[0],
+        domains={"position": "sequence", "tag": ["A", "B"]},
+        predicates={"Tag": ("position", "tag")},
+    )
+    with pytest.raises(rs.ResiduumError, match="lengths: expected integers, got"):
+        rule(Tag=torch.zeros(2, 4, 2), lengths=lengths)

@@ -203,7 +203,10 @@ def check_lengths(
     """Return the lengths of padded sequences as a tensor, or raise if they cannot be."""
     if not sizes:
         raise GroundingError("lengths are given, but the rule has no sequence domain")
-    checked: Tensor = torch.as_tensor(lengths)
+    try:
+        checked: Tensor = torch.as_tensor(lengths)
+    except (RuntimeError, TypeError, ValueError):
+        raise GroundingError(f"lengths: expected integers, got {lengths!r:.80}") from None
     if checked.is_floating_point() or tuple(checked.shape) != batch:
         raise GroundingError(
             f"lengths: expected integers of shape {batch}, one per sequence, "
