@@ -37,6 +37,10 @@ class UnknownRelaxationError(ResiduumError):
     """No relaxation has this name, or a parameter is out of range."""
 
 
+class RelaxationParameterError(UnknownRelaxationError):
+    """A relaxation by a known name, with a parameter that it cannot have."""
+
+
 class InexactError(ResiduumError):
     """Exact fractions were given to a relaxation that is not rational."""
 

@@ -103,6 +103,7 @@ def test_without_sizes_all_of_digit_and_the_middle_one_of_pair():
         (("-r", "r-produkt"), "r-produkt"),
         (("--digit-size", "9999"), "DIGIT can have 1 to 600"),
         (("--digit-size", "20", "--pair-size", "999999"), "at most 179,700 different pairs"),
+        (("--seeds", str(2**63)), "seed: expected a whole number from 0 to 2^63 - 1, got 922"),
         (("--seeds", "0,x"), "expected whole numbers such as 0,20,50, got '0,x'"),
         (("--protocol", "both"), "expected joint or pipeline, got 'both'"),
         (("--quick", "--images", "mnist"), "--quick is for the embedded images"),

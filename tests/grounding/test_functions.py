@@ -46,6 +46,14 @@ def test_what_is_no_function_is_refused():
         penalty("forall x in d: P(f(x))", f={0: 0, 1: 0})
 
 
+@pytest.mark.parametrize("value", [None, 1.0, [1]])
+def test_a_value_that_is_no_label_is_refused(value):
+    with pytest.raises(GroundingError, match=r"`f`: expected a label, .* but f\(1\) is "):
+        penalty("forall x in d: P(f(x))", f=lambda x: value if x == 1 else x)
+    with pytest.raises(GroundingError, match=r"`f`: expected a label, .* but f\(1\) is "):
+        penalty("forall x in d: P(f(x))", f={0: 0, 1: value, 2: 2})
+
+
 def test_functions_of_several_arguments():
     table = {(x, y): (2 * x + y) % 3 for x in range(3) for y in range(3)}
     expected = sum(1 - float(GIVEN[table[x, y]]) for x in range(3) for y in range(3))

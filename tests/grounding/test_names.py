@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
@@ -44,3 +45,18 @@ def test_a_free_variable_over_an_open_domain_is_refused():
             domains={"digit": 10, "image": "open"},
             predicates={"Digit": ("image", "digit")},
         )
+
+
+@pytest.mark.parametrize(
+    "labels", [np.arange(3), list(np.arange(3)), torch.arange(3), list(torch.arange(3))]
+)
+def test_labels_may_be_integers_of_numpy_and_pytorch(labels):
+    rule = rs.compile(
+        "forall x in d where x < 2: P(x + 1)",
+        "lukasiewicz-maxsat",
+        domains={"d": labels},
+        inputs="probs",
+    )
+    given = torch.tensor([0.0, 0.5, 0.25])
+    assert rule(P=given) == 0.5 + 0.75
+    assert str(rule.violations(P=given)[0].grounding) == "P(2)"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -192,3 +193,8 @@ def test_arity_of_a_conjunction_is_kept():
 
 def test_ground_arithmetic_is_the_same_atom_as_its_value():
     assert compute(Atom("P", Arithmetic("+", 1, 1))) is Atom("P", 2)
+
+
+@pytest.mark.parametrize("members", [np.arange(3), list(np.arange(3)), np.int64(3)])
+def test_members_may_be_integers_of_numpy(members):
+    assert expand(parse("forall x in d: P(x)"), {"d": members}) == parse("P(0) & P(1) & P(2)")

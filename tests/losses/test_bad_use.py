@@ -21,12 +21,18 @@ GIVEN = {name: torch.zeros(64, 10) for name in ("Left", "Right", "Sum")}
         (SUM, {"domains": {"digit": -1}}, "cannot have -1 members"),
         (SUM, {"domains": {"digit": "ten"}}, "expected its size, its labels"),
         (SUM, {"domains": {"digit": [1, 1]}}, "lists a label twice"),
+        (SUM, {"domains": {"digit": [0.5, 1.5]}}, "integer or text, got 0.5; write it as text"),
+        (SUM, {"domains": {"digit": [True, False]}}, "integer or text, got True"),
+        (SUM, {"domains": {"digit": [[0], [1]]}}, r"integer or text, got \[0\]"),
+        (SUM, {"domains": ["digit"]}, "domains: expected a mapping by name, got list"),
+        (SUM, {"predicates": ["Sum"], "domains": TEN}, "predicates: expected a mapping by name"),
         (SUM, {"predicates": {"Smu": ("digit",)}, "domains": TEN}, "called `Smu`. Did you mean"),
         (SUM, {"predicates": {"Sum": "digit"}, "domains": TEN}, "expected a tuple of domain names"),
         (SUM, {"predicates": {"Sum": ()}, "domains": TEN}, "`Sum` takes 0 arguments"),
         (SUM, {"outputs": {"Sum": "softmax"}, "domains": TEN}, "expected 'exclusive' or"),
         (SUM, {"outputs": {"Som": "exclusive"}, "domains": TEN}, "called `Som`. Did you mean"),
         (SUM, {"inputs": "logit", "domains": TEN}, "expected one of logits, log_probs, probs"),
+        (SUM, {"inputs": ["probs"], "domains": TEN}, "or a mapping of predicates to them, got"),
         (SUM, {"inputs": {"Som": "probs"}, "domains": TEN}, "no predicate `Som`. Did you mean"),
         (SUM, {"reduction": "avg", "domains": TEN}, "expected a reduction among none, mean"),
         (SUM, {"detach": "both", "domains": TEN}, "expected 'antecedent' or 'consequent'"),
@@ -118,7 +124,7 @@ def test_an_empty_batch_costs_nothing_and_still_backpropagates(name, reduction):
     assert all(leaf.grad.shape == (0, 10) for leaf in given.values())
 
 
-@pytest.mark.parametrize("block", [0, -1])
+@pytest.mark.parametrize("block", [0, -1, 1.5, "8"])
 def test_a_block_of_no_groundings_is_refused(block):
     with pytest.raises(GroundingError, match="block: expected"):
         rs.compile("P", block=block)
@@ -190,6 +196,13 @@ def test_violations_are_counted_from_0_on():
 def test_exact_is_named_among_what_is_known():
     with pytest.raises(rs.ResiduumError, match="and `exact`"):
         rs.compile("P -> Q", "exac")
+
+
+@pytest.mark.parametrize("name", ["s-yager(0)", "s-yager", "r-product(2)"])
+def test_exact_is_not_named_where_a_parameter_is_wrong(name):
+    with pytest.raises(rs.ResiduumError) as caught:
+        rs.compile("P -> Q", name)
+    assert "exact" not in str(caught.value)
 
 
 def test_a_rule_nested_too_deep_is_refused():

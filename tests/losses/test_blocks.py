@@ -51,6 +51,21 @@ def test_a_block_does_not_cut_an_inner_quantifier_over_the_same_dimension():
         assert rule(P=half, Q=mixed) == 0.5
 
 
+@pytest.mark.parametrize("lengths", [None, [0, 0]])
+@pytest.mark.parametrize("positions", [0, 1])
+def test_sequences_too_short_for_any_grounding_cost_nothing_in_blocks(positions, lengths):
+    rule = neighbours("r-product", 1)
+    tags = torch.randn(2, positions, 4, requires_grad=True)
+    given = {"Tag": tags, "lengths": lengths}
+    rule(**given).sum().backward()
+    assert rule(**given).tolist() == [0, 0]
+    assert tags.grad.tolist() == torch.zeros(2, positions, 4).tolist()
+    assert rule.truth(**given).tolist() == [1, 1]
+    assert rule.satisfied(**given).tolist() == [True, True]
+    assert rule.coverage(**given).tolist() == [0, 0]
+    assert rule.violations(**given) == []
+
+
 @pytest.mark.parametrize("block", [1, 5, 30])
 @pytest.mark.parametrize("relaxation", [*relaxation_names(), "s-sugeno-weber(-1/2)"])
 def test_truth_in_pieces_is_truth(relaxation, block):

@@ -192,3 +192,31 @@ def test_half_precision_with_lengths_is_answered_in_single():
     assert penalty.dtype == torch.float32
     alone = [rule(T=logits[k, :n].float()) for k, n in enumerate(lengths)]
     torch.testing.assert_close(penalty, torch.stack(alone))
+
+
+@pytest.mark.parametrize("kind", ["exclusive", "independent"])
+@pytest.mark.parametrize("text", ["exists x in d: U(x)", "forall x in d: (exists y in d: ~U(0))"])
+def test_positions_of_an_empty_sequence_are_no_variables(text, kind):
+    rule = rs.compile(
+        text,
+        "exact",
+        domains={"s": "sequence", "d": 2},
+        predicates={"U": ("s",)},
+        outputs={"U": kind},
+    )
+    assert rule.truth(U=torch.zeros(1, 0)) == pytest.approx(0)
+    padded = rule.truth(U=torch.zeros(2, 3), lengths=[0, 3])
+    assert padded[0] == pytest.approx(0)
+    assert padded[1] == pytest.approx(float(rule.truth(U=torch.zeros(3))))
+
+
+@pytest.mark.parametrize("text", ["P -> Q", "P -> P | Q"])
+def test_the_precision_is_that_of_the_inputs_whatever_the_default_is(text):
+    torch.set_default_dtype(torch.float64)
+    try:
+        rule = rs.compile(text, "exact")
+        for dtype in (torch.float32, torch.float64):
+            given = {name: torch.zeros(2, dtype=dtype) for name in ("P", "Q")}
+            assert rule(given).dtype == dtype
+    finally:
+        torch.set_default_dtype(torch.float32)

@@ -114,7 +114,16 @@ def test_wrong_labels_and_options_are_refused_in_words(labels, options, message)
         rs.facts(torch.zeros(2, 3), labels, **options)
 
 
-@pytest.mark.parametrize("outputs", [[[0.0, 1.0]], torch.tensor(0.5)])
+@pytest.mark.parametrize("labels", [None, ["a", "b"], [0, None]])
+def test_labels_that_are_no_numbers_are_refused_in_words(labels):
+    with pytest.raises(GroundingError, match="labels: expected integers, got "):
+        rs.facts(torch.zeros(2, 3), labels)
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [[[0.0, 1.0]], torch.tensor(0.5), torch.tensor([[0, 1]]), torch.tensor([[0j, 1j]])],
+)
 def test_outputs_that_are_no_tensor_of_classes_are_refused(outputs):
     with pytest.raises(GroundingError, match="expected"):
         rs.facts(outputs, [0])

@@ -74,6 +74,50 @@ def test_violations_over_an_open_domain_leave_its_variable():
     assert str(found) == "Digit(left(p), 3) -> Sum(p, 3): degree 0"
 
 
+@pytest.mark.parametrize(
+    ("outer", "times"),
+    [
+        ("forall x in one", 1),
+        ("forall x in five where x < 2", 2),
+        ("forall x in five, y in one where x < 2", 2),
+        ("forall y in five", 5),
+        ("forall y in two: forall y in two", 4),
+        ("forall x in two: forall x in one", 2),
+        ("forall x in none", 0),
+    ],
+)
+@pytest.mark.parametrize("block", [None, 1, 4])
+def test_outer_variables_that_the_body_forgets_repeat_its_groundings(outer, times, block):
+    rule = rs.compile(
+        f"{outer}: forall y in three: P(y) -> Q(y)",
+        "lukasiewicz",
+        domains={"none": 0, "one": 1, "two": 2, "three": 3, "five": 5},
+        outputs={"P": "independent", "Q": "independent"},
+        inputs="probs",
+        block=block,
+    )
+    given = {"P": torch.tensor([0.75, 0.25, 1.0]), "Q": torch.tensor([0.5, 0.5, 0.25])}
+    worst_first = ["P(2) -> Q(2): degree 0.25"] * times + ["P(0) -> Q(0): degree 0.75"] * times
+    assert [str(one) for one in rule.violations(given, top=20)] == worst_first
+    assert rule.coverage(given) == pytest.approx(2 / 3 if times else 0)
+    assert rule.each(given).counted.sum() == 3 * times
+    assert rule.satisfied(given) == (times == 0)
+    assert rule(given) == min(1, times)
+
+
+def test_too_many_groundings_to_look_at_one_by_one_are_refused():
+    rule = rs.compile("forall x, y in many: P(x) -> P(y)", domains={"many": 20_000})
+    with pytest.raises(ResiduumError, match=r"400,000,000 groundings, .* make the domains smaller"):
+        rule.each(P=torch.zeros(20_000))
+
+
+def test_an_empty_batch_has_no_groundings():
+    rule = rs.compile("forall x in two: P(x) -> Q", domains={"two": 2})
+    found = rule.each(P=torch.zeros(0, 2), Q=torch.zeros(0))
+    assert found.counted.shape == found.holds.shape == found.covered.shape == (0, 2)
+    assert [part.shape for part in found.parts.values()] == [(0, 2), (0, 2)]
+
+
 def test_coverage_is_the_share_of_groundings_whose_antecedent_holds():
     rule = rs.compile("forall a in d: P(a) -> Q(a)", domains={"d": 4}, inputs="probs",
                       outputs={"P": "independent"})  # fmt: skip

@@ -102,6 +102,20 @@ def test_a_knowledge_base_gives_each_rule_its_own_penalty(relaxation):
         torch.testing.assert_close(found[f"r{i}"], alone)
 
 
+def test_many_rules_take_one_example_without_a_batch():
+    text = "domain d = 0..4\npredicate A(d) independent\n"
+    text += "\n".join(f"rule r{i}: A({i}) <-> A(0)" for i in range(1, 5))
+    logits = torch.randn(5)
+    found = rs.compile(rs.loads(text), "lukasiewicz")(A=logits)
+    truths = torch.sigmoid(logits)
+    for i in range(1, 5):
+        torch.testing.assert_close(found[f"r{i}"], (truths[i] - truths[0]).abs())
+    together = " & ".join(f"(A({i}) <-> A(0))" for i in range(1, 5))
+    options = {"domains": {"d": 5}, "predicates": {"A": ("d",)}, "outputs": {"A": "independent"}}
+    total = rs.compile(together, "lukasiewicz-maxsat", **options)(A=logits)
+    torch.testing.assert_close(total, (truths - truths[0]).abs().sum())
+
+
 def test_rules_over_classes_of_one_softmax_are_lifted_too():
     clauses = [f"Digit({a}) -> Parity({a % 2})" for a in range(10)]
     domains = {"digit": 10, "bit": 2}

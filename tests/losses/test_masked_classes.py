@@ -55,12 +55,21 @@ def test_masked_classes_have_probability_0(dtype: torch.dtype):
     assert error.max() <= 16 * torch.finfo(dtype).eps
 
 
-def test_where_all_classes_are_masked_they_count_as_equally_likely():
-    masked = torch.full((1, 4), -torch.inf)
-    for name in PAPER:
-        rule = rs.compile("forall a in c: ~A(a)", name, domains={"c": 4})
-        found, expected = rule(A=masked), rule(A=torch.zeros(1, 4))
-        torch.testing.assert_close(found, expected)
+@pytest.mark.parametrize("name", [*PAPER, "exact"])
+@pytest.mark.parametrize(
+    "text", ["forall a in c: ~A(a)", "A(1)", "forall a in c: A(a)", "exists a in c: ~A(a)"]
+)
+def test_where_all_classes_are_masked_they_count_as_equally_likely(text: str, name: str):
+    rule = rs.compile(text, name, domains={"c": 4}, predicates={"A": ("c",)})
+    masked, equal = torch.full((1, 4), -torch.inf), torch.zeros(1, 4)
+    torch.testing.assert_close(rule(A=masked), rule(A=equal))
+    torch.testing.assert_close(rule.truth(A=masked), rule.truth(A=equal))
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_facts_about_classes_that_are_all_masked_cost_what_equal_ones_do(name: str):
+    masked, equal = torch.full((1, 4), -torch.inf), torch.zeros(1, 4)
+    torch.testing.assert_close(rs.facts(masked, [2], name), rs.facts(equal, [2], name))
 
 
 @pytest.mark.parametrize("name", PAPER)

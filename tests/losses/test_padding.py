@@ -41,6 +41,52 @@ def test_padding_of_any_kind_is_never_seen(rule, filling, relaxation):
     assert not slopes[1, 2:].any()
 
 
+@pytest.mark.parametrize("relaxation", [*rs.PAPER, "exact"])
+@pytest.mark.parametrize("filling", [float("nan"), 0.0, 50.0])
+def test_a_softmax_over_positions_ends_with_the_sequence(filling, relaxation):
+    rule = rs.compile(
+        "forall i in position: Head(i, i) -> Root(i)",
+        relaxation,
+        domains={"position": "sequence"},
+        predicates={"Head": ("position", "position"), "Root": ("position",)},
+    )
+    generator = torch.Generator().manual_seed(0)
+    head = torch.randn(3, 4, 4, dtype=torch.float64, generator=generator)
+    root = torch.randn(3, 4, dtype=torch.float64, generator=generator)
+    lengths = [4, 2, 1]
+    alone = [
+        {"Head": head[k, :length, :length].clone(), "Root": root[k, :length].clone()}
+        for k, length in enumerate(lengths)
+    ]
+    for k, length in enumerate(lengths):
+        head[k, length:], head[k, :, length:], root[k, length:] = filling, filling, filling
+    given = {"Head": head.requires_grad_(), "Root": root.requires_grad_()}
+    for ask in (rule, rule.truth, rule.satisfied, rule.coverage):
+        expected = torch.stack([ask(one) for one in alone])
+        torch.testing.assert_close(ask(given, lengths=lengths), expected)
+    total = rule(given, lengths=lengths).sum()
+    slopes = torch.autograd.grad(total, list(given.values()), materialize_grads=True)
+    for k, (length, one) in enumerate(zip(lengths, alone, strict=True)):
+        penalty = rule({name: tensor.requires_grad_() for name, tensor in one.items()})
+        of_head, of_root = torch.autograd.grad(penalty, list(one.values()), materialize_grads=True)
+        torch.testing.assert_close(slopes[0][k, :length, :length], of_head)
+        torch.testing.assert_close(slopes[1][k, :length], of_root)
+        assert not slopes[0][k, length:].any()
+        assert not slopes[0][k, :, length:].any()
+        assert not slopes[1][k, length:].any()
+
+
+def test_a_rule_about_one_position_takes_the_length_of_one_sequence():
+    rule = rs.compile(
+        "Tag(0, A)",
+        "lukasiewicz",
+        domains={"position": "sequence", "tag": ["A", "B"]},
+        predicates={"Tag": ("position", "tag")},
+        inputs="probs",
+    )
+    assert rule(Tag=torch.tensor([[0.25, 0.75], [0.5, 0.5]]), lengths=1) == 0.75
+
+
 def test_lengths_work_under_torch_compile():
     rule = rs.compile(
         RULES[0],
@@ -67,3 +113,14 @@ def test_probabilities_are_checked_before_the_ends_of_sequences_and_not_beyond()
     given[1, 1] = 0.9
     with pytest.raises(rs.ResiduumError, match=r"add up to 1, not to 1\.8"):
         rule(Tag=given, lengths=lengths)
+
+
+@pytest.mark.parametrize("lengths", ["ab", [4, None]])
+def test_lengths_that_are_no_numbers_are_refused_in_words(lengths):
+    rule = rs.compile(
+        RULES[0],
+        domains={"position": "sequence", "tag": ["A", "B"]},
+        predicates={"Tag": ("position", "tag")},
+    )
+    with pytest.raises(rs.ResiduumError, match="lengths: expected integers, got"):
+        rule(Tag=torch.zeros(2, 4, 2), lengths=lengths)

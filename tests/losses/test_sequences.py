@@ -152,3 +152,20 @@ def test_wrong_lengths_are_refused_in_words(lengths, message):
 def test_lengths_without_a_sequence_are_refused():
     with pytest.raises(GroundingError, match="the rule has no sequence domain"):
         rs.compile("P")(P=torch.zeros(2), lengths=[1, 2])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "forall i in s: true",
+        "forall i in s, x in d: P(x)",
+        "forall x in d: P(x) -> (exists i in s where i > x: P(0))",
+        "forall i in s, j in t: Tag(j) -> P(i mod 2)",
+    ],
+)
+def test_a_sequence_whose_length_no_tensor_tells_is_refused(text):
+    domains = {"s": "sequence", "t": "sequence", "d": 2}
+    atoms = {"P": ("d",), "Tag": ("t",)}
+    predicates = {name: given for name, given in atoms.items() if f"{name}(" in text}
+    with pytest.raises(GroundingError, match=r"`i in s`: .* no predicate .* or the domain a size"):
+        rs.compile(text, domains=domains, predicates=predicates)

@@ -172,6 +172,25 @@ def test_missing_and_misspelt_parts_are_named(networks, data):
         theory({"label": (data["left"], torch.zeros(5).long())})
 
 
+def test_a_predicate_that_no_module_can_be_called_is_refused():
+    for name in ("type", "keys", "half", "training", "forward"):
+        knowledge = rs.loads(f"predicate {name} rule r: {name}")
+        with pytest.raises(GroundingError, match=f"another use for the name `{name}`"):
+            rs.Theory(knowledge, **{name: nn.Identity()})
+
+
+def test_a_theory_is_made_of_a_knowledge():
+    with pytest.raises(GroundingError, match=r"expected a Knowledge, as rs\.load gives, got str"):
+        rs.Theory("digits.rsd")
+
+
+@pytest.mark.parametrize("weight", [-1.0, float("nan"), None])
+def test_a_schedule_gives_weights_from_0_on(networks, data, weight):
+    theory = rs.Theory(DIGITS, weights={"coherence": lambda _: weight}, **networks)
+    with pytest.raises(GroundingError, match="weight of `coherence` is a number from 0 on"):
+        theory(**data)
+
+
 def test_independent_predicates_learn_from_independent_facts():
     knowledge = rs.loads("""
         domain image

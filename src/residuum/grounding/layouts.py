@@ -6,10 +6,9 @@ and guards are gone afterwards.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, SupportsIndex
+from typing import Any, Final
 
 import numpy as np
 
@@ -31,7 +30,7 @@ from residuum.logic import (
     Variable,
     fold,
 )
-from residuum.logic.expansion import COMPARE, COMPUTE
+from residuum.logic.expansion import COMPARE, COMPUTE, as_label
 from residuum.syntax import Domain, Function
 
 Array = Any
@@ -211,7 +210,7 @@ class _Layout:
         flat = [
             _value(given, term.function, tuple(arguments)) if is_wanted else None
             for is_wanted, *arguments in columns
-        ]
+        ]  # no label is None
         anything = next((value for value in flat if value is not None), 0)
         flat = [anything if value is None else value for value in flat]
         result = np.empty(len(flat), dtype=object)
@@ -395,17 +394,23 @@ def _value(given: Any, name: str, arguments: tuple[Any, ...]) -> Any:
         key = arguments[0] if len(arguments) == 1 else arguments
         if key not in given:
             raise GroundingError(f"function `{name}` has no value for {key!r}")
-        return _label(given[key])
+        return _label(given[key], name, arguments)
     if not callable(given):
         raise GroundingError(
             f"function `{name}`: expected a mapping or a Python function, got {given!r}"
         )
-    return _label(given(*arguments))
+    return _label(given(*arguments), name, arguments)
 
 
-def _label(value: Any) -> Any:
-    """Return a label; integers of NumPy and PyTorch are integers."""
-    return operator.index(value) if isinstance(value, SupportsIndex) else value
+def _label(value: Any, name: str, arguments: tuple[Any, ...]) -> int | str:
+    label = as_label(value)
+    if not isinstance(label, int | str):
+        given = ", ".join(map(repr, arguments))
+        raise GroundingError(
+            f"function `{name}`: expected a label, an integer or text, but {name}({given}) "
+            f"is {value!r}"
+        )
+    return label
 
 
 def _at(array: Array, where: Sequence[Any]) -> tuple[int, ...]:

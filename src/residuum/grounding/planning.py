@@ -49,11 +49,16 @@ MOST_NESTED: Final = 100
 
 
 class _Scope(NamedTuple):
-    """What encloses a node: the axes of its variables, and the guards that hold there."""
+    """What encloses a node: the axes of its variables, and the guards that hold there.
+
+    `outermost` are the dimensions of `forall`s under nothing else. Their groundings are named one
+    by one, so that each variable needs a dimension of its own even where the body forgets it.
+    """
 
     axes: tuple[Axis, ...] = ()
     guards: tuple[Guarded, ...] = ()
     is_root: bool = True
+    outermost: tuple[int, ...] = ()
 
 
 def plan_rule(formula: Formula, signature: Signature) -> Plan:
@@ -96,7 +101,9 @@ class _Planning:
         functions = tuple(self._signature.functions.items())
         fixed = tuple(self._positions_below(len(self._steps) - 1, frozenset()))
         slots, steps = tuple(self._slots.values()), tuple(self._steps)
-        return Plan(formula, slots, steps, self._rank, functions, fixed)
+        plan = Plan(formula, slots, steps, self._rank, functions, fixed)
+        _refuse_unread_sequences(plan)
+        return plan
 
     def add(self, step: Step) -> int:
         self._steps.append(step)
@@ -107,7 +114,7 @@ class _Planning:
             return [(node.body, self._inside(node, scope))]
         if isinstance(node, Atom):
             return []
-        below = scope._replace(is_root=False) if scope.is_root else scope
+        below = scope._replace(is_root=False, outermost=()) if scope.is_root else scope
         return [(child, self._relevant(child, below)) for child in node.children]
 
     def _relevant(self, node: Node, scope: _Scope) -> _Scope:
@@ -116,7 +123,7 @@ class _Planning:
             return scope
         axes = tuple(axis for axis in scope.axes if axis.variable in self._free[node])
         guards = tuple(g for g in scope.guards if set(g.axes) & set(axes))
-        return _Scope(axes, guards, scope.is_root)
+        return scope._replace(axes=axes, guards=guards)
 
     def _inside(self, node: Quantifier, scope: _Scope) -> _Scope:
         axes, guard = self._bind(node, scope)
@@ -125,11 +132,13 @@ class _Planning:
         guards = tuple(g for g in scope.guards if not bound & {a.variable for a in g.axes})
         if guard is not None:
             guards = (*guards, guard)
-        inner = _Scope(around + axes, guards, scope.is_root and isinstance(node, Forall))
-        return self._relevant(node.body, inner)
+        is_root = scope.is_root and isinstance(node, Forall)
+        dimensions = tuple(axis.dimension for axis in axes if axis.dimension is not None)
+        outermost = scope.outermost + dimensions if is_root else ()
+        return self._relevant(node.body, _Scope(around + axes, guards, is_root, outermost))
 
     def _bind(self, node: Quantifier, scope: _Scope) -> tuple[tuple[Axis, ...], Guarded | None]:
-        taken = {axis.dimension for axis in scope.axes}
+        taken = {axis.dimension for axis in scope.axes} | set(scope.outermost)
         axes: list[Axis] = []
         for variable, name in node.bindings:
             domain = self._signature.domain(name, f"{variable} in {name}")
@@ -281,3 +290,15 @@ class _Planning:
 
     def _slot(self, step: Read) -> Slot:
         return list(self._slots.values())[step.slot]
+
+
+def _refuse_unread_sequences(plan: Plan) -> None:
+    for step in plan.steps:
+        for axis in step.axes if isinstance(step, Quantify) else ():
+            name = axis.domain.name
+            if axis.domain.is_sequence and name not in plan.sequence_domains:
+                raise GroundingError(
+                    f"`{axis.variable} in {name}`: the length of a sequence is that of the tensors "
+                    f"which have it, and no predicate of the rule has `{name}` among its domains; "
+                    f"give one to a predicate (predicates={{...}}), or the domain a size"
+                )

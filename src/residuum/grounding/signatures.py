@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, SupportsIndex
+from typing import Any, Final
 
 from residuum.errors import GroundingError, suggest
 from residuum.logic import (
@@ -19,6 +18,7 @@ from residuum.logic import (
     Variable,
     distinct_nodes,
 )
+from residuum.logic.expansion import as_label
 from residuum.syntax import Domain, Knowledge, Predicate
 
 KINDS: Final = ("sequence", "open")
@@ -61,6 +61,11 @@ def signature_of_rule(
     functions: Mapping[str, Any],
 ) -> Signature:
     """Return the signature of one rule, the domains of predicates inferred where not given."""
+    for option, value in (("domains", domains), ("predicates", predicates)):
+        if not isinstance(value, Mapping):
+            raise GroundingError(
+                f"{option}: expected a mapping by name, got {type(value).__name__} {value!r}"
+            )
     known = {name: _as_domain(name, given) for name, given in domains.items()}
     used = {node.predicate for node in distinct_nodes(formula) if isinstance(node, Atom)}
     _refuse_unknown("predicate", predicates, used)
@@ -106,18 +111,23 @@ def _refuse_unknown(what: str, given: Iterable[str], known: Iterable[str]) -> No
 def _as_domain(name: str, given: Any) -> Domain:
     if isinstance(given, Domain):
         return given
-    if isinstance(given, SupportsIndex) and not isinstance(given, bool):
-        size = operator.index(given)
+    size = as_label(given)
+    if isinstance(size, int) and not isinstance(size, bool):
         if size < 0:
             raise GroundingError(f"domain `{name}` cannot have {size} members")
         return Domain(name, tuple(range(size)))
-    if given in KINDS:
+    if isinstance(given, str) and given in KINDS:
         return Domain(name, is_sequence=given == "sequence")
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise GroundingError(
             f"domain `{name}`: expected its size, its labels, 'sequence' or 'open', got {given!r}"
         )
-    labels = tuple(given)
+    labels = tuple(map(as_label, given))
+    for label in labels:
+        if isinstance(label, bool) or not isinstance(label, int | str):
+            raise GroundingError(
+                f"domain `{name}`: a label is an integer or text, got {label!r}; write it as text"
+            )
     if len(set(labels)) < len(labels):
         raise GroundingError(f"domain `{name}` lists a label twice")
     return Domain(name, labels)

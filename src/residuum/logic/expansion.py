@@ -160,8 +160,8 @@ def _value_of(node: tm.Variable, _: Sequence[Node], environment: Environment) ->
 
 
 def _members(given: int | Iterable[Member]) -> Sequence[Member]:
-    if isinstance(given, SupportsIndex):
-        size = operator.index(given)
+    size = as_label(given)
+    if isinstance(size, int) and not isinstance(size, bool):
         if not 0 <= size <= MOST_GROUNDINGS:
             raise FormulaTooLargeError(
                 f"a domain has between 0 and {MOST_GROUNDINGS:,} members here, got {size}"
@@ -169,9 +169,17 @@ def _members(given: int | Iterable[Member]) -> Sequence[Member]:
         return range(size)
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise EvaluationError(f"expected a domain's size or its members, got {given!r}")
-    return tuple(
-        operator.index(member) if hasattr(member, "__index__") else member for member in given
-    )
+    return tuple(map(as_label, given))
+
+
+def as_label(value: Any) -> Any:
+    """Return an integer of NumPy or PyTorch as Python's, and everything else as it is."""
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        return value
+    try:
+        return operator.index(value)
+    except TypeError:  # an array or a tensor that is no integer has the method, too
+        return value
 
 
 def _range_of(binding: fm.Binding, members: Mapping[str, Sequence[Member]]) -> Sequence[Member]:

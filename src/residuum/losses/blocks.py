@@ -50,9 +50,9 @@ def split(
     smallest = each
     if each > block and isinstance(root, Quantify) and root.kind is Forall:
         axis, length = root.axes[0], layout.selections[last].lengths[0]
-        if _is_alone(axis, plan):
+        if length and _is_alone(axis, plan):
             assert axis.dimension is not None
-            smallest = each // max(1, length)
+            smallest = each // length
             step = max(1, length * block // each)
             windows = [
                 Window(axis.dimension, start, min(start + step, length))

@@ -12,7 +12,13 @@ from torch import Tensor, nn
 from residuum.errors import GroundingError
 from residuum.grounding import Plan
 from residuum.logic import Formula
-from residuum.losses.blocks import CPU_BLOCK, GPU_BLOCK, evaluate_in_blocks, split
+from residuum.losses.blocks import (
+    CPU_BLOCK,
+    GPU_BLOCK,
+    LARGEST_BLOCK,
+    evaluate_in_blocks,
+    split,
+)
 from residuum.losses.clause_penalties import can_multiply, penalties
 from residuum.losses.clauses import Clauses, find_clauses, literals_of
 from residuum.losses.crisp import Crisp, with_predictions
@@ -26,7 +32,7 @@ from residuum.losses.inspection import (
     lowest,
     name_violations,
 )
-from residuum.losses.pieces import Piece, ask, cut, truth_in_pieces
+from residuum.losses.pieces import Piece, ask, cut, flat_masks, truth_in_pieces
 from residuum.losses.reading import Window
 from residuum.losses.receiving import (
     Bound,
@@ -273,6 +279,12 @@ class CompiledRule(nn.Module):
         It is all evaluated at once, so that it takes memory for all groundings of the batch.
         """
         call = self.receive(named_tensors(tensors, named), lengths)
+        count = self._groundings(call.bound, call.batch)
+        if count > LARGEST_BLOCK:
+            raise GroundingError(
+                f"the batch has {count:,} groundings, more than the {LARGEST_BLOCK:,} that are "
+                "looked at one by one; pass fewer examples, or make the domains smaller"
+            )
         [piece] = cut(call, self._flat_inputs(call), [(slice(0, math.prod(call.batch)), None)])
         evaluation = self._evaluation(piece.call.inputs, piece.call)
         return single_groundings(self.plan, evaluation, self._crisp(piece), piece.call)
@@ -373,7 +385,7 @@ class CompiledRule(nn.Module):
         sources = self.sources(inputs) if call.sources is None or rows is not None else call.sources
         masks = dict(call.masks)
         if rows is not None:
-            flat = {n: m.reshape(-1, *m.shape[len(call.batch) :]) for n, m in masks.items()}
+            flat = flat_masks(masks, call.batch)
             masks = {number: mask[rows] for number, mask in flat.items()}
         return Evaluation(
             self.plan,
@@ -419,7 +431,7 @@ class CompiledRule(nn.Module):
         masks: Mapping[int, Tensor] = {}
         if lengths is not None:
             lengths = check_lengths(lengths, batch, bound.layout, sizes, device)
-            inputs = without_padding(self.plan, inputs, lengths)
+            inputs = without_padding(self.plan, inputs, self._forms, lengths)
             masks = masks_for(self.plan, bound, lengths)
         if self.check:
             for slot, tensor in zip(self.plan.slots, inputs, strict=True):
@@ -437,12 +449,15 @@ class CompiledRule(nn.Module):
         sizes = sequence_sizes(self.plan, inputs)
         batch = batch_of(self.plan, inputs)
         bound = self._bind(sizes, device)
-        groundings = groundings_of(self.plan).largest(bound.layout) * math.prod(batch)
+        is_large = self._groundings(bound, batch) > self._block(device)
         own = [
             one.dim() - len(slot.domains) for one, slot in zip(inputs, self.plan.slots, strict=True)
         ]
         is_broadcast = any(one.shape[:dims] != batch for one, dims in zip(inputs, own, strict=True))
-        return Fit(batch, device, sizes, bound, groundings > self._block(device), is_broadcast)
+        return Fit(batch, device, sizes, bound, is_large, is_broadcast)
+
+    def _groundings(self, bound: Bound, batch: Sequence[int]) -> int:
+        return groundings_of(self.plan).largest(bound.layout) * math.prod(batch)
 
     def _bind(self, sizes: Mapping[str, int], device: torch.device) -> Bound:
         key = tuple(sizes.items())

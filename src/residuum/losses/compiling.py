@@ -177,7 +177,7 @@ def _check_options(options: _Options) -> None:
         raise GroundingError(
             f"detach: expected 'antecedent' or 'consequent', got {options.detach!r}"
         )
-    if options.block is not None and options.block < 1:
+    if options.block is not None and (not isinstance(options.block, int) or options.block < 1):
         raise GroundingError(f"block: expected at least 1 grounding, got {options.block}")
 
 
@@ -235,6 +235,11 @@ def _block(plan: Plan, options: _Options) -> int | None:
 
 def _forms(plan: Plan, signature: Signature, inputs: Inputs) -> dict[str, Form]:
     """Return what the tensor of each slot holds."""
+    if not isinstance(inputs, str | Mapping):
+        raise GroundingError(
+            f"inputs: expected one of {', '.join(FORMS)}, or a mapping of predicates to them, "
+            f"got {inputs!r}"
+        )
     given = dict.fromkeys(signature.predicates, inputs) if isinstance(inputs, str) else inputs
     for name, form in given.items():
         if name not in signature.predicates:

@@ -107,7 +107,7 @@ class Evaluation:
         ).total()
 
     def _placed(self, penalty: Tensor) -> Tensor:
-        return penalty.reshape(*penalty.shape, *(1,) * self._plan.rank)
+        return penalty.reshape((*penalty.shape, *(1,) * self._plan.rank))
 
     @property
     def _adds_up(self) -> bool:

@@ -118,7 +118,7 @@ class ExactTwin:
         shapes = tuple(tuple(given.shape[1:]) for given in inputs)
         elimination = self.prepare(shapes, bound)
         if not elimination.constraints:  # nothing is forbidden; the 0 belongs to the graph still
-            nothing = torch.zeros((), device=device)
+            nothing = torch.zeros((), dtype=torch.float32, device=device)
             return sum((x.flatten()[:0].sum() for x in inputs), nothing).expand(examples)
         sources = self._sources(inputs)
         logs = [constraint.to(device) for constraint in elimination.constraints]
@@ -246,6 +246,8 @@ def _variables_by_grounding(
         step = plan.steps[number]
         assert isinstance(step, Read)
         slot, shape = plan.slots[step.slot], shapes[step.slot]
+        if 0 in shape:
+            continue  # there is nothing to read, and no grounding in which it would be
         size = shape[-1] if slot.is_exclusive else 2
         entries = torch.arange(math.prod(shape), dtype=torch.int64).reshape(shape)
         if slot.is_exclusive:
@@ -316,7 +318,8 @@ def _table(
         holds = Crisp(plan, call).truth(groundings.body)
         holds = holds.expand(len(part), *outer).reshape(len(part), -1)
         allowed.append(holds[:, members].all(1))
-    logs = torch.where(torch.cat(allowed), 0.0, _NOTHING)
+    # Single precision, whatever the default is: double inputs make the sum a double.
+    logs = torch.where(torch.cat(allowed), 0.0, _NOTHING).float()
     return Table(variables, logs.reshape(1, *(variable.size for variable in variables)))
 
 

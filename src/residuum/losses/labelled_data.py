@@ -46,9 +46,13 @@ def facts(
     check_reduction(reduction)
     if inputs not in FORMS:
         raise GroundingError(f"inputs: expected one of {', '.join(FORMS)}, got {inputs!r}")
-    if not isinstance(outputs, Tensor):
-        raise GroundingError(f"outputs: expected a tensor, got {type(outputs).__name__}")
-    labels = torch.as_tensor(labels)
+    if not isinstance(outputs, Tensor) or not outputs.is_floating_point():
+        found = outputs.dtype if isinstance(outputs, Tensor) else type(outputs).__name__
+        raise GroundingError(f"outputs: expected a floating-point tensor, got {found}")
+    try:
+        labels = torch.as_tensor(labels)
+    except (RuntimeError, TypeError, ValueError):
+        raise GroundingError(f"labels: expected integers, got {labels!r:.80}") from None
     check = _check_statements if independent else _check_labels
     check(outputs, labels)  # where they are: the device need not be waited for
     labels = labels.to(outputs.device)

@@ -33,7 +33,7 @@ def cut(
     call: Call, inputs: Sequence[Tensor], parts: Iterable[tuple[slice, Window | None]]
 ) -> Iterator[Piece]:
     """Yield the parts of a call whose inputs, with one batch dimension, are given too."""
-    masks = _flat(call.masks, call.batch)
+    masks = flat_masks(call.masks, call.batch)
     lengths = None if call.lengths is None else call.lengths.reshape(-1)
     for rows, window in parts:
         part = call._replace(
@@ -45,7 +45,8 @@ def cut(
         yield Piece(part, window, rows.start)
 
 
-def _flat(masks: Mapping[int, Tensor], batch: tuple[int, ...]) -> dict[int, Tensor]:
+def flat_masks(masks: Mapping[int, Tensor], batch: tuple[int, ...]) -> dict[int, Tensor]:
+    """Return masks with their batch dimensions as one."""
     examples = math.prod(batch)
     return {n: mask.reshape(examples, *mask.shape[len(batch) :]) for n, mask in masks.items()}
 

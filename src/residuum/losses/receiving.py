@@ -208,7 +208,10 @@ def check_lengths(
     """Return the lengths of padded sequences as a tensor, or raise if they cannot be."""
     if not sizes:
         raise GroundingError("lengths are given, but the rule has no sequence domain")
-    checked: Tensor = torch.as_tensor(lengths)
+    try:
+        checked: Tensor = torch.as_tensor(lengths)
+    except (RuntimeError, TypeError, ValueError):
+        raise GroundingError(f"lengths: expected integers, got {lengths!r:.80}") from None
     if checked.is_floating_point() or tuple(checked.shape) != batch:
         raise GroundingError(
             f"lengths: expected integers of shape {batch}, one per sequence, "
@@ -226,10 +229,19 @@ def check_lengths(
     return checked.to(device)  # looked at where they were: the device need not be waited for
 
 
-def without_padding(plan: Plan, tensors: Sequence[Tensor], lengths: Tensor) -> list[Tensor]:
-    """Return the tensors with 0 beyond the ends of sequences: no NaN there reaches a gradient."""
-    pairs = zip(plan.slots, tensors, strict=True)
-    return [torch.where(_inside(slot, given, lengths), given, 0.0) for slot, given in pairs]
+def without_padding(
+    plan: Plan, tensors: Sequence[Tensor], forms: Sequence[Form], lengths: Tensor
+) -> list[Tensor]:
+    """Return the tensors with 0 beyond the ends of sequences: no NaN there reaches a gradient.
+
+    A softmax over positions gets what stands for probability 0, as there are no others.
+    """
+    cleared = []
+    for slot, given, form in zip(plan.slots, tensors, forms, strict=True):
+        is_over_positions = slot.is_exclusive and slot.domains[-1].is_sequence
+        nothing = -torch.inf if is_over_positions and form != "probs" else 0.0
+        cleared.append(torch.where(_inside(slot, given, lengths), given, nothing))
+    return cleared
 
 
 def _inside(slot: Slot, given: Tensor, lengths: Tensor) -> Tensor:
@@ -247,7 +259,7 @@ def _inside(slot: Slot, given: Tensor, lengths: Tensor) -> Tensor:
 
 def masks_for(plan: Plan, bound: Bound, lengths: Tensor) -> dict[int, Tensor]:
     """Return for each quantifier over positions which groundings lie inside each sequence."""
-    limits = lengths.reshape(*lengths.shape, *(1,) * plan.rank)
+    limits = lengths.reshape((*lengths.shape, *(1,) * plan.rank))  # perhaps of no dimension
     masks: dict[int, Tensor] = {}
     for number, selection in bound.layout.selections.items():
         for positions in selection.positions:

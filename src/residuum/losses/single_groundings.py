@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -41,9 +42,10 @@ def single_groundings(
     """Return the groundings of a call whose batch has one dimension."""
     groundings = groundings_of(plan)
     counted = groundings.counted(call)
+    examples, *axes = counted.shape
 
     def flat(value: Tensor) -> Tensor:
-        return value.expand(counted.shape).reshape(len(counted), -1)
+        return value.expand(counted.shape).reshape(examples, math.prod(axes))
 
     names: dict[int, str] = {}
     formula = _spelt(plan, groundings.body, names)

@@ -37,8 +37,10 @@ class Softmax:
         logits, may_be_masked = bounded(logits)
         self._masked: Tensor | None = None
         if may_be_masked:  # where every class is masked, read them as equally likely
-            self._masked = logits == -torch.inf
-            logits = logits.masked_fill(self._masked.all(-1, keepdim=True), 0.0)
+            masked = logits == -torch.inf
+            are_all = masked.all(-1, keepdim=True)
+            logits = logits.masked_fill(are_all, 0.0)
+            self._masked = masked & ~are_all
 
         # `functools.cached_property` takes a lock, which torch.compile cannot. What is computed
         # later must not hold `self`: a cycle would keep the graph until Python looks for cycles.

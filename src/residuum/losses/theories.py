@@ -66,6 +66,10 @@ class Theory(nn.Module):
         **modules: nn.Module,
     ) -> None:
         super().__init__()
+        if not isinstance(knowledge, Knowledge):
+            raise GroundingError(
+                f"expected a Knowledge, as rs.load gives, got {type(knowledge).__name__}"
+            )
         _check_names("predicate", modules, knowledge.predicates)
         _check_names("rule or set of facts", weights or {}, {**knowledge.rules, **knowledge.facts})
         if reduction == "none":
@@ -79,6 +83,11 @@ class Theory(nn.Module):
             if not isinstance(module, nn.Module):
                 raise GroundingError(
                     f"`{name}`: expected a torch.nn.Module, got {type(module).__name__}"
+                )
+            if hasattr(nn.ModuleDict, name) or name == "training":
+                raise GroundingError(
+                    f"PyTorch has another use for the name `{name}`, so that no module can have "
+                    "it; give the predicate another"
                 )
         self.knowledge = knowledge
         self.epoch = 0
@@ -115,7 +124,9 @@ class Theory(nn.Module):
 
     def weight(self, name: str) -> float:
         """Return the weight of a rule or a set of facts in the present epoch."""
-        return at(self._weights[name], self.epoch)
+        weight = at(self._weights[name], self.epoch)
+        check_weight(weight, name)
+        return weight
 
     def freeze(self, *predicates: str) -> None:
         """Keep gradients from the networks of these predicates."""

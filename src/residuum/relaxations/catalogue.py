@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from residuum.errors import InvalidNameError, UnknownRelaxationError, suggest
+from residuum.errors import (
+    InvalidNameError,
+    RelaxationParameterError,
+    UnknownRelaxationError,
+    suggest,
+)
 from residuum.relaxations.carriers import Exact
 from residuum.relaxations.drastic import Drastic
 from residuum.relaxations.frank import frank
@@ -191,15 +196,15 @@ def _patterns() -> Mapping[str, str]:
 def _parameter(word: str, parameter: Parameter | None, written: str | None) -> Exact | None:
     if parameter is None:
         if written is not None:
-            raise UnknownRelaxationError(f"`{word}` takes no parameter, got `{written}`")
+            raise RelaxationParameterError(f"`{word}` takes no parameter, got `{written}`")
         return None
     if written is None:
-        raise UnknownRelaxationError(
+        raise RelaxationParameterError(
             f"`{word}` needs its parameter ({parameter.range}): `{word}({parameter.example})`"
         )
     value = read_number(written)
     if value is None or not parameter.admits(value):
-        raise UnknownRelaxationError(
+        raise RelaxationParameterError(
             f"`{word}({written})`: expected a parameter with {parameter.range}, got `{written}`"
         )
     return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from residuum.errors import UnknownRelaxationError
+from residuum.errors import RelaxationParameterError, UnknownRelaxationError
 from residuum.relaxations.catalogue import relaxation as find_relaxation
 from residuum.relaxations.logics import Relaxation
 from residuum.relaxations.product import Product
@@ -19,5 +19,7 @@ def find_meaning(name: str | Relaxation) -> Relaxation:
         return EXACT
     try:
         return find_relaxation(name)
+    except RelaxationParameterError:
+        raise
     except UnknownRelaxationError as error:
         raise UnknownRelaxationError(f"{error}, and `exact`") from None

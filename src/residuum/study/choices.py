@@ -32,3 +32,9 @@ def check_weight(what: str, weight: float) -> None:
             f"{what}: expected a number from 0 on, got {weight}; "
             "a negative one would reward what breaks the rules"
         )
+
+
+def check_seed(seed: int) -> None:
+    """Raise unless random numbers can be made of a seed."""
+    if not 0 <= seed < 2**63:  # they are hashes of integers of 64 bits, with a sign
+        raise ResiduumError(f"seed: expected a whole number from 0 to 2^63 - 1, got {seed}")

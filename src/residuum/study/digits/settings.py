@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 from residuum.errors import ResiduumError
 from residuum.relaxations import relaxation as find_relaxation
-from residuum.study.choices import check_choice, check_weight
+from residuum.study.choices import check_choice, check_seed, check_weight
 from residuum.study.digits.images import ImagesName
 from residuum.study.digits.sets import PairPool
 from residuum.training.rates import OptimiserName, Rate, Schedule
@@ -75,6 +75,7 @@ class Settings:
             object.__setattr__(self, name, find_relaxation(getattr(self, name)).name)
         for name, options in _CHOICES.items():
             check_choice(name, getattr(self, name), options)
+        check_seed(self.seed)
         for name in ("digit_size", "pair_size", "epochs", "batch", "judge_every", "judge_pairs"):
             if getattr(self, name) < 1:
                 raise ResiduumError(f"{name}: expected at least 1, got {getattr(self, name)}")
