@@ -53,3 +53,25 @@ def test_constants_are_neutral_beside_atoms(name):
     for text in ("P & true", "false | P", "true -> P", "(true -> true) -> P", "P | ~true"):
         found = rs.compile(text, name, inputs="probs").truth(P=given)
         torch.testing.assert_close(found, alone, msg=text)
+
+
+@pytest.mark.parametrize("name", relaxation_names())
+def test_what_constants_make_false_costs_what_false_does(name):
+    costs = {
+        text: float(rs.compile(text, name)())
+        for text in ("false", "~true", "true -> false", "true <-> false", "true & ~true")
+    }
+    assert len(set(costs.values())) == 1, costs
+
+
+@pytest.mark.parametrize("name", relaxation_names())
+def test_to_be_as_true_as_false_is_to_imply_it(name):
+    given = torch.tensor([0.0, 0.25, 0.5, 1.0])
+    implied = rs.compile("P -> false", name, inputs="probs")
+    for text in ("P <-> false", "false <-> P", "P <-> ~true"):
+        equal = rs.compile(text, name, inputs="probs")
+        torch.testing.assert_close(equal(P=given), implied(P=given), msg=text)
+        torch.testing.assert_close(equal.truth(P=given), implied.truth(P=given), msg=text)
+    for degree in (0.25, 0.5):  # by the evaluation of single numbers, which knows nothing of plans
+        expected = float(rs.truth("P <-> false", {"P": degree}, name))
+        assert float(implied.truth(P=torch.tensor(degree))) == pytest.approx(expected, abs=1e-6)

@@ -88,6 +88,11 @@ def test_what_is_out_of_range_is_refused_by_atom_and_value(wrong):
         truth("P -> Q", {"P": 0.5, "Q": wrong}, "r-product")
 
 
+def test_degrees_and_relaxation_in_each_others_place_are_told_in_words():
+    with pytest.raises(DegreeError, match=r"expected a mapping .* got 'r-product'; the relaxation"):
+        rs.truth("P", "r-product", {"P": 0.5})
+
+
 @pytest.mark.parametrize(
     "wrong",
     ["0.5", None, [0.5], (0.5,), 0.5j, decimal.Decimal("0.5"), {"x": 1}, np.array(["a"]),

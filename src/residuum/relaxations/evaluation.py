@@ -38,6 +38,11 @@ def truth(
     Fraction(3, 5)
     """
     formula = as_formula(formula)
+    if not isinstance(degrees, Mapping):
+        raise DegreeError(
+            f"degrees: expected a mapping such as {{'P': 0.5}}, got {degrees!r}; the relaxation "
+            "comes after it"
+        )
     try:
         values = values_by_atom(formula, degrees)
     except EvaluationError as error:
