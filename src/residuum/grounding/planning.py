@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from residuum.errors import GroundingError, suggest
+from residuum.grounding.constants import settled
 from residuum.grounding.plans import (
     Axis,
     Connect,
@@ -40,7 +41,7 @@ from residuum.logic import (
     substitute,
 )
 from residuum.logic.boolean import refuse_guard
-from residuum.logic.formulas import Exists
+from residuum.logic.formulas import FALSE, TRUE, Exists
 from residuum.logic.questions import free_variables_by_node
 from residuum.syntax import Domain
 
@@ -69,9 +70,14 @@ def plan_rule(formula: Formula, signature: Signature) -> Plan:
             f"a rule is nested {MOST_NESTED} deep at most, this one {depth(formula):,}; "
             "`&` and `|` of many operands are one level"
         )
-    planning = _Planning(signature, free_variables_by_node(formula))
+    free = free_variables_by_node(formula)
+    planned = formula
+    if TRUE in free or FALSE in free:
+        planned = settled(formula)
+        free = free_variables_by_node(planned)
+    planning = _Planning(signature, free)
     fold_scoped(
-        formula,
+        planned,
         {
             Truth: lambda node, _, __: planning.add(Known(node.value)),
             Atom: lambda node, _, scope: planning.read(node, scope),
@@ -79,7 +85,7 @@ def plan_rule(formula: Formula, signature: Signature) -> Plan:
             Exists: lambda node, parts, scope: planning.quantify(node, parts[0], scope),
             **dict.fromkeys(
                 (Not, And, Or, Implies, Iff),
-                lambda node, parts, _: planning.connect(type(node), tuple(parts)),
+                lambda node, parts, _: planning.add(Connect(type(node), tuple(parts))),
             ),
         },
         scope=_Scope(),
@@ -108,23 +114,6 @@ class _Planning:
     def add(self, step: Step) -> int:
         self._steps.append(step)
         return len(self._steps) - 1
-
-    def connect(self, kind: type[Formula], operands: tuple[int, ...]) -> int:
-        """Add a connective; constants are put in the simplest form that says the same in any logic.
-
-        Their logarithms have a floor, and what is computed from one may be far below it.
-        """
-        known = [
-            step.value if isinstance(step := self._steps[n], Known) else None for n in operands
-        ]
-        match kind, known:
-            case _, [bool(), *rest] if None not in rest and (kind, known[0]) != (Implies, False):
-                return self.add(Known(_decided(kind, known)))
-            case _, [False, _] if kind is Iff:
-                return self.add(Connect(Implies, operands[::-1]))
-            case _, [_, False] if kind is Iff:
-                return self.add(Connect(Implies, operands))
-        return self.add(Connect(kind, operands))
 
     def descend(self, node: Node, scope: _Scope) -> Sequence[tuple[Node, Hashable]]:
         if isinstance(node, Quantifier):
@@ -319,14 +308,3 @@ def _refuse_unread_sequences(plan: Plan) -> None:
                     f"which have it, and no predicate of the rule has `{name}` among its domains; "
                     f"give one to a predicate (predicates={{...}}), or the domain a size"
                 )
-
-
-def _decided(kind: type[Formula], known: Sequence[bool | None]) -> bool:
-    """Return what constants come to; an antecedent is true."""
-    if kind is And:
-        return all(known)
-    if kind is Or:
-        return any(known)
-    if kind is Not:
-        return not known[0]
-    return known[0] == known[1]
