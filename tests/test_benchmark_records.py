@@ -29,3 +29,15 @@ def test_the_page_of_benchmarks_shows_how_fast_the_study_trains():
 
 def test_there_are_records():
     assert RECORDS
+
+
+def test_what_is_said_of_the_cpu_is_what_was_measured():
+    record = json.loads((ROOT / "benchmarks/records/losses-cpu.json").read_text(encoding="utf-8"))
+    times = {}
+    for row in record["results"]:
+        times.setdefault((row["workload"], row["relaxation"]), {})[row["contender"]] = row.get("ms")
+    of_plain = [one["residuum"] / one["plain"] for one in times.values()]
+    near_best = sum(one["residuum"] <= 1.5 * one["best"] for one in times.values())
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    assert f"(at worst {max(of_plain) - 1:.0%} slower" in page
+    assert f"within 1.5 times of *best* in {near_best} of {len(times)} cases" in page
