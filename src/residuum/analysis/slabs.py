@@ -16,11 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from residuum.analysis.expansions import ROUNDING, UPWARDS, Boxes, Polynomial, exponents
+from residuum.analysis.products import Products, gathered
 from residuum.analysis.truncated import ORDER, Truncated, by_degree
 from residuum.relaxations.arrays import Array
 
 SURFACE_ORDER = 4
 """The total degree of a surface."""
+
+AT_ONCE = 128
+"""Slabs on which functions are multiplied together: what they need fits into a cache."""
 
 
 class Slabs(NamedTuple):
@@ -190,30 +194,30 @@ class _Factor(NamedTuple):
     with_w: bool
 
 
-class _Products(NamedTuple):
-    """For each term of a factor: monomials, and what they become; and the term's total degree."""
-
-    pairs: list[tuple[Any, Any]]
-    totals: Array
+def _factor_terms(axes: int, with_w: bool) -> list[tuple[int, ...]]:
+    return [(*k, w) for w in range(1 + with_w) for k in exponents(axes - 1, SURFACE_ORDER)]
 
 
 @cache
-def _products(axes: int, with_w: bool, highest: int) -> _Products:
+def _totals(axes: int, with_w: bool) -> Array:
+    """Return the matrix that adds up the terms of a factor of each total degree."""
+    totals = np.array([sum(k) for k in _factor_terms(axes, with_w)])
+    matches: Array = (totals == np.arange(SURFACE_ORDER + 2)[:, None]).astype(float)
+    return matches
+
+
+@cache
+def _products(axes: int, with_w: bool, highest: int) -> Products:
     """Return the products of polynomials up to wʰ, h = `highest`, with a factor."""
     listed = exponents(axes, ORDER)
     place = {k: i for i, k in enumerate(listed)}
-    factor = [(*k, w) for w in range(1 + with_w) for k in exponents(axes - 1, SURFACE_ORDER)]
-    pairs = []
-    for term in factor:
-        products = {
-            place[k]: place[product]
-            for k in listed
-            if k[-1] <= highest
-            and (product := tuple(e + f for e, f in zip(k, term, strict=True))) in place
-        }
-        pairs.append((np.array(list(products)), np.array(list(products.values()))))
-    totals = np.array([sum(k) for k in factor])
-    return _Products(pairs, (totals == np.arange(SURFACE_ORDER + 2)[:, None]).astype(float))
+    return gathered(
+        (place[product], i, j)
+        for i, k in enumerate(listed)
+        for j, term in enumerate(_factor_terms(axes, with_w))
+        if k[-1] <= highest
+        and (product := tuple(e + f for e, f in zip(k, term, strict=True))) in place
+    )
 
 
 def _times(
@@ -222,10 +226,13 @@ def _times(
     """Return a function times a factor, and its error; it has no powers of w above `highest`."""
     products = _products(axes, factor.with_w, highest)
     result = np.zeros_like(coefficients)
-    for (sources, targets), term in zip(products.pairs, factor.coefficients, strict=True):
-        result[targets] += coefficients[sources] * term
+    for start in range(0, len(error), AT_ONCE):
+        some = slice(start, start + AT_ONCE)
+        result[products.targets, some] = products.sums(
+            coefficients[:, some], factor.coefficients[:, some]
+        )
     sums = by_degree(coefficients, axes)
-    factor_sums = products.totals @ np.abs(factor.coefficients)
+    factor_sums = _totals(axes, factor.with_w) @ np.abs(factor.coefficients)
     size, factor_size = sums.sum(axis=0), factor_sums.sum(axis=0)
     dropped = np.zeros(len(error))
     for degree in range(1, len(factor_sums)):
