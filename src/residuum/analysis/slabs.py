@@ -105,10 +105,11 @@ class Slabs(NamedTuple):
         kept = base_places >= 0
         layers = local.coefficients.reshape(len(kept), -1, self.number)
         result, error = np.zeros((len(exponents(axes, ORDER)), self.number)), np.zeros(self.number)
-        highest = local.degrees[-1]
-        for power in range(highest, -1, -1):
-            if power < highest:
-                result, error = _times(result, error, line, axes, highest - power - 1)
+        degrees = (*local.degrees[:-1], 0)
+        for power in range(local.degrees[-1], -1, -1):
+            if power < local.degrees[-1]:
+                result, error = _times(result, error, line, degrees)
+                degrees = (*(degree + SURFACE_ORDER for degree in degrees[:-1]), degrees[-1] + 1)
             result[base_places[kept]] += layers[kept, power]
             error = error + np.abs(layers[~kept, power]).sum(axis=0)
             error = error + ROUNDING * np.abs(result).sum(axis=0)
@@ -117,7 +118,7 @@ class Slabs(NamedTuple):
     def integrand(self, polynomial: Polynomial) -> Truncated:
         """Return what is integrated over u and w: the polynomial times dz / dw."""
         one, factor = self.expand(polynomial), _Factor(self.half, self._off_by(), False)
-        result, error = _times(one.coefficients, one.error, factor, one.axes, ORDER)
+        result, error = _times(one.coefficients, one.error, factor, one.degrees)
         return Truncated(one.axes, result, error)
 
     def halved(self, axis: int) -> Slabs:
@@ -207,24 +208,26 @@ def _totals(axes: int, with_w: bool) -> Array:
 
 
 @cache
-def _products(axes: int, with_w: bool, highest: int) -> Products:
-    """Return the products of polynomials up to wʰ, h = `highest`, with a factor."""
+def _products(with_w: bool, degrees: tuple[int, ...]) -> Products:
+    """Return the products of polynomials without powers above these degrees with a factor."""
+    axes = len(degrees)
     listed = exponents(axes, ORDER)
     place = {k: i for i, k in enumerate(listed)}
     return gathered(
         (place[product], i, j)
         for i, k in enumerate(listed)
         for j, term in enumerate(_factor_terms(axes, with_w))
-        if k[-1] <= highest
+        if all(e <= most for e, most in zip(k, degrees, strict=True))
         and (product := tuple(e + f for e, f in zip(k, term, strict=True))) in place
     )
 
 
 def _times(
-    coefficients: Array, error: Array, factor: _Factor, axes: int, highest: int
+    coefficients: Array, error: Array, factor: _Factor, degrees: tuple[int, ...]
 ) -> tuple[Array, Array]:
-    """Return a function times a factor, and its error; it has no powers of w above `highest`."""
-    products = _products(axes, factor.with_w, highest)
+    """Return a function without powers above these degrees times a factor, and its error."""
+    axes = len(degrees)
+    products = _products(factor.with_w, tuple(min(degree, ORDER) for degree in degrees))
     result = np.zeros_like(coefficients)
     for start in range(0, len(error), AT_ONCE):
         some = slice(start, start + AT_ONCE)
