@@ -102,7 +102,7 @@ def enclose(
                 raise NotThisWay(f"its certified bounds would stay wider than {useful:g}")
         slow = left[0].forecast(width) > math.log(PATIENCE)
         pays = axes == CURVED_AXES and deadline - time.perf_counter() > 2 * PATIENCE
-        if slow and pays and len(left) == 2 and not follows_guards:
+        if slow and pays and len(left) <= 2 and not follows_guards:
             follows_guards = True
             along = [cover.along_guards() for cover in left]
             covers, left = [*covers, *along], [left[0], *along]
