@@ -35,6 +35,9 @@ AT_ONCE = 1_000_000
 MOST_AT_ONCE = (8192, 4096)
 """Boxes, and slabs, that are parted together."""
 
+FEWEST = 1000
+"""So many boxes are halved at a time, for fewer would hardly take less."""
+
 CURVED_AXES = 3
 """Only with so many atoms boxes are cut along guards; with fewer they need not be."""
 
@@ -99,7 +102,7 @@ def enclose(
                 raise NotThisWay(f"its certified bounds would stay wider than {useful:g}")
         slow = left[0].forecast(width) > math.log(PATIENCE)
         pays = axes == CURVED_AXES and deadline - time.perf_counter() > 2 * PATIENCE
-        if slow and pays and len(left) == 2 and not follows_guards:
+        if slow and pays and len(left) <= 2 and not follows_guards:
             follows_guards = True
             along = [cover.along_guards() for cover in left]
             covers, left = [*covers, *along], [left[0], *along]
@@ -217,9 +220,12 @@ class _Cover:
 
 
 def _least_of_the_worst(widths: Array) -> float:
-    """Return the least width among the fewest that make up three quarters of the uncertainty."""
+    """Return the least width among the fewest that make up three quarters of the uncertainty.
+
+    Or among `FEWEST`, if those are more.
+    """
     falling = -np.sort(-widths)
-    enough = int(np.searchsorted(np.cumsum(falling), 0.75 * widths.sum()))
+    enough = max(FEWEST, int(np.searchsorted(np.cumsum(falling), 0.75 * widths.sum())))
     return float(falling[min(enough, len(falling) - 1)])
 
 

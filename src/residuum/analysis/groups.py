@@ -89,8 +89,8 @@ class Cases:
         """
         found: list[Group] = []
         pending = [
-            Group(self.nodes[number], np.flatnonzero(starts == number), {}, {})
-            for number in np.unique(starts)
+            Group(start, np.flatnonzero(starts == number), _signs_above(start), {})
+            for number, start in ((number, self.nodes[number]) for number in np.unique(starts))
         ]
         while pending:
             waiting: dict[str, tuple[Branch, list[Group]]] = {}
@@ -122,10 +122,28 @@ class Cases:
                     undecided = {name: one.of(inside) for name, one in group.undecided.items()}
                     if sign == 0:
                         undecided[branch.name] = guard.of(first + inside)
-                    signs = {**group.signs, branch.name: sign}
+                    signs = self._inferred({**group.signs, branch.name: sign})
+                    undecided = {name: one for name, one in undecided.items() if not signs[name]}
                     found.append(Group(group.start, group.which[inside], signs, undecided))
             first += len(group.which)
         return found
+
+    def _inferred(self, signs: Mapping[str, int]) -> dict[str, int]:
+        """Return the signs of guards, with those that follow from others wherever they are.
+
+        Where guards touch at an edge, and one is decided, the other may not be by itself on any
+        box that reaches the edge.
+        """
+        known = dict(signs)
+        decided = [name for name, sign in known.items() if sign]
+        for one in decided:  # grows by what follows
+            for other in [name for name, sign in known.items() if not sign]:
+                for sign, never in self._tree.exclude(one, other):
+                    if sign == known[one]:
+                        known[other] = -never
+                        decided.append(other)
+                        break
+        return known
 
     def _open_branch(self, group: Group) -> Branch | None:
         """Return a branch that the group reaches and whose guard it has not tried."""
@@ -168,3 +186,9 @@ class Cases:
 
 
 _SIDES: Mapping[int, tuple[bool, ...]] = {1: (True,), -1: (False,), 0: (False, True)}
+
+
+def _signs_above(node: Node) -> dict[str, int]:
+    """Return the signs of guards that lead to a case which others divide."""
+    above = node.signs.items() if isinstance(node, Branch) else ()
+    return {name: 1 if positive else -1 for name, positive in above}

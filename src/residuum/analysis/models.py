@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from residuum.analysis.expansions import ROUNDING, UPWARDS, exponents, mean_of_monomial
+from residuum.analysis.products import Products, gathered
 from residuum.analysis.truncated import Function
 from residuum.relaxations.arrays import Array
 
@@ -16,17 +17,8 @@ AT_ONCE = 256
 """Boxes whose series are divided together: what they need fits into a processor's cache."""
 
 
-class _Step(NamedTuple):
-    """The monomials of one total degree, and pairs of lower ones that multiply to each."""
-
-    places: slice
-    left: Any
-    right: Any
-    starts: Any
-
-
 @cache
-def _steps(order: int, degrees: tuple[int, ...]) -> tuple[_Step, ...]:
+def _steps(order: int, degrees: tuple[int, ...]) -> tuple[Products, ...]:
     """Return, for each degree above 0, the products in a quotient times a divisor.
 
     Of the divisor only what its degrees allow can be other than 0. A last pair, whether needed or
@@ -36,23 +28,16 @@ def _steps(order: int, degrees: tuple[int, ...]) -> tuple[_Step, ...]:
     place = {k: i for i, k in enumerate(listed)}
     steps = []
     for total in range(1, order + 1):
-        here = [k for k in listed if sum(k) == total]
-        left: list[int] = []
-        right: list[int] = []
-        starts: list[int] = []
-        for k in here:
-            starts.append(len(left))
+        found = []
+        for k in (k for k in listed if sum(k) == total):
+            found.append((place[k], 0, place[k]))
             for rest in itertools.product(
                 *(range(min(e, most) + 1) for e, most in zip(k, degrees, strict=True))
             ):
                 if any(rest) and rest != k:
-                    left.append(place[tuple(e - r for e, r in zip(k, rest, strict=True))])
-                    right.append(place[rest])
-            left.append(0)
-            right.append(place[k])
-        first = place[here[0]]
-        indices = (np.array(one, dtype=int) for one in (left, right, starts))
-        steps.append(_Step(slice(first, first + len(here)), *indices))
+                    other = tuple(e - r for e, r in zip(k, rest, strict=True))
+                    found.append((place[k], place[other], place[rest]))
+        steps.append(gathered(found))
     return tuple(steps)
 
 
@@ -111,9 +96,8 @@ def _series(
     quotient = np.empty_like(dividend)
     quotient[0] = dividend[0] / first
     for step in _steps(order, degrees):
-        products = quotient[step.left] * divisor[step.right]
-        known = np.add.reduceat(products, step.starts, axis=0)
-        quotient[step.places] = (dividend[step.places] - known) / first
+        known = step.sums(quotient, divisor)
+        quotient[step.targets] = (dividend[step.targets] - known) / first
     return quotient
 
 

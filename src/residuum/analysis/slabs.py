@@ -16,11 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from residuum.analysis.expansions import ROUNDING, UPWARDS, Boxes, Polynomial, exponents
+from residuum.analysis.products import Products, gathered
 from residuum.analysis.truncated import ORDER, Truncated, by_degree
 from residuum.relaxations.arrays import Array
 
 SURFACE_ORDER = 4
 """The total degree of a surface."""
+
+AT_ONCE = 128
+"""Slabs on which functions are multiplied together: what they need fits into a cache."""
 
 
 class Slabs(NamedTuple):
@@ -101,10 +105,11 @@ class Slabs(NamedTuple):
         kept = base_places >= 0
         layers = local.coefficients.reshape(len(kept), -1, self.number)
         result, error = np.zeros((len(exponents(axes, ORDER)), self.number)), np.zeros(self.number)
-        highest = local.degrees[-1]
-        for power in range(highest, -1, -1):
-            if power < highest:
-                result, error = _times(result, error, line, axes, highest - power - 1)
+        degrees = (*local.degrees[:-1], 0)
+        for power in range(local.degrees[-1], -1, -1):
+            if power < local.degrees[-1]:
+                result, error = _times(result, error, line, degrees)
+                degrees = (*(degree + SURFACE_ORDER for degree in degrees[:-1]), degrees[-1] + 1)
             result[base_places[kept]] += layers[kept, power]
             error = error + np.abs(layers[~kept, power]).sum(axis=0)
             error = error + ROUNDING * np.abs(result).sum(axis=0)
@@ -113,7 +118,7 @@ class Slabs(NamedTuple):
     def integrand(self, polynomial: Polynomial) -> Truncated:
         """Return what is integrated over u and w: the polynomial times dz / dw."""
         one, factor = self.expand(polynomial), _Factor(self.half, self._off_by(), False)
-        result, error = _times(one.coefficients, one.error, factor, one.axes, ORDER)
+        result, error = _times(one.coefficients, one.error, factor, one.degrees)
         return Truncated(one.axes, result, error)
 
     def halved(self, axis: int) -> Slabs:
@@ -190,42 +195,47 @@ class _Factor(NamedTuple):
     with_w: bool
 
 
-class _Products(NamedTuple):
-    """For each term of a factor: monomials, and what they become; and the term's total degree."""
-
-    pairs: list[tuple[Any, Any]]
-    totals: Array
+def _factor_terms(axes: int, with_w: bool) -> list[tuple[int, ...]]:
+    return [(*k, w) for w in range(1 + with_w) for k in exponents(axes - 1, SURFACE_ORDER)]
 
 
 @cache
-def _products(axes: int, with_w: bool, highest: int) -> _Products:
-    """Return the products of polynomials up to wʰ, h = `highest`, with a factor."""
+def _totals(axes: int, with_w: bool) -> Array:
+    """Return the matrix that adds up the terms of a factor of each total degree."""
+    totals = np.array([sum(k) for k in _factor_terms(axes, with_w)])
+    matches: Array = (totals == np.arange(SURFACE_ORDER + 2)[:, None]).astype(float)
+    return matches
+
+
+@cache
+def _products(with_w: bool, degrees: tuple[int, ...]) -> Products:
+    """Return the products of polynomials without powers above these degrees with a factor."""
+    axes = len(degrees)
     listed = exponents(axes, ORDER)
     place = {k: i for i, k in enumerate(listed)}
-    factor = [(*k, w) for w in range(1 + with_w) for k in exponents(axes - 1, SURFACE_ORDER)]
-    pairs = []
-    for term in factor:
-        products = {
-            place[k]: place[product]
-            for k in listed
-            if k[-1] <= highest
-            and (product := tuple(e + f for e, f in zip(k, term, strict=True))) in place
-        }
-        pairs.append((np.array(list(products)), np.array(list(products.values()))))
-    totals = np.array([sum(k) for k in factor])
-    return _Products(pairs, (totals == np.arange(SURFACE_ORDER + 2)[:, None]).astype(float))
+    return gathered(
+        (place[product], i, j)
+        for i, k in enumerate(listed)
+        for j, term in enumerate(_factor_terms(axes, with_w))
+        if all(e <= most for e, most in zip(k, degrees, strict=True))
+        and (product := tuple(e + f for e, f in zip(k, term, strict=True))) in place
+    )
 
 
 def _times(
-    coefficients: Array, error: Array, factor: _Factor, axes: int, highest: int
+    coefficients: Array, error: Array, factor: _Factor, degrees: tuple[int, ...]
 ) -> tuple[Array, Array]:
-    """Return a function times a factor, and its error; it has no powers of w above `highest`."""
-    products = _products(axes, factor.with_w, highest)
+    """Return a function without powers above these degrees times a factor, and its error."""
+    axes = len(degrees)
+    products = _products(factor.with_w, tuple(min(degree, ORDER) for degree in degrees))
     result = np.zeros_like(coefficients)
-    for (sources, targets), term in zip(products.pairs, factor.coefficients, strict=True):
-        result[targets] += coefficients[sources] * term
+    for start in range(0, len(error), AT_ONCE):
+        some = slice(start, start + AT_ONCE)
+        result[products.targets, some] = products.sums(
+            coefficients[:, some], factor.coefficients[:, some]
+        )
     sums = by_degree(coefficients, axes)
-    factor_sums = products.totals @ np.abs(factor.coefficients)
+    factor_sums = _totals(axes, factor.with_w) @ np.abs(factor.coefficients)
     size, factor_size = sums.sum(axis=0), factor_sums.sum(axis=0)
     dropped = np.zeros(len(error))
     for degree in range(1, len(factor_sums)):
