@@ -111,9 +111,9 @@ class CompiledRule(nn.Module):
         )
         self._cap = cap_of(relaxation)
         self._exclusive = [slot.is_exclusive for slot in plan.slots]
-        self._exact = ExactTwin(plan, self.sources, self._bind)
+        self._exact = ExactTwin(plan)
         if not plan.sequence_domains:  # mistakes in the rule show when it is compiled
-            bound = self._bind({}, torch.device("cpu"))
+            bound = self.bind({}, torch.device("cpu"))
             if self._is_exact:
                 self._exact.prepare(_sizes(plan), bound)
 
@@ -302,7 +302,7 @@ class CompiledRule(nn.Module):
     def _total(self, call: Call) -> Tensor:
         """Return the penalties of the batch, in blocks if they would not fit into one."""
         if self._is_exact:
-            flat = self._exact.log_probability(self._flat_inputs(call), call)
+            flat = self._exact.log_probability(self._flat_inputs(call), call, self)
             return -flat.reshape(call.batch)
         if not self._needs_pieces(call):
             found = self._as_clauses(call.inputs, call, call.batch, call.lengths, call.batch)
@@ -448,7 +448,7 @@ class CompiledRule(nn.Module):
         device = inputs[0].device if inputs else torch.device("cpu")
         sizes = sequence_sizes(self.plan, inputs)
         batch = batch_of(self.plan, inputs)
-        bound = self._bind(sizes, device)
+        bound = self.bind(sizes, device)
         is_large = self._groundings(bound, batch) > self._block(device)
         own = [
             one.dim() - len(slot.domains) for one, slot in zip(inputs, self.plan.slots, strict=True)
@@ -459,7 +459,8 @@ class CompiledRule(nn.Module):
     def _groundings(self, bound: Bound, batch: Sequence[int]) -> int:
         return groundings_of(self.plan).largest(bound.layout) * math.prod(batch)
 
-    def _bind(self, sizes: Mapping[str, int], device: torch.device) -> Bound:
+    def bind(self, sizes: Mapping[str, int], device: torch.device) -> Bound:
+        """Return the rule's tables for sequences of these lengths, kept for the next call."""
         key = tuple(sizes.items())
         if (key, "cpu") not in self._bound:
             _make_room(self._bound)
@@ -477,7 +478,7 @@ class CompiledRule(nn.Module):
         """Return the rule as clauses, found when needed: by one in a bundle, hardly ever."""
         key = tuple(sizes.items()), device
         if key not in self._clauses:
-            bound = self._bind(sizes, torch.device("cpu"))
+            bound = self.bind(sizes, torch.device("cpu"))
             found = find_clauses(
                 self.plan, bound.layout, self.relaxation, bound.masks, is_bundle=self._is_bundle
             )

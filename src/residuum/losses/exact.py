@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol, final
 
 import torch
 from torch import Tensor
@@ -75,35 +75,38 @@ class Elimination(NamedTuple):
     left: tuple[int, ...]
 
 
+class ReadsTensors(Protocol):
+    """A rule, which its twin is given at each call: held by it, the two would keep each other."""
+
+    def sources(self, inputs: Sequence[Tensor]) -> Sequence[Source]:
+        """Return each slot's probabilities, on whichever side they are asked for."""
+
+    def bind(self, sizes: Mapping[str, int], device: torch.device) -> Bound:
+        """Return the rule's tables for sequences of some lengths."""
+
+
 @final
 class ExactTwin:
     """The exact meaning of a plan; what it forbids is worked out once for each shape."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        sources: Callable[[Sequence[Tensor]], Sequence[Source]],
-        bind: Callable[[Mapping[str, int], torch.device], Bound],
-    ) -> None:
+    def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._sources = sources
-        self._bind = bind
         self._eliminations: dict[Any, Elimination] = {}
 
-    def log_probability(self, inputs: Sequence[Tensor], call: Call) -> Tensor:
+    def log_probability(self, inputs: Sequence[Tensor], call: Call, rule: ReadsTensors) -> Tensor:
         """Return log P(rule) for inputs with a flat batch; sequences of a length go together."""
         examples = math.prod(call.batch)
         if call.lengths is None or not examples:
-            return self._of_one_length(inputs, call.bound, examples, call.device)
+            return self._of_one_length(inputs, call.bound, examples, call.device, rule)
         lengths = call.lengths.reshape(examples)
         order, parts = [], []
         for length in sorted(set(lengths.tolist())):
             rows = torch.nonzero(lengths == length).flatten()
             sizes = dict.fromkeys(self._plan.sequence_domains, length)
             short = [self._cut(given[rows], number, length) for number, given in enumerate(inputs)]
-            bound = self._bind(sizes, call.device)
+            bound = rule.bind(sizes, call.device)
             order.append(rows)
-            parts.append(self._of_one_length(short, bound, len(rows), call.device))
+            parts.append(self._of_one_length(short, bound, len(rows), call.device, rule))
         return torch.cat(parts)[torch.argsort(torch.cat(order))]
 
     def _cut(self, given: Tensor, number: int, length: int) -> Tensor:
@@ -113,14 +116,19 @@ class ExactTwin:
         return given
 
     def _of_one_length(
-        self, inputs: Sequence[Tensor], bound: Bound, examples: int, device: torch.device
+        self,
+        inputs: Sequence[Tensor],
+        bound: Bound,
+        examples: int,
+        device: torch.device,
+        rule: ReadsTensors,
     ) -> Tensor:
         shapes = tuple(tuple(given.shape[1:]) for given in inputs)
         elimination = self.prepare(shapes, bound)
         if not elimination.constraints:  # nothing is forbidden; the 0 belongs to the graph still
             nothing = torch.zeros((), dtype=torch.float32, device=device)
             return sum((x.flatten()[:0].sum() for x in inputs), nothing).expand(examples)
-        sources = self._sources(inputs)
+        sources = rule.sources(inputs)
         logs = [constraint.to(device) for constraint in elimination.constraints]
         logs += [_outcomes(variable, self._plan, sources) for variable in elimination.variables]
         total = _sum_out(logs, elimination)
