@@ -46,7 +46,10 @@ def penalties(
             return None
         inside = None if lengths is None else _inside(clauses, lengths)
         if clauses.meaning == "minimum":
-            outcome = largest(clauses, sides.rows(), examples, inside)
+            found = largest(clauses, sides.rows(), examples, inside)
+            if found is None:
+                return None
+            outcome = found
         else:
             over = _Positions(examples, inside) if clauses.inside else None
             outcome = _sums(clauses, sides, over, wants_slopes=wants_slopes)
@@ -142,7 +145,16 @@ def _slopes_of_sums(
 
 def _again(clauses: Clauses, over: _Positions | None, rows: Tensor) -> Tensor:
     """Return the penalties of rules once more, for their slopes to have slopes."""
-    slack = clauses.matrix.to(rows.dtype) @ rows
+    slack = _added_up(clauses, rows)
     costs = torch.relu(slack) if clauses.meaning == "residuum" else -log1mexp(TENSORS, slack)
     total = torch.stack([one.sum(0) for one in costs.split(clauses.segments)])
     return total if over is None else over.add_up(total)
+
+
+def _added_up(clauses: Clauses, rows: Tensor) -> Tensor:
+    """Return the sums that clauses are, by operations whose slopes have slopes."""
+    if clauses.width:
+        return clauses.matrix.to(rows.dtype) @ rows
+    pool = torch.cat([rows, -rows])  # of a cross, whose rows are all as long
+    first, *others = (pool.index_select(0, place) for place in clauses.literals)
+    return sum(others, first)

@@ -37,6 +37,9 @@ def evaluate(clauses: Clauses, sides: Sides, *, wants_slopes: bool) -> tuple[Ten
     that they are to be divided by, if any. The list is empty if they are not wanted.
     """
     rows = sides.rows()
+    if clauses.cross is not None:
+        total, back = clauses.cross.excess(rows, wants_slopes=wants_slopes)
+        return total, [] if back is None else [back.mul_(clauses.signs)]
     read = _read(clauses, sides, rows)
     divisors = [rows] if clauses.meaning == "product" else []
     are_rows_rules = clauses.are_rows_rules

@@ -21,6 +21,7 @@ from residuum.grounding import Layout, Plan
 from residuum.grounding.plans import Connect, Quantify, Read
 from residuum.logic import And, Forall, Implies, Not, Or
 from residuum.losses.columns import TRUTHS, Columns, Kind, Piece, Stack
+from residuum.losses.crosses import Cross, find_cross
 from residuum.losses.softmaxes import MIRRORED, Side
 from residuum.relaxations import Relaxation
 from residuum.relaxations.lukasiewicz import Lukasiewicz
@@ -33,6 +34,8 @@ MOST_ENTRIES: Final = 160
 LARGEST_MATRIX: Final = 1 << 17
 """Numbers that a matrix has at most: it should stay in the cache beside what it multiplies."""
 
+MOST_ROWS: Final = 1 << 20
+"""Groundings beyond which they are not even listed."""
 
 MOST_BATCHES: Final = 16
 """Sizes of batches whose stacks are kept."""
@@ -53,7 +56,8 @@ class Member(NamedTuple):
 class Clauses:
     """The matrix of a rule, or of several, and the rows of sides that it multiplies.
 
-    Under the minimum there is nothing to multiply, and the matrix has no columns. `places` lists
+    Under the minimum there is nothing to multiply, and the matrix has no columns; nor has it where
+    it would be too large, and a cross takes its place. `places` lists
     the columns of each row, literals × rows, where the columns of a residuum that are taken away
     count on from the last; where some rows are shorter, it is `is_ragged` and they are filled up
     with the number behind. `segments` are the numbers of rows of each rule, and `inside` are
@@ -68,6 +72,7 @@ class Clauses:
     groups: tuple[Columns, ...]
     inside: tuple[Tensor, ...]
     is_ragged: bool
+    cross: Cross | None
     signs: Tensor = field(init=False, compare=False)
     transposed: Tensor = field(init=False, compare=False)
     _stacks: dict[int, tuple[Stack, ...]] = field(default_factory=dict, init=False, compare=False)
@@ -116,7 +121,10 @@ class Clauses:
         """Return the same on a device."""
         inside = tuple(positions.to(device) for positions in self.inside)
         matrix, places = self.matrix.to(device), self.places.to(device)
-        return replace(self, matrix=matrix, places=places, inside=inside)
+        cross = None if self.cross is None else self.cross.to(device)
+        if device.type == "cuda" and (self.width or self.meaning == "minimum"):
+            cross = None  # a GPU has the whole table in fewer steps
+        return replace(self, matrix=matrix, places=places, inside=inside, cross=cross)
 
 
 def find_clauses(
@@ -303,6 +311,8 @@ class _Search:
             shape = tuple(1 if d == outer else n for d, n in enumerate(shape))
         kept = None if mask is None else np.broadcast_to(mask, shape)
         size = math.prod(shape) if kept is None else int(kept.sum())
+        if self.count + size > MOST_ROWS:
+            return False
         rows = np.arange(self.count, self.count + size)
         self._most = max(self._most, len(literals))
         for order, (read, side, sign) in enumerate(literals):
@@ -391,8 +401,12 @@ class _Search:
                 starts[Piece(group.slots[one.slot], one.side, one.start)] = total - one.first
                 total += one.size
         width = 0 if meaning == "minimum" else total
-        if not length or width > MOST_ENTRIES or self.count * max(1, width) > LARGEST_MATRIX:
+        is_large = width > MOST_ENTRIES or self.count * max(1, width) > LARGEST_MATRIX
+        side = self._side_of_arms()
+        may_cross = side is not None and len(segments) == 1 and not inside
+        if not length or (is_large and not may_cross):
             return None
+        width = 0 if is_large else width
         matrix = np.zeros((self.count, width), dtype=np.float32)
         behind = 2 * total if meaning == "residuum" else total
         listed = np.full((self._most, self.count), behind)
@@ -405,6 +419,12 @@ class _Search:
             listed[orders, rows] = columns + total * (signs < 0)
             if width:
                 np.add.at(matrix, (rows, columns), signs)
+        is_ragged = bool((listed == behind).any())
+        cross = None
+        if side is not None and may_cross and not is_ragged:
+            cross = find_cross(listed, groups, side, total if meaning == "residuum" else 0)
+        if is_large and cross is None:
+            return None
         return Clauses(
             torch.from_numpy(matrix),
             torch.from_numpy(listed),
@@ -412,8 +432,15 @@ class _Search:
             segments,
             groups,
             tuple(torch.as_tensor(positions) for positions in inside),
-            is_ragged=bool((listed == behind).any()),
+            is_ragged=is_ragged,
+            cross=cross,
         )
+
+    def _side_of_arms(self) -> Side | None:
+        """Return the side of antecedents on which only one class of a softmax is beyond ½."""
+        if isinstance(self._relaxation.tnorm, Lukasiewicz):
+            return "false"
+        return "true" if isinstance(self._relaxation.tnorm, Minimum) else None
 
 
 def _columns(kind: Kind, used: Mapping[Piece, Sequence[Any]], length: int) -> Columns:

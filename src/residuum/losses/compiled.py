@@ -304,10 +304,12 @@ class CompiledRule(nn.Module):
         if self._is_exact:
             flat = self._exact.log_probability(self._flat_inputs(call), call, self)
             return -flat.reshape(call.batch)
-        if not self._needs_pieces(call):
+        needs_pieces = self._needs_pieces(call)
+        if not needs_pieces or (call.clauses is not None and call.clauses.cross is not None):
             found = self._as_clauses(call.inputs, call, call.batch, call.lengths, call.batch)
             if found is not None:
                 return found
+        if not needs_pieces:
             return self._per_example(self._evaluation(call.inputs, call).total(), call)
 
         def evaluate(inputs: Sequence[Tensor], rows: slice, window: Window | None) -> Tensor:

@@ -13,7 +13,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from residuum.losses.blocks import CPU_BLOCK
 from residuum.losses.clauses import Clauses
+from residuum.losses.crosses import Crossed
 from residuum.losses.sides import Outcome
 
 ROWS: Final = 64
@@ -22,13 +24,20 @@ ROWS: Final = 64
 Found = tuple[Tensor, tuple[Tensor, ...]]
 """Values, and what their slopes are made of."""
 
+Find = Callable[[Tensor, Crossed | None], Found]
 
-def largest(clauses: Clauses, rows: Tensor, examples: int, inside: Tensor | None) -> Outcome:
+
+def largest(clauses: Clauses, rows: Tensor, examples: int, inside: Tensor | None) -> Outcome | None:
     """Return the largest penalty of each rule, rules × examples, or of the one; rows are truths.
 
-    `inside` says which positions of each example count, if not all do.
+    `inside` says which positions of each example count, if not all do. None if a cross of the
+    groundings is not enough, and there are too many of them.
     """
-    find: Callable[[Tensor], Found]
+    columns = _filled_up(clauses, rows)
+    crossed = _crossed(clauses, columns)
+    if clauses.cross and not crossed and clauses.count * examples > CPU_BLOCK:
+        return None
+    find: Find
     slopes: Callable[..., Tensor]
     if clauses.are_rows_rules and not clauses.inside:
         find = partial(_each, clauses)
@@ -36,7 +45,7 @@ def largest(clauses: Clauses, rows: Tensor, examples: int, inside: Tensor | None
     else:
         find = partial(_largest, clauses, examples, inside)
         slopes = partial(_slopes_of_largest, clauses.places)
-    value, kept = find(_filled_up(clauses, rows))
+    value, kept = find(columns, crossed)
     back = partial(_slopes_of_rows, clauses, examples, rows.dtype, slopes)
     return Outcome(value, kept, back, partial(_again, clauses, find, slopes))
 
@@ -60,11 +69,15 @@ def _slopes_of_rows(
     return (found[:-1] if clauses.is_ragged else found) * clauses.signs
 
 
-def _again(
-    clauses: Clauses, find: Callable[[Tensor], Found], slopes: Callable[..., Tensor], rows: Tensor
-) -> Tensor:
-    value: Tensor = _WithSlopes.apply(_filled_up(clauses, rows), find, slopes)  # type: ignore[no-untyped-call]
+def _again(clauses: Clauses, find: Find, slopes: Callable[..., Tensor], rows: Tensor) -> Tensor:
+    columns = _filled_up(clauses, rows)
+    crossed = _crossed(clauses, columns.detach())
+    value: Tensor = _WithSlopes.apply(columns, crossed, find, slopes)  # type: ignore[no-untyped-call]
     return value
+
+
+def _crossed(clauses: Clauses, columns: Tensor) -> Crossed | None:
+    return None if clauses.cross is None else clauses.cross.least(columns)
 
 
 class _WithSlopes(torch.autograd.Function):
@@ -72,19 +85,23 @@ class _WithSlopes(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, columns: Tensor, find: Callable[[Tensor], Found], slopes: Callable[..., Tensor]
+        ctx: Any,
+        columns: Tensor,
+        crossed: Crossed | None,
+        find: Find,
+        slopes: Callable[..., Tensor],
     ) -> Tensor:
-        value, kept = find(columns)
+        value, kept = find(columns, crossed)
         ctx.save_for_backward(*kept)
         ctx.slopes = slopes
         return value
 
     @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
-        return ctx.slopes(upstream, *ctx.saved_tensors), None, None
+        return ctx.slopes(upstream, *ctx.saved_tensors), None, None, None
 
 
-def _each(clauses: Clauses, columns: Tensor) -> Found:
+def _each(clauses: Clauses, columns: Tensor, _crossed: Crossed | None) -> Found:
     return _least(clauses, columns), (columns,)
 
 
@@ -124,13 +141,20 @@ def _shares(sides: Sequence[Tensor], upstream: Tensor) -> list[Tensor]:
     return [upstream, *reversed(found)]
 
 
-def _largest(clauses: Clauses, examples: int, inside: Tensor | None, columns: Tensor) -> Found:
+def _largest(
+    clauses: Clauses,
+    examples: int,
+    inside: Tensor | None,
+    columns: Tensor,
+    crossed: Crossed | None,
+) -> Found:
     """Return the largest of the least sides, of all rows of a rule and positions of an example."""
-    least = _least(clauses, columns).view(clauses.places.shape[1], examples, -1)
+    each = _least(clauses, columns) if crossed is None else crossed.least
+    least = each.view(len(each), examples, -1)
     if inside is not None:
         least.masked_fill_(~inside, -1.0)
     rules = torch.split(least, list(clauses.segments)) if len(clauses.segments) > 1 else (least,)
-    tops = [rule.amax(0).amax(1) for rule in rules]
+    tops = [rule.amax(0).amax(1) for rule in rules] if crossed is None else [crossed.top]
     entries = columns.view(-1, *least.shape[1:])
     hits = [entries == top.unsqueeze(1) for top in tops]
     if inside is not None:
@@ -141,7 +165,10 @@ def _largest(clauses: Clauses, examples: int, inside: Tensor | None, columns: Te
     most = max([int(hit.sum(0).sum(1).amax()) for hit in hits])
     if most <= 1:  # then it is the least in whichever rows are the largest
         return value, tuple(hits)
-    return value, (columns, *_ties(rules, tops))
+    rows, *where = _ties(rules, tops)
+    if crossed is not None:
+        rows = crossed.rows[crossed.table[rows, where[0]]]
+    return value, (columns, rows, *where)
 
 
 def _ties(rules: Sequence[Tensor], tops: Sequence[Tensor]) -> Iterator[Tensor]:
