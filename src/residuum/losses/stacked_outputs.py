@@ -128,20 +128,20 @@ class Sigmoids:
     """One sigmoid for each logit, of which truths and falsities are read."""
 
     def __init__(self, logits: Tensor) -> None:
-        self.saved: tuple[Tensor, ...] = (logits,)
+        self.saved: tuple[Tensor, ...] = (torch.sigmoid(logits), torch.sigmoid(-logits))
 
     def rows(self, read: Read) -> Tensor:
         return read(self.side)
 
     def side(self, side: Side) -> Tensor:
         """Return one side of every degree."""
-        [logits] = self.saved
-        return torch.sigmoid(logits if side == "true" else -logits)
+        truths, falsities = self.saved
+        return truths if side == "true" else falsities
 
     @staticmethod
     def back(slope: Tensor, add_up: AddUp, *saved: Tensor) -> Tensor:
-        [logits] = saved
-        return add_up(slope).mul_(torch.sigmoid(logits)).mul_(torch.sigmoid(-logits))
+        truths, falsities = saved
+        return add_up(slope).mul_(truths).mul_(falsities)
 
 
 @final
