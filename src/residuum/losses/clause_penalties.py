@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import torch
 from torch import Tensor
@@ -28,6 +28,9 @@ from residuum.losses.sides import (
 from residuum.losses.tensors import TENSORS, is_traced, without_graph
 from residuum.relaxations.degrees import log1mexp
 
+FEWEST: Final = 4
+"""Examples from which on it pays to have them side by side in a table."""
+
 
 def penalties(
     clauses: Clauses,
@@ -37,6 +40,8 @@ def penalties(
     shape: tuple[int, ...],
 ) -> Tensor | None:
     """Return the penalties of rules × examples in a shape; None where more care is needed."""
+    if clauses.table is not None and examples < FEWEST:
+        return None
     wants_slopes = torch.is_grad_enabled() and any(given.requires_grad for given in inputs)
     is_product = clauses.meaning == "product"
     stacks = clauses.stacks(examples, inputs)

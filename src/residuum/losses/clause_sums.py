@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from residuum.losses.clauses import Clauses
 from residuum.losses.sides import Sides
+from residuum.losses.table_sums import Sums, sum_of_complements, sum_of_excesses
 
 CHUNK: Final = 1 << 17
 """About so many groundings at a time on a CPU, where fresh memory costs more than arithmetic."""
@@ -37,11 +38,11 @@ def evaluate(clauses: Clauses, sides: Sides, *, wants_slopes: bool) -> tuple[Ten
     that they are to be divided by, if any. The list is empty if they are not wanted.
     """
     rows = sides.rows()
-    if clauses.cross is not None:
-        total, back = clauses.cross.excess(rows, wants_slopes=wants_slopes)
-        return total, [] if back is None else [back.mul_(clauses.signs)]
-    read = _read(clauses, sides, rows)
     divisors = [rows] if clauses.meaning == "product" else []
+    if not clauses.width or clauses.cross is not None:
+        total, back = _of_a_table(clauses, sides, rows, wants_slopes=wants_slopes)
+        return total, [] if back is None else [back.mul_(clauses.signs), *divisors]
+    read = _read(clauses, sides, rows)
     are_rows_rules = clauses.are_rows_rules
     count, columns = clauses.count, rows.shape[1]
     segments = (count,) if are_rows_rules else clauses.segments
@@ -80,6 +81,15 @@ def evaluate(clauses: Clauses, sides: Sides, *, wants_slopes: bool) -> tuple[Ten
         return costs, [weights, *divisors] if wants_slopes else []
     slopes += divisors if wants_slopes else []
     return values[0] if len(values) == 1 else torch.stack(values), slopes
+
+
+def _of_a_table(clauses: Clauses, sides: Sides, rows: Tensor, *, wants_slopes: bool) -> Sums:
+    if clauses.cross is not None:
+        return clauses.cross.excess(rows, wants_slopes=wants_slopes)
+    assert clauses.table is not None  # for there is no matrix
+    if clauses.meaning == "product":
+        return sum_of_complements(clauses.table, rows, sides.falsities(), wants_slopes=wants_slopes)
+    return sum_of_excesses(clauses.table, rows, wants_slopes=wants_slopes)
 
 
 def back_to_columns(

@@ -23,6 +23,7 @@ from residuum.logic import And, Forall, Implies, Not, Or
 from residuum.losses.columns import TRUTHS, Columns, Kind, Piece, Stack
 from residuum.losses.crosses import Cross, find_cross
 from residuum.losses.softmaxes import MIRRORED, Side
+from residuum.losses.tables import Table, find_table
 from residuum.relaxations import Relaxation
 from residuum.relaxations.lukasiewicz import Lukasiewicz
 from residuum.relaxations.minimum import Minimum
@@ -57,7 +58,7 @@ class Clauses:
     """The matrix of a rule, or of several, and the rows of sides that it multiplies.
 
     Under the minimum there is nothing to multiply, and the matrix has no columns; nor has it where
-    it would be too large, and a cross takes its place. `places` lists
+    it would be too large, and a table takes its place, or a cross of one. `places` lists
     the columns of each row, literals × rows, where the columns of a residuum that are taken away
     count on from the last; where some rows are shorter, it is `is_ragged` and they are filled up
     with the number behind. `segments` are the numbers of rows of each rule, and `inside` are
@@ -72,6 +73,7 @@ class Clauses:
     groups: tuple[Columns, ...]
     inside: tuple[Tensor, ...]
     is_ragged: bool
+    table: Table | None
     cross: Cross | None
     signs: Tensor = field(init=False, compare=False)
     transposed: Tensor = field(init=False, compare=False)
@@ -93,6 +95,12 @@ class Clauses:
     def count(self) -> int:
         """The number of rows."""
         return self.matrix.shape[0]
+
+    @cached_property
+    def is_frugal(self) -> bool:
+        """Whether it needs little memory for any number of examples, or takes care of it."""
+        is_on_gpu = self.matrix.is_cuda
+        return self.cross is not None or (self.table is not None and not is_on_gpu)
 
     @cached_property
     def width(self) -> int:
@@ -121,10 +129,11 @@ class Clauses:
         """Return the same on a device."""
         inside = tuple(positions.to(device) for positions in self.inside)
         matrix, places = self.matrix.to(device), self.places.to(device)
-        cross = None if self.cross is None else self.cross.to(device)
+        table = None if self.table is None else self.table.to(device)
+        cross = None if self.cross is None else Cross(self.cross.table.to(device))
         if device.type == "cuda" and (self.width or self.meaning == "minimum"):
             cross = None  # a GPU has the whole table in fewer steps
-        return replace(self, matrix=matrix, places=places, inside=inside, cross=cross)
+        return replace(self, matrix=matrix, places=places, inside=inside, table=table, cross=cross)
 
 
 def find_clauses(
@@ -402,9 +411,8 @@ class _Search:
                 total += one.size
         width = 0 if meaning == "minimum" else total
         is_large = width > MOST_ENTRIES or self.count * max(1, width) > LARGEST_MATRIX
-        side = self._side_of_arms()
-        may_cross = side is not None and len(segments) == 1 and not inside
-        if not length or (is_large and not may_cross):
+        may_be_table = len(segments) == 1 and not inside
+        if not length or (is_large and not may_be_table):
             return None
         width = 0 if is_large else width
         matrix = np.zeros((self.count, width), dtype=np.float32)
@@ -420,10 +428,14 @@ class _Search:
             if width:
                 np.add.at(matrix, (rows, columns), signs)
         is_ragged = bool((listed == behind).any())
-        cross = None
-        if side is not None and may_cross and not is_ragged:
-            cross = find_cross(listed, groups, side, total if meaning == "residuum" else 0)
-        if is_large and cross is None:
+        table = cross = None
+        if may_be_table and not is_ragged:
+            taken = total if meaning == "residuum" else 0
+            side = self._side_of_arms()
+            cross = None if side is None else find_cross(listed, groups, side, taken)
+            if cross is None and is_large and meaning != "minimum":
+                table = find_table(listed, taken)
+        if is_large and table is None and cross is None:
             return None
         return Clauses(
             torch.from_numpy(matrix),
@@ -433,6 +445,7 @@ class _Search:
             groups,
             tuple(torch.as_tensor(positions) for positions in inside),
             is_ragged=is_ragged,
+            table=table,
             cross=cross,
         )
 

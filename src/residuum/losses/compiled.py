@@ -305,7 +305,7 @@ class CompiledRule(nn.Module):
             flat = self._exact.log_probability(self._flat_inputs(call), call, self)
             return -flat.reshape(call.batch)
         needs_pieces = self._needs_pieces(call)
-        if not needs_pieces or (call.clauses is not None and call.clauses.cross is not None):
+        if not needs_pieces or (call.clauses is not None and call.clauses.is_frugal):
             found = self._as_clauses(call.inputs, call, call.batch, call.lengths, call.batch)
             if found is not None:
                 return found

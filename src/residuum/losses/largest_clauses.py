@@ -167,7 +167,7 @@ def _largest(
         return value, tuple(hits)
     rows, *where = _ties(rules, tops)
     if crossed is not None:
-        rows = crossed.rows[crossed.table[rows, where[0]]]
+        rows = crossed.rows[crossed.at[rows, where[0]]]
     return value, (columns, rows, *where)
 
 
