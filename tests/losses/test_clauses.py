@@ -221,15 +221,15 @@ def test_coarse_matrix_products_are_not_used(precision):
 
 
 @pytest.mark.parametrize(
-    ("text", "size", "names"),
+    ("text", "size"),
     [
-        ("forall a, b in d: P(a) & Q(b) -> S((a + b) mod 100)", 100, ["r-product", "s-product"]),
-        ("forall a in d: P(a) -> exists b in d: Q(b)", 3, WITH_GENERATOR),
-        ("forall a in d: (P(a) -> Q(a)) -> S(a)", 3, WITH_GENERATOR),
+        ("forall a, b in d where a < b: P(a) & Q(b) -> S((a + b) mod 100)", 100),
+        ("forall a in d: P(a) -> exists b in d: Q(b)", 3),
+        ("forall a in d: (P(a) -> Q(a)) -> S(a)", 3),
     ],
 )
-def test_what_is_too_large_or_no_clause_is_evaluated_step_by_step(text, size, names):
-    for name in names:
+def test_what_is_too_large_or_no_clause_is_evaluated_step_by_step(text, size):
+    for name in WITH_GENERATOR:
         assert not rs.compile(text, name, domains={"d": size}).is_made_of_clauses
 
 
