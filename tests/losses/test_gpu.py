@@ -11,9 +11,9 @@ pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is 
 SUM = "forall a, b in digit: Left(a) & Right(b) -> Sum((a + b) mod 5)"
 
 
-def _outputs(device, dtype=torch.float64, examples=7):
+def _outputs(device, dtype=torch.float64, examples=7, classes=5):
     generator = torch.Generator().manual_seed(0)
-    drawn = [3 * torch.randn(examples, 5, generator=generator) for _ in range(3)]
+    drawn = [3 * torch.randn(examples, classes, generator=generator) for _ in range(3)]
     return {
         name: one.to(device, dtype).requires_grad_()
         for name, one in zip(("Left", "Right", "Sum"), drawn, strict=True)
@@ -31,6 +31,15 @@ def test_values_and_gradients_are_those_of_the_cpu(relaxation):
     rule = rs.compile(SUM, relaxation, domains={"digit": 5})
     here = _penalty_and_slopes(rule, _outputs("cpu"))
     there = _penalty_and_slopes(rule, _outputs("cuda"))
+    for mine, theirs in zip(here, there, strict=True):
+        torch.testing.assert_close(theirs.cpu(), mine, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("relaxation", rs.PAPER)
+def test_a_large_table_of_groundings_too(relaxation):
+    rule = rs.compile(SUM.replace("5", "70"), relaxation, domains={"digit": 70})
+    here = _penalty_and_slopes(rule, _outputs("cpu", classes=70))
+    there = _penalty_and_slopes(rule, _outputs("cuda", classes=70))
     for mine, theirs in zip(here, there, strict=True):
         torch.testing.assert_close(theirs.cpu(), mine, rtol=1e-9, atol=1e-12)
 

@@ -10,6 +10,8 @@ import residuum as rs
 from residuum.losses import clauses, tables
 
 NAMES = ("r-product", "s-product")
+BARE = "forall a, b in d: P(a) -> Q(b)"
+BROKEN_BY = {**RULES, BARE: lambda t: (t["P"][:, :, None], 1 - t["Q"][:, None, :])}
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +46,7 @@ def of_the_whole_table(literals, name):
 
 def compare(text, name, given, rule):
     value = rule(given)
-    expected = of_the_whole_table(RULES[text](truths_of(given, rule)), name)
+    expected = of_the_whole_table(BROKEN_BY[text](truths_of(given, rule)), name)
     torch.testing.assert_close(value, expected, rtol=1e-9, atol=1e-12)
     weights = torch.linspace(0.5, 2, len(value), dtype=value.dtype)
     slopes, right = (
@@ -55,7 +57,7 @@ def compare(text, name, given, rule):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("text", RULES)
+@pytest.mark.parametrize("text", BROKEN_BY)
 @pytest.mark.usefixtures("chunks")
 def test_a_table_costs_and_learns_as_autograd_says(text, name):
     rule = compiled(text, name)

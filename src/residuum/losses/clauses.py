@@ -129,10 +129,12 @@ class Clauses:
         """Return the same on a device."""
         inside = tuple(positions.to(device) for positions in self.inside)
         matrix, places = self.matrix.to(device), self.places.to(device)
-        table = None if self.table is None else self.table.to(device)
-        cross = None if self.cross is None else Cross(self.cross.table.to(device))
-        if device.type == "cuda" and (self.width or self.meaning == "minimum"):
-            cross = None  # a GPU has the whole table in fewer steps
+        table, cross = self.table, self.cross
+        if device.type == "cuda" and cross is not None:  # a GPU has the whole in fewer steps
+            table = None if self.width or self.meaning == "minimum" else cross.table
+            cross = None
+        table = None if table is None else table.to(device)
+        cross = None if cross is None else Cross(cross.table.to(device))
         return replace(self, matrix=matrix, places=places, inside=inside, table=table, cross=cross)
 
 
