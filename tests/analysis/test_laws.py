@@ -36,11 +36,19 @@ def test_rewriting_keeps_every_degree(formula, name):
         "P -> (Q -> P)", "P & Q -> P", "Q -> P | Q", "P | Q -> Q | P", "P <-> ~~P",
         "P & (Q & R) <-> (R & Q) & P", "P & Q <-> ~(~P | ~Q)", "Q -> (P <-> P & Q)",
         "P & (P -> Q) -> Q", "(P -> Q) | (Q -> P)", "P -> ((P -> Q) -> Q)",
-        "(P -> Q) & (Q -> R) & P -> R",
+        "(P -> Q) & (Q -> R) & P -> R", "P & Q -> P | R", "P & (P -> Q) & S -> R | Q",
+        "(P & Q -> R) -> (P -> (Q -> S | R))", "~(P | Q) -> ~(P & R)",
     ],
 )  # fmt: skip
 def test_laws_of_residuated_logics_are_proved(text):
     assert rewrite(parse(text), residuated=True) is TRUE
+
+
+@pytest.mark.parametrize(
+    "text", ["P -> P & P", "P | P -> P", "P & (P -> Q) -> P & Q & Q", "P | Q -> P & (P -> Q) | Q"]
+)
+def test_an_operand_is_used_no_more_often_than_it_stands(text):
+    assert not isinstance(rewrite(parse(text), residuated=True), Truth)
 
 
 @pytest.mark.parametrize("text", ["P -> P", "P | ~P", "P -> (Q -> P)"])

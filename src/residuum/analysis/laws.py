@@ -85,13 +85,15 @@ def _negate(formula: Formula) -> Formula:
 
 
 def _is_below(left: Formula, right: Formula) -> bool:
-    """Return whether left ≤ right follows from T(x, y) ≤ x and T(x, x → y) ≤ y, or from the same
-    turned by ¬.
+    """Return whether left ≤ right follows from T(x, y) ≤ x and T(x, x → y) ≤ y.
+
+    The left is at most each x of `above`, and the right at least ¬x for each x of `denied`.
     """
     if left is FALSE or right is TRUE:
         return True
-    return _operands(right) <= _detached(left) or _operands(_negate(left)) <= _detached(
-        _negate(right)
+    above, denied = _detached(left), _detached(_negate(right))
+    return any(_operands(_negate(x)) <= above for x in denied) or any(
+        _operands(_negate(x)) <= denied for x in (left, *above)
     )
 
 
