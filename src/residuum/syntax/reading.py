@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from lark import Token
 
-from residuum.errors import MOST_SHOWN, Problem, suggest
+from residuum.errors import MOST_SHOWN, suggest
 from residuum.logic import formulas as fm
 from residuum.logic import terms as tm
 from residuum.logic.folding import fold_scoped
 from residuum.logic.formulas import Formula
 from residuum.logic.names import LONGEST_WORD
 from residuum.logic.terms import LARGEST_INTEGER, Term
+from residuum.syntax.excerpts import Mistake
+from residuum.syntax.grammar import Phrase
 from residuum.syntax.knowledge import Domain, Function, Predicate
-from residuum.syntax.phrases import Phrase
+from residuum.syntax.words import place_of
 
 _SYMBOLS: Final = {"·": "*", "×": "*", "≠": "!=", "≤": "<=", "≥": ">="}
 
@@ -77,49 +79,44 @@ class _Scope:
 
 
 class Reader:
-    """Reads phrases against a vocabulary (None: nothing is declared) and gathers problems."""
+    """Reads phrases against a vocabulary (None: nothing is declared) and gathers mistakes."""
 
-    def __init__(self, vocabulary: Vocabulary | None, *, advises: bool = True) -> None:
-        self.problems: list[Problem] = []
-        self._advises = advises
+    def __init__(self, vocabulary: Vocabulary | None) -> None:
+        self.mistakes: list[Mistake] = []
         self._vocabulary = vocabulary
+        self._cases: dict[str, Callable[[Phrase, Sequence[Any], _Scope], Any]] = {
+            "truth": lambda p, _, __: fm.Truth(p.words[0].type == "TRUE"),
+            "not": lambda _, parts, __: fm.Not(*parts),
+            "and": lambda _, parts, __: fm.And(*parts),
+            "or": lambda _, parts, __: fm.Or(*parts),
+            "implies": lambda _, parts, __: fm.Implies(*parts),
+            "iff": lambda _, parts, __: fm.Iff(*parts),
+            "forall": lambda p, parts, _: self._quantifier(fm.Forall, p, parts),
+            "exists": lambda p, parts, _: self._quantifier(fm.Exists, p, parts),
+            "atom": lambda p, parts, _: self._atom(p, parts),
+            "comparison": lambda p, parts, _: self._comparison(p, *parts),
+            "variable": lambda p, _, scope: self._variable(p.words[0], scope),
+            "integer": lambda p, _, __: self._integer(p.words[0], 1),
+            "string": lambda p, _, __: self._string(p.words[0]),
+            "minus": lambda p, parts, _: self._minus(p, parts[0]),
+            "arithmetic": lambda p, parts, _: self._arithmetic(p, *parts),
+            "application": lambda p, parts, _: self._application(p, parts),
+        }
 
     def read(self, phrase: Phrase) -> Formula:
-        """Return the formula of a phrase; where there were problems, it is only a stand-in."""
-        result = fold_scoped(
-            phrase,
-            {
-                "truth": lambda p, _, __: fm.Truth(p.words[0].type == "TRUE"),
-                "not": lambda _, parts, __: fm.Not(*parts),
-                "and": lambda _, parts, __: fm.And(*parts),
-                "or": lambda _, parts, __: fm.Or(*parts),
-                "implies": lambda _, parts, __: fm.Implies(*parts),
-                "iff": lambda _, parts, __: fm.Iff(*parts),
-                "forall": lambda p, parts, _: self._quantifier(fm.Forall, p, parts),
-                "exists": lambda p, parts, _: self._quantifier(fm.Exists, p, parts),
-                "atom": lambda p, parts, _: self._atom(p, parts),
-                "comparison": lambda p, parts, _: self._comparison(p, *parts),
-                "variable": lambda p, _, scope: self._variable(p.words[0], scope),
-                "integer": lambda p, _, __: self._integer(p.words[0], 1),
-                "string": lambda p, _, __: self._string(p.words[0]),
-                "minus": lambda p, parts, _: self._minus(p, parts[0]),
-                "arithmetic": lambda p, parts, _: self._arithmetic(p, *parts),
-                "application": lambda p, parts, _: self._application(p, parts),
-            },
-            scope=_Scope(),
-            descend=self._descend,
-        )
+        """Return the formula of a phrase; where there were mistakes, it is only a stand-in."""
+        result = fold_scoped(phrase, self._cases, scope=_Scope(), descend=self._descend)
         assert isinstance(result, Formula)
         return result
 
     def report(self, word: Token, message: str) -> None:
         """Remember that something is wrong at a word."""
-        self.problems.append(Problem(word.line or 1, word.column or 1, message))
+        self.mistakes.append(Mistake(place_of(word), message))
 
-    def _advice(self, name: str, known: Iterable[str]) -> str:
+    def advice(self, name: str, known: Iterable[str]) -> str:
+        """Return which of the known names may have been meant, if any."""
         # Comparing names is slow; past what an error message shows, nobody would read it.
-        crowded = not self._advises or len(self.problems) > MOST_SHOWN
-        return "" if crowded else suggest(str(name), known)
+        return "" if len(self.mistakes) > MOST_SHOWN else suggest(str(name), known)
 
     def constant(self, words: Sequence[Token]) -> tm.Constant:
         """Return the constant that a label's words spell: a name, a string or an integer."""
@@ -158,7 +155,7 @@ class Reader:
 
     def _declared(self, word: Token, known: Mapping[str, Any], role: str) -> Any:
         if str(word) not in known:
-            self.report(word, f"{role} `{word}` is not declared.{self._advice(word, known)}")
+            self.report(word, f"{role} `{word}` is not declared.{self.advice(word, known)}")
         return known.get(str(word))
 
     def _quantifier(
@@ -233,7 +230,7 @@ class Reader:
                 self.report(
                     read.word,
                     f"`{name}` is bound by no quantifier and is no label of domain {expected}."
-                    + self._advice(name, labels),
+                    + self.advice(name, labels),
                 )
             case tm.Constant(value) if expected is not _ANYTHING and not expected.has(value):
                 self.report(read.word, f"{read.term} is no label of domain {expected}.")
