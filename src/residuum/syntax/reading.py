@@ -49,6 +49,7 @@ class ReadTerm(NamedTuple):
 
 
 LONGEST_CHAIN: Final = 64
+MOST_DIGITS: Final = len(str(LARGEST_INTEGER))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +132,7 @@ class Reader:
 
     def _descend(self, phrase: Phrase, scope: _Scope) -> list[tuple[Phrase, _Scope]]:
         if phrase.kind not in ("forall", "exists"):
-            return [(part, scope) for part in phrase.parts]
+            return [(child, scope) for child in phrase.children if isinstance(child, Phrase)]
         bindings, *rest = phrase.parts
         inner = self._bind(bindings, scope)
         return [(part, inner) for part in rest]
@@ -247,11 +248,12 @@ class Reader:
 
     def _integer(self, word: Token, sign: int) -> ReadTerm:
         # Comparing lengths first keeps a number of a million digits from being converted.
-        digits = word.lstrip("0") or "0"
-        if len(digits) > len(str(LARGEST_INTEGER)) or int(digits) > LARGEST_INTEGER:
+        digits = word if len(word) <= MOST_DIGITS else word.lstrip("0")
+        value = int(digits or "0") if len(digits) <= MOST_DIGITS else LARGEST_INTEGER + 1
+        if value > LARGEST_INTEGER:
             self.report(word, "an integer in a formula has at most 64 bits.")
-            return ReadTerm(tm.Constant(0), None, word)
-        return ReadTerm(tm.Constant(sign * int(digits)), None, word)
+            value = 0
+        return ReadTerm(tm.Constant(sign * value), None, word)
 
     def _string(self, word: Token) -> ReadTerm:
         try:
