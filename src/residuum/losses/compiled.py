@@ -111,18 +111,15 @@ class CompiledRule(nn.Module):
         )
         self._cap = cap_of(relaxation)
         self._exclusive = [slot.is_exclusive for slot in plan.slots]
-        self._exact = ExactTwin(plan, self.sources, self._bind)
+        self._exact = ExactTwin(plan, self.sources, self._bind) if self._is_exact else None
         if not plan.sequence_domains:  # mistakes in the rule show when it is compiled
             bound = self._bind({}, torch.device("cpu"))
-            if self._is_exact:
+            if self._exact is not None:
                 self._exact.prepare(_sizes(plan), bound)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute without asking, as nn.Module would, whether it is to be registered.
-
-        A rule has no parameters and no modules, and knowledge has rules by the hundred.
-        """
-        object.__setattr__(self, name, value)
+    # nn.Module would ask of each attribute whether it is to be registered. A rule has neither
+    # parameters nor modules, and knowledge has rules by the hundred.
+    __setattr__ = object.__setattr__  # type: ignore[assignment]
 
     @property
     def is_made_of_clauses(self) -> bool:
@@ -301,7 +298,7 @@ class CompiledRule(nn.Module):
 
     def _total(self, call: Call) -> Tensor:
         """Return the penalties of the batch, in blocks if they would not fit into one."""
-        if self._is_exact:
+        if self._exact is not None:
             flat = self._exact.log_probability(self._flat_inputs(call), call)
             return -flat.reshape(call.batch)
         if not self._needs_pieces(call):

@@ -59,8 +59,8 @@ class Domain:
         )
 
     @cached_property
-    def _label_set(self) -> frozenset[Label]:
-        return frozenset(self.labels or ())
+    def _places(self) -> dict[Label, int]:
+        return {label: place for place, label in enumerate(self.labels or ())}
 
     def __iter__(self) -> Iterator[Label]:
         if self.labels is None:
@@ -69,12 +69,16 @@ class Domain:
 
     def has(self, value: Label) -> bool:
         """Return whether a constant may name a member: a label, or a position of a sequence."""
-        return value in self._label_set or (self.is_sequence and isinstance(value, int))
+        return value in self._places or (self.is_sequence and isinstance(value, int))
+
+    def place(self, value: Label) -> int | None:
+        """Return where among the listed labels one stands, counted from 0; None for no label."""
+        return self._places.get(value)
 
     def is_part_of(self, other: Domain) -> bool:
         """Return whether each of its labels is one of the other's: 0..9 is part of 0..18."""
         listed = self.labels is not None and other.labels is not None
-        return self == other or (listed and self._label_set <= other._label_set)
+        return self == other or (listed and self._places.keys() <= other._places.keys())
 
     def __str__(self) -> str:
         if self.labels is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -85,28 +85,32 @@ class Reader:
     def __init__(self, vocabulary: Vocabulary | None) -> None:
         self.mistakes: list[Mistake] = []
         self._vocabulary = vocabulary
-        self._cases: dict[str, Callable[[Phrase, Sequence[Any], _Scope], Any]] = {
-            "truth": lambda p, _, __: fm.Truth(p.words[0].type == "TRUE"),
-            "not": lambda _, parts, __: fm.Not(*parts),
-            "and": lambda _, parts, __: fm.And(*parts),
-            "or": lambda _, parts, __: fm.Or(*parts),
-            "implies": lambda _, parts, __: fm.Implies(*parts),
-            "iff": lambda _, parts, __: fm.Iff(*parts),
-            "forall": lambda p, parts, _: self._quantifier(fm.Forall, p, parts),
-            "exists": lambda p, parts, _: self._quantifier(fm.Exists, p, parts),
-            "atom": lambda p, parts, _: self._atom(p, parts),
-            "comparison": lambda p, parts, _: self._comparison(p, *parts),
-            "variable": lambda p, _, scope: self._variable(p.words[0], scope),
-            "integer": lambda p, _, __: self._integer(p.words[0], 1),
-            "string": lambda p, _, __: self._string(p.words[0]),
-            "minus": lambda p, parts, _: self._minus(p, parts[0]),
-            "arithmetic": lambda p, parts, _: self._arithmetic(p, *parts),
-            "application": lambda p, parts, _: self._application(p, parts),
-        }
 
     def read(self, phrase: Phrase) -> Formula:
         """Return the formula of a phrase; where there were mistakes, it is only a stand-in."""
-        result = fold_scoped(phrase, self._cases, scope=_Scope(), descend=self._descend)
+        result = fold_scoped(
+            phrase,
+            {
+                "truth": lambda p, _, __: fm.Truth(p.words[0].type == "TRUE"),
+                "not": lambda _, parts, __: fm.Not(*parts),
+                "and": lambda _, parts, __: fm.And(*parts),
+                "or": lambda _, parts, __: fm.Or(*parts),
+                "implies": lambda _, parts, __: fm.Implies(*parts),
+                "iff": lambda _, parts, __: fm.Iff(*parts),
+                "forall": lambda p, parts, _: self._quantifier(fm.Forall, p, parts),
+                "exists": lambda p, parts, _: self._quantifier(fm.Exists, p, parts),
+                "atom": lambda p, parts, _: self._atom(p, parts),
+                "comparison": lambda p, parts, _: self._comparison(p, *parts),
+                "variable": lambda p, _, scope: self._variable(p.words[0], scope),
+                "integer": lambda p, _, __: self._integer(p.words[0], 1),
+                "string": lambda p, _, __: self._string(p.words[0]),
+                "minus": lambda p, parts, _: self._minus(p, parts[0]),
+                "arithmetic": lambda p, parts, _: self._arithmetic(p, *parts),
+                "application": lambda p, parts, _: self._application(p, parts),
+            },
+            scope=_Scope(),
+            descend=self._descend,
+        )
         assert isinstance(result, Formula)
         return result
 

@@ -62,15 +62,15 @@ def loads(text: str, *, source: str = "rule file") -> Knowledge:
     loading = _Loading()
     for declaration in _split(text, loading.mistakes):
         loading.take(declaration)
-    knowledge = loading.finish()
     if loading.mistakes:
         raise KnowledgeError(explain(text, loading.mistakes), source)
-    return knowledge
+    return loading.knowledge()
 
 
 def _split(text: str, mistakes: list[Mistake]) -> Iterator[Phrase]:
-    """Yield the declarations that parse. Each starts at its keyword, so that a mistake in one
-    does not hide those in the next.
+    """Yield the declarations that parse, those first that others may speak of.
+
+    Each starts at its keyword, so that a mistake in one does not hide those in the next.
     """
     if len(text) > MOST_WORDS:  # else it cannot have more words
         words = words_of(text, 0, len(text))
@@ -78,14 +78,19 @@ def _split(text: str, mistakes: list[Mistake]) -> Iterator[Phrase]:
             message = f"a rule file has at most {MOST_WORDS:,} words and symbols."
             mistakes.append(Mistake(place_of(words[-1]), message))
             return
-    starts = [found.start() for found in _KEYWORD.finditer(text) if found[0] in DECLARATION_WORDS]
-    before = words_of(text, 0, starts[0] if starts else len(text))
+    ranks = {
+        found.start(): DECLARATION_WORDS.index(found[0])
+        for found in _KEYWORD.finditer(text)
+        if found[0] in DECLARATION_WORDS
+    }
+    before = words_of(text, 0, next(iter(ranks), len(text)))
     if before:
         expected = ", ".join(f"`{word}`" for word in DECLARATION_WORDS)
         message = f"expected a declaration ({expected}), got `{before[0][:40]}`."
         advice = suggest(before[0], DECLARATION_WORDS)
         mistakes.append(Mistake(place_of(before[0]), message + advice))
-    for start, end in itertools.pairwise([*starts, len(text)]):
+    parts = itertools.pairwise([*ranks, len(text)])
+    for start, end in sorted(parts, key=lambda part: ranks[part[0]]):
         try:
             yield read_phrase(text, "declaration", start, end)
         except Misread as error:
@@ -93,38 +98,32 @@ def _split(text: str, mistakes: list[Mistake]) -> Iterator[Phrase]:
 
 
 class _Loading:
-    """Declarations on their way to a Knowledge: rules are read once all else is known."""
+    """Declarations on their way to a Knowledge, taken in the order of DECLARATION_WORDS."""
 
     def __init__(self) -> None:
         self._label_count = 0
-        self._later: dict[str, list[Phrase]] = {"function": [], "facts": [], "rule": []}
         self._domains: dict[str, Domain] = {}
         self._functions: dict[str, Function] = {}
         self._predicates: dict[str, Predicate] = {}
-        self._domains_of_predicates: list[Token] = []
         self._facts: dict[str, Facts] = {}
         self._rules: dict[str, Rule] = {}
-        vocabulary = Vocabulary(self._domains, self._functions, self._predicates)
-        self._reader = Reader(vocabulary)
+        self._reader = Reader(Vocabulary(self._domains, self._functions, self._predicates))
         self.mistakes = self._reader.mistakes
 
     def take(self, declaration: Phrase) -> None:
         match declaration.kind:
             case "domain":
                 self._domain(declaration)
+            case "function":
+                self._function(declaration)
             case "predicate":
                 self._predicate(declaration)
-            case kind:
-                self._later[kind].append(declaration)
+            case "facts":
+                self._facts_of(declaration)
+            case _:
+                self._rule(declaration)
 
-    def finish(self) -> Knowledge:
-        self._check_domains(self._domains_of_predicates)
-        for declaration in self._later["function"]:
-            self._function(declaration)
-        for declaration in self._later["facts"]:
-            self._facts_of(declaration)
-        for declaration in self._later["rule"]:
-            self._rule(declaration)
+    def knowledge(self) -> Knowledge:
         return Knowledge(
             FrozenMapping(self._domains),
             FrozenMapping(self._functions),
@@ -257,7 +256,7 @@ class _Loading:
         name = self._name(declaration, "predicate", self._predicates)
         words = declaration.parts[0].words if declaration.parts else []
         independent = declaration.words[-1].type == "INDEPENDENT"
-        self._domains_of_predicates += words
+        self._check_domains(words)
         predicate = Predicate(name, tuple(str(word) for word in words), independent)
         self._predicates.setdefault(name, predicate)
 
