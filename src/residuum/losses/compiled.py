@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from residuum.errors import GroundingError
-from residuum.grounding import Plan
+from residuum.grounding import Layout, Plan, lay_out
 from residuum.logic import Formula
 from residuum.losses.blocks import (
     CPU_BLOCK,
@@ -82,6 +82,7 @@ class CompiledRule(nn.Module):
         check: bool,
         block: int | None,
         process_group: Any,
+        layout: Layout | None = None,
         is_bundle: bool = False,
     ) -> None:
         super().__init__()
@@ -113,7 +114,7 @@ class CompiledRule(nn.Module):
         self._exclusive = [slot.is_exclusive for slot in plan.slots]
         self._exact = ExactTwin(plan, self.sources, self._bind) if self._is_exact else None
         if not plan.sequence_domains:  # mistakes in the rule show when it is compiled
-            bound = self._bind({}, torch.device("cpu"))
+            bound = self._bind({}, torch.device("cpu"), layout)
             if self._exact is not None:
                 self._exact.prepare(_sizes(plan), bound)
 
@@ -456,12 +457,16 @@ class CompiledRule(nn.Module):
     def _groundings(self, bound: Bound, batch: Sequence[int]) -> int:
         return groundings_of(self.plan).largest(bound.layout) * math.prod(batch)
 
-    def _bind(self, sizes: Mapping[str, int], device: torch.device) -> Bound:
+    def _bind(
+        self, sizes: Mapping[str, int], device: torch.device, layout: Layout | None = None
+    ) -> Bound:
+        """Return the plan laid out for sequences of these lengths, unless that is known."""
         key = tuple(sizes.items())
         if (key, "cpu") not in self._bound:
             _make_room(self._bound)
+            layout = layout or lay_out(self.plan, sizes)
             self._bound[key, "cpu"] = bind(
-                self.plan, sizes, self.relaxation, detaches=self.detach is not None
+                self.plan, layout, self.relaxation, detaches=self.detach is not None
             )
         if (key, str(device)) in self._bound:
             return self._bound[key, str(device)]

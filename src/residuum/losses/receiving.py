@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from residuum.errors import GroundingError, suggest
-from residuum.grounding import Layout, Plan, lay_out
+from residuum.grounding import Layout, Plan
 from residuum.grounding.plans import Slot
 from residuum.losses.clauses import Clauses
 from residuum.losses.lifting import Lifted, lift
@@ -63,9 +63,8 @@ class Call(NamedTuple):
     is_broadcast: bool = False
 
 
-def bind(plan: Plan, sizes: Mapping[str, int], relaxation: Relaxation, *, detaches: bool) -> Bound:
-    """Lay a plan out for sequences of these lengths."""
-    layout = lay_out(plan, sizes)
+def bind(plan: Plan, layout: Layout, relaxation: Relaxation, *, detaches: bool) -> Bound:
+    """Return a layout with its tensors on the CPU, and what can be lifted."""
     indices = {
         number: torch.as_tensor(access.index)
         for number, access in layout.accesses.items()

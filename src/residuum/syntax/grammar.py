@@ -12,9 +12,6 @@ from lark import Lark, Token
 NO_TERMINAL: Final = "NO_TERMINAL"
 """The kind of a word that the grammar does not have."""
 
-LONGEST_REMEMBERED: Final = 40
-"""The most characters of a word whose kind is remembered, so that all of them take little."""
-
 
 @final
 class Phrase:
@@ -57,14 +54,13 @@ def _terminals() -> re.Pattern[str]:
     return re.compile("|".join(f"(?P<{one.name}>{one.pattern.to_regexp()})" for one in ordered))
 
 
+@lru_cache(maxsize=4096)
 def kind_of(word: str) -> str:
-    """Return the name of the terminal that a whole word is."""
-    return _remembered_kind(word) if len(word) <= LONGEST_REMEMBERED else _kind(word)
+    """Return the name of the terminal that a whole word is; it is remembered."""
+    return kind_of_long(word)
 
 
-def _kind(word: str) -> str:
+def kind_of_long(word: str) -> str:
+    """Return the same of a word that is too long to be worth the memory."""
     found = _terminals().fullmatch(word)
     return (found and found.lastgroup) or NO_TERMINAL
-
-
-_remembered_kind = lru_cache(maxsize=4096)(_kind)

@@ -18,9 +18,10 @@ def read_phrase(text: str, symbol: str, start: int = 0, end: int | None = None) 
     if end - start > LONGEST_WORD:  # fewer characters exceed no limit
         refuse_excess(text, words)
     parser = grammar().parse_interactive(start=symbol)
+    feed = parser.parser_state.feed_token
     try:
         for word in words:
-            parser.feed_token(word)
+            feed(word)
         phrase = parser.feed_eof()  # type: ignore[no-untyped-call]
     except UnexpectedToken as error:
         refuse_excess(text, words)  # its messages say more

@@ -159,9 +159,10 @@ class Reader:
         return known
 
     def _declared(self, word: Token, known: Mapping[str, Any], role: str) -> Any:
-        if str(word) not in known:
+        found = known.get(str(word))
+        if found is None:
             self.report(word, f"{role} `{word}` is not declared.{self.advice(word, known)}")
-        return known.get(str(word))
+        return found
 
     def _quantifier(
         self, kind: type[fm.Quantifier], phrase: Phrase, parts: Sequence[Formula]
@@ -228,6 +229,9 @@ class Reader:
                 )
             return read.term
         match read.term:
+            case tm.Constant(value):
+                if expected is not _ANYTHING and not expected.has(value):
+                    self.report(read.word, f"{read.term} is no label of domain {expected}.")
             case tm.Variable(name) if expected.has(name):
                 return tm.Constant(name)
             case tm.Variable(name):
@@ -237,8 +241,6 @@ class Reader:
                     f"`{name}` is bound by no quantifier and is no label of domain {expected}."
                     + self.advice(name, labels),
                 )
-            case tm.Constant(value) if expected is not _ANYTHING and not expected.has(value):
-                self.report(read.word, f"{read.term} is no label of domain {expected}.")
         return read.term
 
     # Terms

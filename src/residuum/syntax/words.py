@@ -10,13 +10,16 @@ from lark import Token
 
 from residuum.logic.names import KEYWORDS, LONGEST_WORD
 from residuum.syntax.excerpts import Misread
-from residuum.syntax.grammar import kind_of
+from residuum.syntax.grammar import kind_of, kind_of_long
 
 MOST_WORDS: Final = 500_000
 """The most words and symbols one formula may have: a few seconds of parsing."""
 
 DEEPEST_NESTING: Final = 150_000
 """The deepest brackets may nest."""
+
+LONG: Final = 40
+"""The characters of a word whose kind is not remembered."""
 
 QUOTED_OR_COMMENT: Final = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|#[^\n]*'
 """A quoted label, which ends with its line if it is not closed there, or a comment."""
@@ -37,7 +40,7 @@ def words_of(text: str, start: int, end: int) -> list[Token]:
         if written[0] == "#":
             continue
         word = str.__new__(Token, written)  # Token(...) itself takes far longer
-        word.type = kind_of(written)
+        word.type = kind_of(written) if len(written) < LONG else kind_of_long(written)
         word.start_pos = match.start()
         words.append(word)
         if len(words) > MOST_WORDS:
