@@ -267,10 +267,12 @@ class _Layout:
                 for axis in step.axes
                 if axis.dimension is not None and axis.variable in str(term)
             )
-            found = np.broadcast_to(values, outside.shape)[where]
+            found = as_label(np.broadcast_to(values, outside.shape)[where])
+            twin = domain.twin_of(found)
+            remedy = "; guard the rule (`where …`), use `mod`, or give a larger domain"
             raise GroundingError(
                 f"`{term}` is {found} for {spelt or 'its constant'}, which is not in domain "
-                f"{domain}; guard the rule (`where …`), use `mod`, or give a larger domain"
+                f"{domain}{f'.{twin}' if twin else remedy}"
             )
         return places
 

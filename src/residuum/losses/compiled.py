@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from residuum.errors import GroundingError
 from residuum.grounding import Layout, Plan, lay_out
 from residuum.logic import Formula
+from residuum.logic.expansion import as_label
 from residuum.losses.blocks import (
     CPU_BLOCK,
     GPU_BLOCK,
@@ -258,8 +259,9 @@ class CompiledRule(nn.Module):
         Under `exact` each grounding is read in the product logic.
         """
         call = self.receive(named_tensors(tensors, named), lengths)
-        if top < 0:
-            raise GroundingError(f"top: expected how many violations to name, got {top}")
+        top = as_label(top)
+        if not isinstance(top, int) or isinstance(top, bool) or top < 0:
+            raise GroundingError(f"top: expected how many violations to name, got {top!r}")
         found: list[Place] = []
         with torch.no_grad():
             for part, window, first in self._pieces(call):

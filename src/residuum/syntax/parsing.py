@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from residuum.errors import FormulaSyntaxError
+from residuum.errors import FormulaSyntaxError, NotTextError
 from residuum.logic import Formula
 from residuum.syntax.excerpts import Misread, explain
 from residuum.syntax.phrases import read_phrase
@@ -16,7 +16,7 @@ def parse(text: str) -> Formula:
     <Forall forall x in D: Cat(x) -> ~Dog(x)>
     """
     if not isinstance(text, str):
-        raise TypeError(f"expected a formula or its text, got {type(text).__name__}")
+        raise NotTextError(f"expected a formula or its text, got {type(text).__name__}")
     reader = Reader(vocabulary=None)
     try:
         formula = reader.read(read_phrase(text, "formula"))

@@ -231,7 +231,8 @@ class Reader:
         match read.term:
             case tm.Constant(value):
                 if expected is not _ANYTHING and not expected.has(value):
-                    self.report(read.word, f"{read.term} is no label of domain {expected}.")
+                    twin = expected.twin_of(value)
+                    self.report(read.word, f"{read.term} is no label of domain {expected}.{twin}")
             case tm.Variable(name) if expected.has(name):
                 return tm.Constant(name)
             case tm.Variable(name):

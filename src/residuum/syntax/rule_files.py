@@ -12,7 +12,7 @@ from typing import Final
 
 from lark import Token
 
-from residuum.errors import KnowledgeError, ResiduumError, suggest
+from residuum.errors import KnowledgeError, NotTextError, ResiduumError, suggest
 from residuum.logic.names import DECLARATION_WORDS
 from residuum.logic.terms import Constant
 from residuum.syntax.excerpts import Misread, Mistake, explain
@@ -43,6 +43,9 @@ def load(path: str | os.PathLike[str]) -> Knowledge:
         text = Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ResiduumError(f"{path}: not UTF-8 text (byte {error.start})") from None
+    except TypeError:
+        found = type(path).__name__
+        raise NotTextError(f"expected the path of a rule file, got {found}") from None
     except (OSError, ValueError) as error:
         raise ResiduumError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     return loads(text, source=str(path))
@@ -59,6 +62,9 @@ def loads(text: str, *, source: str = "rule file") -> Knowledge:
     >>> knowledge.rules["alternate"].weight
     0.5
     """
+    if not isinstance(text, str):
+        found = type(text).__name__
+        raise NotTextError(f"expected the text of a rule file, got {found}; `load` takes a path")
     loading = _Loading()
     for declaration in _split(text, loading.mistakes):
         loading.take(declaration)
@@ -230,7 +236,9 @@ class _Loading:
     def _check_label(self, word: Token, label: Label, domain_name: str) -> None:
         domain = self._domains.get(domain_name)
         if domain is not None and not domain.has(label):
-            advice = self._reader.advice(str(label), map(str, domain.labels or ()))
+            advice = domain.twin_of(label) or self._reader.advice(
+                str(label), map(str, domain.labels or ())
+            )
             message = f"{Constant(label)} is no label of domain {domain}.{advice}"
             self._reader.report(word, message)
 
