@@ -17,6 +17,10 @@ class InvalidNameError(ResiduumError):
     """A name that could not be written in the text syntax, or a value that is no constant."""
 
 
+class NotTextError(ResiduumError, TypeError):
+    """Something other than text was given where text is read; also a TypeError."""
+
+
 class UnsupportedNodeError(ResiduumError):
     """A pass met a kind of node it has no case for."""
 

@@ -8,6 +8,8 @@ import pytest
 
 import residuum as rs
 from residuum.grounding import (
+    lay_out,
+    lay_out_parts,
     plan_rule,
     plan_together,
     signature_of_knowledge,
@@ -49,6 +51,7 @@ def test_each_is_planned_as_it_would_be_alone(seed):
     whole, parts = together
     assert whole == plan_rule(rs.And(*formulas), signature())
     assert parts == [plan_rule(one, signature()) for one in formulas]
+    assert lay_out_parts(whole, parts) == [lay_out(part, {}) for part in parts]
 
 
 def test_what_must_be_planned_alone_is_left_alone():
@@ -62,11 +65,12 @@ def test_quantifiers_are_found_at_any_depth():
     assert without_quantifiers([rs.parse(text) for text in texts]) == [True, False, False]
 
 
-def test_a_mistake_in_one_rule_of_many_is_named_as_if_it_were_alone():
+@pytest.mark.parametrize("wrong", ["Has(cat, dog) -> Wet", 'Has("cow") -> Wet'])
+def test_a_mistake_in_one_rule_of_many_is_named_as_if_it_were_alone(wrong):
     rules = "\n".join(f"rule r{n}: Has(cat) -> Likes(cat, dog)" for n in range(5))
     knowledge = rs.loads(DECLARED + rules)
     with pytest.raises(rs.ResiduumError) as alone:
-        rs.compile("Has(cat, dog) -> Wet", knowledge=knowledge)
+        rs.compile(wrong, knowledge=knowledge)
     broken = rs.Knowledge(
         knowledge.domains,
         knowledge.functions,
@@ -74,7 +78,7 @@ def test_a_mistake_in_one_rule_of_many_is_named_as_if_it_were_alone():
         knowledge.facts,
         {
             **knowledge.rules,
-            "r5": type(knowledge.rules["r0"])("r5", rs.parse("Has(cat, dog) -> Wet")),
+            "r5": type(knowledge.rules["r0"])("r5", rs.parse(wrong)),
         },
     )
     with pytest.raises(rs.ResiduumError) as among_others:

@@ -77,6 +77,9 @@ def test_a_rule_that_does_not_fit_is_refused_when_compiled(text, options, messag
         ({"Sum": torch.zeros(64, 10).long()}, "expected a floating-point tensor, got torch.int64"),
         ({"Sum": [0.0] * 10}, "expected a floating-point tensor, got list"),
         ({"Sum": torch.zeros(64, 10, device="meta")}, "must be on one device: .*`Sum` on meta"),
+        ({"Sum": torch.zeros(64, 10).to(torch.float8_e4m3fn)}, "16 bits or more, got .*float8"),
+        ({"Sum": torch.zeros(64, 10).to_sparse()}, "`Sum`: expected a dense tensor, got .*sparse"),
+        ({name: one.to("meta") for name, one in GIVEN.items()}, "`meta` has a shape and no values"),
     ],
 )
 def test_tensors_that_do_not_fit_are_refused(changed, message):
@@ -188,9 +191,23 @@ def test_probabilities_of_one_softmax_add_up():
         rule(P=torch.full((2, 3), 0.6))
 
 
-def test_violations_are_counted_from_0_on():
-    with pytest.raises(rs.ResiduumError, match="how many violations to name, got -1"):
-        rs.compile("P -> Q").violations(P=torch.zeros(2), Q=torch.zeros(2), top=-1)
+@pytest.mark.parametrize("top", [-1, 1.5, True, "2", None])
+def test_violations_are_counted_from_0_on(top):
+    with pytest.raises(rs.ResiduumError, match=f"how many violations to name, got {top!r}"):
+        rs.compile("P -> Q").violations(P=torch.zeros(2), Q=torch.zeros(2), top=top)
+
+
+@pytest.mark.parametrize(
+    ("members", "label", "message"),
+    [
+        (3, '"1"', '"1" is text, and the label 1 is a number'),
+        (["1", "2"], "1", '1 is a number, and the label "1" is text'),
+        (["1", "2"], "3", "give a larger domain"),
+    ],
+)
+def test_a_number_and_the_text_that_spells_it_are_told_apart(members, label, message):
+    with pytest.raises(GroundingError, match=message):
+        rs.compile(f"P({label})", domains={"d": members}, predicates={"P": ("d",)})
 
 
 def test_exact_is_named_among_what_is_known():

@@ -129,6 +129,21 @@ def test_outputs_that_are_no_tensor_of_classes_are_refused(outputs):
         rs.facts(outputs, [0])
 
 
+@pytest.mark.parametrize(
+    ("outputs", "message"),
+    [
+        (torch.zeros(2, 0), r"at least one class, got a tensor of shape \(2, 0\)"),
+        (torch.zeros(2, 3).to(torch.float8_e5m2), "16 bits or more, got torch.float8_e5m2"),
+        (torch.zeros(2, 3).to_sparse(), "expected a dense tensor, got torch.sparse_coo"),
+        (torch.zeros(2, 3, device="meta"), "a shape and no values"),
+    ],
+)
+@pytest.mark.parametrize("labels", [[0, 0], [-100, -100]])
+def test_outputs_that_cannot_be_computed_with_are_refused(outputs, labels, message):
+    with pytest.raises(GroundingError, match=message):
+        rs.facts(outputs, labels)
+
+
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32])
 def test_labels_may_be_integers_of_any_width(dtype):
     labels = torch.tensor([1, 99, 127, 156 if dtype == torch.uint8 else 0])

@@ -179,6 +179,16 @@ def test_a_predicate_that_no_module_can_be_called_is_refused():
             rs.Theory(knowledge, **{name: nn.Identity()})
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["relaxation", "weights", "reduction", "combine", "inputs", "functions", "process_group"],
+)
+def test_a_predicate_with_the_name_of_an_option_is_refused(name):
+    knowledge = rs.loads(f"predicate {name} rule r: {name}")
+    with pytest.raises(GroundingError, match=f"`{name}` has the name of an option .* rename"):
+        rs.Theory(knowledge, **{name: nn.Identity()})
+
+
 def test_a_theory_is_made_of_a_knowledge():
     with pytest.raises(GroundingError, match=r"expected a Knowledge, as rs\.load gives, got str"):
         rs.Theory("digits.rsd")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from residuum.errors import FormulaSyntaxError
+from residuum.errors import FormulaSyntaxError, ResiduumError
 from residuum.logic import (
     FALSE,
     TRUE,
@@ -297,6 +297,12 @@ def test_modulo_by_a_literal_zero_is_refused():
 def test_parse_wants_text():
     for value in (None, b"P", 3, P):
         with pytest.raises(TypeError, match="expected a formula or its text"):
+            parse(value)
+
+
+def test_what_is_no_text_is_an_error_of_the_family():
+    for value in (None, b"P", 3):
+        with pytest.raises(ResiduumError, match="expected a formula or its text"):
             parse(value)
 
 

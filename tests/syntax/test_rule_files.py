@@ -266,6 +266,11 @@ WRONG_RULES = [
     ("Rain & (Rain", 16, "`(` is never closed."),
     ("Rain &", 15, "expected a formula, got the end."),
     ("Big(99999999999999999999)", 13, "at most 64 bits"),
+    (
+        'Big("3")',
+        13,
+        '(0, 1, 2, 3, 4, 5, …). "3" is text, and the label 3 is a number.',
+    ),
 ]
 
 
@@ -296,6 +301,7 @@ WRONG_DECLARATIONS = [
     ("domain d = 1, 2 function f(d): d =\n1: 1, 2: 2, 1: 2", 2, 13, "argument is listed twice."),
     ("domain d = 1 function f(d): d =\n1: 3", 2, 4, "3 is no label of domain `d` (1)."),
     ("domain d = 1 function f(d): d =\n1: 1, 3: 1", 2, 7, "3 is no label of domain `d` (1)."),
+    ('domain d = "1" function f(d): d =\n1: "1"', 2, 1, 'a number, and the label "1" is text.'),
     ("rule r weight -1: true", 1, 15, "got `-`."),
     ("rule r weight: true", 1, 14, "expected a number or an integer, got `:`."),
     ("rule : true", 1, 6, "expected a name, got `:`."),
@@ -423,6 +429,14 @@ def test_a_missing_file_a_folder_and_a_binary_file_are_clear_errors(tmp_path):
     ]:
         with pytest.raises(ResiduumError, match=message):
             load(path)
+
+
+@pytest.mark.parametrize("given", [None, 3, b"rule r: true", ["rule r: true"]])
+def test_what_is_neither_text_nor_a_path_is_a_clear_error(given):
+    with pytest.raises(ResiduumError, match="expected the text of a rule file, got "):
+        loads(given)
+    with pytest.raises(ResiduumError, match="expected the path of a rule file, got "):
+        load(given)
 
 
 def test_an_impossible_path_is_a_clear_error():

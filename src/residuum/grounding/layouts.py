@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -226,7 +227,7 @@ class _Layout:
             _place(term, domain) for term, domain in zip(step.terms, slot.domains, strict=True)
         ]
         if None not in fixed:  # as in large knowledge bases, which have many such atoms
-            return Access(tuple(Entry(None, place or 0, 1) for place in fixed), (), None)
+            return Access(tuple([_member(place or 0) for place in fixed]), (), None)
         places = [
             self._places(term, domain, step)
             for term, domain in zip(step.terms, slot.domains, strict=True)
@@ -266,10 +267,12 @@ class _Layout:
                 for axis in step.axes
                 if axis.dimension is not None and axis.variable in str(term)
             )
-            found = np.broadcast_to(values, outside.shape)[where]
+            found = as_label(np.broadcast_to(values, outside.shape)[where])
+            twin = domain.twin_of(found)
+            remedy = "; guard the rule (`where …`), use `mod`, or give a larger domain"
             raise GroundingError(
                 f"`{term}` is {found} for {spelt or 'its constant'}, which is not in domain "
-                f"{domain}; guard the rule (`where …`), use `mod`, or give a larger domain"
+                f"{domain}{f'.{twin}' if twin else remedy}"
             )
         return places
 
@@ -291,8 +294,8 @@ class _Layout:
                 np.int64
             ), outside
         assert domain.labels is not None
-        table = {label: place for place, label in enumerate(domain.labels)}
-        flat = [table.get(value, -1) for value in values.ravel().tolist()]
+        found = [domain.place(value) for value in values.ravel().tolist()]
+        flat = [-1 if place is None else place for place in found]
         places = np.array(flat, dtype=np.int64).reshape(values.shape)
         return np.maximum(places, 0), places < 0
 
@@ -319,9 +322,12 @@ class _Layout:
 
 def _place(term: Term, domain: Domain) -> int | None:
     """Return where in a domain a constant stands, if that is what a term is."""
-    if not isinstance(term, Constant) or domain.labels is None or not domain.has(term.value):
-        return None
-    return domain.labels.index(term.value)
+    return domain.place(term.value) if isinstance(term, Constant) else None
+
+
+@lru_cache(maxsize=1024)
+def _member(place: int) -> Entry:
+    return Entry(None, place, 1)
 
 
 def _entry(place: Array, varying: set[int]) -> Entry:
@@ -329,7 +335,7 @@ def _entry(place: Array, varying: set[int]) -> Entry:
     axis = next(iter(varying), None)
     first = int(flat[0]) if flat.size else 0
     if axis is None:
-        return Entry(None, first, 1)
+        return _member(first)
     if (np.diff(flat) == 1).all():
         return Entry(axis, first, len(flat))
     return Entry(axis, first, len(flat), flat)

@@ -1,4 +1,4 @@
-"""Plans of many rules without quantifiers, made at once: they are about the same few atoms."""
+"""Many rules without quantifiers planned and laid out at once: they share a few atoms."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from residuum.errors import GroundingError
+from residuum.grounding.layouts import Layout, lay_out
 from residuum.grounding.planning import plan_rule
 from residuum.grounding.plans import Connect, Plan, Read, Step
 from residuum.grounding.signatures import Signature
@@ -40,6 +41,28 @@ def plan_together(
         return None
     pairs = zip(formulas, root.operands, strict=True)
     return whole, [_part(whole, formula, number) for formula, number in pairs]
+
+
+def lay_out_parts(whole: Plan, parts: Sequence[Plan]) -> list[Layout]:
+    """Return the layouts of plans that were made together with one of all of them."""
+    laid_out = lay_out(whole, {})
+    known = {
+        (whole.slots[step.slot].name, step.terms): laid_out.accesses[number]
+        for number, step in enumerate(whole.steps)
+        if isinstance(step, Read)
+    }
+    return [
+        Layout(
+            {
+                number: known[plan.slots[step.slot].name, step.terms]
+                for number, step in enumerate(plan.steps)
+                if isinstance(step, Read)
+            },
+            {},
+            laid_out.shortest,
+        )
+        for plan in parts
+    ]
 
 
 def _part(whole: Plan, formula: Formula, root: int) -> Plan:

@@ -9,7 +9,7 @@ bounded by memory, not by Python's recursion limit.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from residuum.errors import UnsupportedNodeError
 
@@ -41,7 +41,8 @@ def fold(root: Foldable, cases: Mapping[Any, Case[R]], *, default: Case[R] | Non
     """
 
     def visit(node: Foldable, results: Sequence[R], _: None) -> R:
-        return _choose(node, cases, default)(node, results)
+        case = cases.get(node.kind, default)
+        return _refuse(node) if case is None else case(node, results)
 
     return _walk(root, visit, None)
 
@@ -62,19 +63,15 @@ def fold_scoped(
     """
 
     def visit(node: Foldable, results: Sequence[R], around: Any) -> R:
-        return _choose(node, cases, default)(node, results, around)
+        case = cases.get(node.kind, default)
+        return _refuse(node) if case is None else case(node, results, around)
 
     return _walk(root, visit, scope, descend)
 
 
-def _choose(
-    node: Foldable, cases: Mapping[Any, Callable[..., R]], default: Callable[..., R] | None
-) -> Callable[..., R]:
-    case = cases.get(node.kind, default)
-    if case is None:
-        name = getattr(node.kind, "__name__", node.kind)
-        raise UnsupportedNodeError(f"this pass has no case for {name}: {node!r}")
-    return case
+def _refuse(node: Foldable) -> NoReturn:
+    name = getattr(node.kind, "__name__", node.kind)
+    raise UnsupportedNodeError(f"this pass has no case for {name}: {node!r}")
 
 
 def _every_child(node: Foldable, scope: Hashable) -> Sequence[tuple[Any, Hashable]]:

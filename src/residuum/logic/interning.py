@@ -94,7 +94,7 @@ def _nodes_among(fields: tuple[object, ...]) -> tuple[Node, ...]:
         if isinstance(field, Node):
             found.append(field)
         elif isinstance(field, tuple):
-            found.extend(item for item in field if isinstance(item, Node))
+            found += [item for item in field if isinstance(item, Node)]
     return tuple(found)
 
 

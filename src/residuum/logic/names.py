@@ -8,7 +8,7 @@ from residuum.errors import InvalidNameError
 
 CONNECTIVE_WORDS = ("not", "and", "or", "implies", "iff", "true", "false")
 BINDING_WORDS = ("forall", "exists", "in", "where", "mod")
-DECLARATION_WORDS = ("domain", "function", "predicate", "facts", "rule")
+DECLARATION_WORDS = ("domain", "function", "predicate", "facts", "rule")  # users after the used
 MODIFIER_WORDS = ("weight", "sequence", "independent")
 
 KEYWORDS = frozenset(CONNECTIVE_WORDS + BINDING_WORDS + DECLARATION_WORDS + MODIFIER_WORDS)

@@ -104,7 +104,10 @@ class Arithmetic(Term):
 def as_terms(arguments: tuple[Term | int, ...]) -> tuple[Term, ...]:
     """Accept plain integers where terms are expected; text would be ambiguous and is refused."""
     return tuple(
-        argument if isinstance(argument, Term) else _as_constant(argument) for argument in arguments
+        [
+            argument if isinstance(argument, Term) else _as_constant(argument)
+            for argument in arguments
+        ]
     )
 
 

@@ -179,7 +179,7 @@ def literals_of(plan: Plan, number: int, relaxation: Relaxation) -> list[Member]
         found = _breaking(plan, number, is_denied=True)
         if found is None or len(found) < 2:
             return None
-        return [one._replace(side=TRUTHS[one.side]) for one in found]
+        return [Member(read, TRUTHS[side], sign) for read, side, sign in found]
     step = plan.steps[number]
     if not isinstance(step, Connect) or step.kind is not Implies:
         return None
@@ -190,9 +190,9 @@ def literals_of(plan: Plan, number: int, relaxation: Relaxation) -> list[Member]
         # Falsities: the consequent's less the antecedent's. Several could exceed the cap.
         if len(consequent) > 1:
             return None
-        turned = [one._replace(side=_falsity(one.side)) for one in consequent]
-        return turned + [one._replace(side=_falsity(one.side), sign=-1) for one in antecedent]
-    return antecedent + [one._replace(sign=-1) for one in consequent]
+        turned = [Member(read, _falsity(side), 1) for read, side, _ in consequent]
+        return turned + [Member(read, _falsity(side), -1) for read, side, _ in antecedent]
+    return antecedent + [Member(read, side, -1) for read, side, _ in consequent]
 
 
 def _falsity(side: Side) -> Side:
@@ -205,8 +205,12 @@ def _literal(plan: Plan, number: int) -> Member | None:
         return Member(number, "log_true", 1)
     if isinstance(step, Connect) and step.kind is Not:
         inner = _literal(plan, step.operands[0])
-        return None if inner is None else inner._replace(side=MIRRORED[inner.side])
+        return None if inner is None else _denied(inner)
     return None
+
+
+def _denied(literal: Member) -> Member:
+    return Member(literal.read, MIRRORED[literal.side], literal.sign)
 
 
 def _conjuncts(plan: Plan, number: int) -> list[Member] | None:
@@ -221,7 +225,7 @@ def _breaking(plan: Plan, number: int, *, is_denied: bool) -> list[Member] | Non
     """Return the literals of a conjunction, or of a denied disjunction."""
     literal = _literal(plan, number)
     if literal is not None:
-        return [literal._replace(side=MIRRORED[literal.side]) if is_denied else literal]
+        return [_denied(literal) if is_denied else literal]
     step = plan.steps[number]
     if not isinstance(step, Connect):
         return None

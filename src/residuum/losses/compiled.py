@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from residuum.errors import GroundingError
-from residuum.grounding import Plan
+from residuum.grounding import Layout, Plan, lay_out
 from residuum.logic import Formula
+from residuum.logic.expansion import as_label
 from residuum.losses.blocks import (
     CPU_BLOCK,
     GPU_BLOCK,
@@ -82,6 +83,7 @@ class CompiledRule(nn.Module):
         check: bool,
         block: int | None,
         process_group: Any,
+        layout: Layout | None = None,
         is_bundle: bool = False,
     ) -> None:
         super().__init__()
@@ -111,18 +113,15 @@ class CompiledRule(nn.Module):
         )
         self._cap = cap_of(relaxation)
         self._exclusive = [slot.is_exclusive for slot in plan.slots]
-        self._exact = ExactTwin(plan)
+        self._exact = ExactTwin(plan) if self._is_exact else None
         if not plan.sequence_domains:  # mistakes in the rule show when it is compiled
-            bound = self.bind({}, torch.device("cpu"))
-            if self._is_exact:
+            bound = self.bind({}, torch.device("cpu"), layout)
+            if self._exact is not None:
                 self._exact.prepare(_sizes(plan), bound)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute without asking, as nn.Module would, whether it is to be registered.
-
-        A rule has no parameters and no modules, and knowledge has rules by the hundred.
-        """
-        object.__setattr__(self, name, value)
+    # nn.Module would ask of each attribute whether it is to be registered. A rule has neither
+    # parameters nor modules, and knowledge has rules by the hundred.
+    __setattr__ = object.__setattr__  # type: ignore[assignment]
 
     @property
     def is_made_of_clauses(self) -> bool:
@@ -260,8 +259,9 @@ class CompiledRule(nn.Module):
         Under `exact` each grounding is read in the product logic.
         """
         call = self.receive(named_tensors(tensors, named), lengths)
-        if top < 0:
-            raise GroundingError(f"top: expected how many violations to name, got {top}")
+        top = as_label(top)
+        if not isinstance(top, int) or isinstance(top, bool) or top < 0:
+            raise GroundingError(f"top: expected how many violations to name, got {top!r}")
         found: list[Place] = []
         with torch.no_grad():
             for part, window, first in self._pieces(call):
@@ -301,7 +301,7 @@ class CompiledRule(nn.Module):
 
     def _total(self, call: Call) -> Tensor:
         """Return the penalties of the batch, in blocks if they would not fit into one."""
-        if self._is_exact:
+        if self._exact is not None:
             flat = self._exact.log_probability(self._flat_inputs(call), call, self)
             return -flat.reshape(call.batch)
         needs_pieces = self._needs_pieces(call)
@@ -461,13 +461,19 @@ class CompiledRule(nn.Module):
     def _groundings(self, bound: Bound, batch: Sequence[int]) -> int:
         return groundings_of(self.plan).largest(bound.layout) * math.prod(batch)
 
-    def bind(self, sizes: Mapping[str, int], device: torch.device) -> Bound:
-        """Return the rule's tables for sequences of these lengths, kept for the next call."""
+    def bind(
+        self, sizes: Mapping[str, int], device: torch.device, layout: Layout | None = None
+    ) -> Bound:
+        """Return the rule's tables for sequences of these lengths, kept for the next call.
+
+        Its layout may be known.
+        """
         key = tuple(sizes.items())
         if (key, "cpu") not in self._bound:
             _make_room(self._bound)
+            layout = layout or lay_out(self.plan, sizes)
             self._bound[key, "cpu"] = bind(
-                self.plan, sizes, self.relaxation, detaches=self.detach is not None
+                self.plan, layout, self.relaxation, detaches=self.detach is not None
             )
         if (key, str(device)) in self._bound:
             return self._bound[key, str(device)]

@@ -8,8 +8,10 @@ from typing import Any, overload
 
 from residuum.errors import GroundingError, suggest
 from residuum.grounding import (
+    Layout,
     Plan,
     Signature,
+    lay_out_parts,
     plan_rule,
     plan_together,
     signature_of_knowledge,
@@ -110,7 +112,7 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
         signature = with_outputs(signature_of_knowledge(rule, functions or {}), outputs or {})
         plans, planned = _plans_of_ground_rules(rule, signature)
         compiled = {
-            name: _compiled(one.formula, signature, options, name, one.weight, plan=plans.get(name))
+            name: _compiled(one.formula, signature, options, name, one.weight, *plans.get(name, ()))
             for name, one in rule.rules.items()
         }
         if options.relaxation == EXACT:
@@ -120,7 +122,7 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
             together = And(*(rule.rules[name].formula for name in names))
             plan = planned if names == tuple(plans) else None
             bundles[names] = _compiled(
-                together, signature, options, "rules", 1.0, plan=plan, is_bundle=True
+                together, signature, options, "rules", 1.0, plan, is_bundle=True
             )
         return CompiledKnowledge(compiled, bundles)
     name, default_weight = "rule", 1.0
@@ -147,8 +149,8 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
 
 def _plans_of_ground_rules(
     knowledge: Knowledge, signature: Signature
-) -> tuple[dict[str, Plan], Plan | None]:
-    """Return the plans of rules without quantifiers by name, and that of all of them together."""
+) -> tuple[dict[str, tuple[Plan, Layout]], Plan | None]:
+    """Return the plans and layouts of rules without quantifiers, and the plan of all of them."""
     rules = knowledge.rules
     are_ground = without_quantifiers([one.formula for one in rules.values()])
     names = [name for name, is_ground in zip(rules, are_ground, strict=True) if is_ground]
@@ -158,7 +160,8 @@ def _plans_of_ground_rules(
     if found is None:
         return {}, None
     whole, parts = found
-    return dict(zip(names, parts, strict=True)), whole
+    laid_out = zip(parts, lay_out_parts(whole, parts), strict=True)
+    return dict(zip(names, laid_out, strict=True)), whole
 
 
 def _refuse_for_knowledge(**given: object) -> None:
@@ -187,8 +190,9 @@ def _compiled(
     options: _Options,
     name: str,
     weight: float,
-    *,
     plan: Plan | None = None,
+    layout: Layout | None = None,
+    *,
     is_bundle: bool = False,
 ) -> CompiledRule:
     check_weight(weight, name)
@@ -209,6 +213,7 @@ def _compiled(
         check=options.check,
         block=_block(plan, options),
         process_group=options.process_group,
+        layout=layout,
         is_bundle=is_bundle,
     )
 

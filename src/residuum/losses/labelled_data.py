@@ -10,6 +10,7 @@ from torch import Tensor
 from residuum.errors import GroundingError
 from residuum.losses.evaluation import degree_with
 from residuum.losses.parameters import find_logic
+from residuum.losses.receiving import floating_point, refuse_meta
 from residuum.losses.reductions import Reduction, check_reduction, reduce_batch
 from residuum.losses.softmaxes import MIRRORED
 from residuum.losses.sources import FORMS, Form, Source, sources_of
@@ -46,9 +47,7 @@ def facts(
     check_reduction(reduction)
     if inputs not in FORMS:
         raise GroundingError(f"inputs: expected one of {', '.join(FORMS)}, got {inputs!r}")
-    if not isinstance(outputs, Tensor) or not outputs.is_floating_point():
-        found = outputs.dtype if isinstance(outputs, Tensor) else type(outputs).__name__
-        raise GroundingError(f"outputs: expected a floating-point tensor, got {found}")
+    refuse_meta(floating_point(outputs, "outputs"))
     try:
         labels = torch.as_tensor(labels)
     except (RuntimeError, TypeError, ValueError):
@@ -74,6 +73,10 @@ def _check_labels(outputs: Tensor, labels: Tensor) -> None:
             f"got {labels.dtype} of shape {tuple(labels.shape)}"
         )
     classes = outputs.shape[-1]
+    if not classes:
+        raise GroundingError(
+            f"outputs: expected at least one class, got a tensor of shape {tuple(outputs.shape)}"
+        )
     labels = labels.long()  # bytes cannot be compared with −100
     if not is_traced(labels) and labels.numel():
         wrong = labels[(labels != IGNORED) & ((labels < 0) | (labels >= classes))]

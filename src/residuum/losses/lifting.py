@@ -56,6 +56,9 @@ class Shape:
         return f"{name}({''.join(part.text for part in self.parts)})"
 
 
+_LITERAL: Final = Shape()
+
+
 @dataclass(frozen=True)
 class Group:
     """Rules of one shape: which of the given ones, and a plan whose only axis is those rules."""
@@ -85,10 +88,11 @@ def lift(plan: Plan, layout: Layout, *, as_clauses: bool) -> Lifted | None:
         return None
     roots = root.operands
     sizes = [_size(slot) for slot in plan.slots]
+    literals = _literals(plan, layout)
     shapes: dict[Shape, list[tuple[int, list[Literal]]]] = {}
     alone = []
     for position, number in enumerate(roots):
-        found = _shape(plan, layout, number, as_clauses) if None not in sizes else None
+        found = _shape(plan, literals, number, as_clauses) if None not in sizes else None
         if found is None:
             alone.append(position)
         else:
@@ -117,64 +121,71 @@ def _size(slot: Slot) -> int | None:
 
 
 def _shape(
-    plan: Plan, layout: Layout, root: int, as_clauses: bool
+    plan: Plan, literals: Mapping[int, Literal], root: int, as_clauses: bool
 ) -> tuple[Shape, list[Literal]] | None:
     """Return the shape of a ground rule and its literals in order; None if it is not ground."""
-    clause = _clause(plan, layout, root, negate=False) if as_clauses else None
+    clause = _clause(plan, literals, root, negate=False) if as_clauses else None
     if clause is not None:
         # ¬(¬l₁ ∧ … ∧ ¬lₙ)
-        parts = (Shape(),) * len(clause)
+        parts = (_LITERAL,) * len(clause)
         body = Shape(And, parts) if len(parts) > 1 else parts[0]
         return Shape(Not, (body,)), [literal.negated for literal in clause]
+    if root in literals:
+        return _LITERAL, [literals[root]]
     step = plan.steps[root]
-    literal = _literal(plan, layout, root)
-    if literal is not None:
-        return Shape(), [literal]
     if not isinstance(step, Connect):
         return None
-    below = [_shape(plan, layout, part, False) for part in step.operands]
-    if any(part is None for part in below):
-        return None
+    below = [_shape(plan, literals, part, False) for part in step.operands]
     known = [part for part in below if part is not None]
-    if step.kind in (And, Or, Iff):
-        known.sort(key=lambda part: part[0].text)
-    literals = [one for part in known for one in part[1]]
-    return Shape(step.kind, tuple(part[0] for part in known)), literals
-
-
-def _literal(plan: Plan, layout: Layout, number: int) -> Literal | None:
-    step = plan.steps[number]
-    if isinstance(step, Connect) and step.kind is Not:
-        inner = _literal(plan, layout, step.operands[0])
-        return None if inner is None else inner.negated
-    if not isinstance(step, Read):
+    if len(known) < len(below):
         return None
+    if step.kind in (And, Or, Iff) and any(part[0] is not _LITERAL for part in known):
+        known.sort(key=lambda part: part[0].text)
+    read = [one for part in known for one in part[1]]
+    return Shape(step.kind, tuple([part[0] for part in known])), read
+
+
+def _literals(plan: Plan, layout: Layout) -> dict[int, Literal]:
+    """Return the steps that are literals: atoms without variables, negated or not."""
+    found: dict[int, Literal] = {}
+    for number, step in enumerate(plan.steps):
+        if isinstance(step, Read):
+            entry = _entry(plan.slots[step.slot], layout.accesses[number])
+            if entry is not None:
+                found[number] = Literal(step.slot, entry, is_negated=False)
+        elif isinstance(step, Connect) and step.kind is Not and step.operands[0] in found:
+            found[number] = found[step.operands[0]].negated
+    return found
+
+
+def _entry(slot: Slot, access: Access) -> int | None:
+    """Return the one entry of a slot that an atom reads, if it is one."""
     entry = 0
-    slot = plan.slots[step.slot]
-    for part, domain in zip(layout.accesses[number].entries, slot.domains, strict=True):
+    for part, domain in zip(access.entries, slot.domains, strict=True):
         if part is None or part.axis is not None or domain.labels is None:
             return None
         entry = entry * len(domain.labels) + part.start
-    return Literal(step.slot, entry, is_negated=False)
+    return entry
 
 
-def _clause(plan: Plan, layout: Layout, number: int, *, negate: bool) -> list[Literal] | None:
+def _clause(
+    plan: Plan, literals: Mapping[int, Literal], number: int, *, negate: bool
+) -> list[Literal] | None:
     """Return the literals of a disjunction, however it is written in an S-logic."""
-    literal = _literal(plan, layout, number)
-    if literal is not None:
-        return [literal.negated if negate else literal]
+    if number in literals:
+        return [literals[number].negated if negate else literals[number]]
     step = plan.steps[number]
     if not isinstance(step, Connect):
         return None
     if step.kind is Not:
-        return _clause(plan, layout, step.operands[0], negate=not negate)
+        return _clause(plan, literals, step.operands[0], negate=not negate)
     if step.kind is Implies and not negate:
         parts = [
-            _clause(plan, layout, step.operands[0], negate=True),
-            _clause(plan, layout, step.operands[1], negate=False),
+            _clause(plan, literals, step.operands[0], negate=True),
+            _clause(plan, literals, step.operands[1], negate=False),
         ]
     elif step.kind is (And if negate else Or):
-        parts = [_clause(plan, layout, part, negate=negate) for part in step.operands]
+        parts = [_clause(plan, literals, part, negate=negate) for part in step.operands]
     else:
         return None
     if any(part is None for part in parts):

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from residuum.errors import GroundingError, suggest
-from residuum.grounding import Layout, Plan, lay_out
+from residuum.grounding import Layout, Plan
 from residuum.grounding.plans import Slot
 from residuum.losses.clauses import Clauses
 from residuum.losses.lifting import Lifted, lift
@@ -63,9 +63,8 @@ class Call(NamedTuple):
     is_broadcast: bool = False
 
 
-def bind(plan: Plan, sizes: Mapping[str, int], relaxation: Relaxation, *, detaches: bool) -> Bound:
-    """Lay a plan out for sequences of these lengths."""
-    layout = lay_out(plan, sizes)
+def bind(plan: Plan, layout: Layout, relaxation: Relaxation, *, detaches: bool) -> Bound:
+    """Return a layout with its tensors on the CPU, and what can be lifted."""
     indices = {
         number: torch.as_tensor(access.index)
         for number, access in layout.accesses.items()
@@ -105,7 +104,7 @@ def signature_of(given: Any, names: Sequence[str]) -> tuple[Any, ...] | None:
     for name in names:
         one = given.get(name)
         if isinstance(one, Tensor):
-            found += (one.dtype, one.device, one.shape)
+            found += (one.dtype, one.layout, one.device, one.shape)
     return tuple(found)
 
 
@@ -122,6 +121,8 @@ def take_tensors(plan: Plan, given: Mapping[str, Tensor]) -> list[Tensor]:
     if len(devices) > 1:
         where = ", ".join(f"`{name}` on {t.device}" for name, t in zip(known, tensors, strict=True))
         raise GroundingError(f"the tensors of a rule must be on one device: {where}")
+    for tensor in tensors[:1]:
+        refuse_meta(tensor)
     return tensors
 
 
@@ -138,10 +139,7 @@ def refuse_unknown(given: Iterable[str], known: Sequence[str]) -> None:
 def _take(slot: Slot, given: Mapping[str, Tensor], known: Sequence[str]) -> Tensor:
     if slot.name not in given:
         raise GroundingError(f"no tensor is given for `{slot.name}`; expected: {', '.join(known)}")
-    tensor = given[slot.name]
-    if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
-        found = tensor.dtype if isinstance(tensor, Tensor) else type(tensor).__name__
-        raise GroundingError(f"`{slot.name}`: expected a floating-point tensor, got {found}")
+    tensor = floating_point(given[slot.name], f"`{slot.name}`")
     shape = tuple(tensor.shape)
     sizes = slot.sizes
     own = shape[max(0, len(shape) - len(sizes)) :]
@@ -156,6 +154,32 @@ def _take(slot: Slot, given: Mapping[str, Tensor], known: Sequence[str]) -> Tens
         )
         raise GroundingError(f"`{slot.name}` has {expected}, got a tensor of shape {shape}")
     return tensor
+
+
+def floating_point(given: Any, name: str) -> Tensor:
+    """Return what was given if it is a tensor of numbers that can be computed with."""
+    if not isinstance(given, Tensor) or not given.is_floating_point():
+        found = given.dtype if isinstance(given, Tensor) else type(given).__name__
+        raise GroundingError(f"{name}: expected a floating-point tensor, got {found}")
+    if given.dtype.itemsize < 2:
+        raise GroundingError(
+            f"{name}: expected numbers of 16 bits or more, got {given.dtype}, which PyTorch hardly "
+            "computes with; pass `tensor.float()`"
+        )
+    if given.layout is not torch.strided:
+        raise GroundingError(
+            f"{name}: expected a dense tensor, got {given.layout}; pass `tensor.to_dense()`"
+        )
+    return given
+
+
+def refuse_meta(tensor: Tensor) -> None:
+    """Raise for a tensor without values."""
+    if tensor.is_meta:
+        raise GroundingError(
+            "a tensor on the device `meta` has a shape and no values; pass one on a device that "
+            "computes"
+        )
 
 
 def batch_of(plan: Plan, tensors: Sequence[Tensor]) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
@@ -70,6 +71,7 @@ class Theory(nn.Module):
             raise GroundingError(
                 f"expected a Knowledge, as rs.load gives, got {type(knowledge).__name__}"
             )
+        _refuse_names_of_options(knowledge.predicates)
         _check_names("predicate", modules, knowledge.predicates)
         _check_names("rule or set of facts", weights or {}, {**knowledge.rules, **knowledge.facts})
         if reduction == "none":
@@ -273,6 +275,16 @@ def _name(term: Term, slot: Slot) -> str:
 def _slots(rules: CompiledKnowledge) -> list[Slot]:
     found = {slot.name: slot for rule in rules.rules.values() for slot in rule.plan.slots}
     return list(found.values())
+
+
+def _refuse_names_of_options(predicates: Iterable[str]) -> None:
+    options = inspect.signature(Theory).parameters
+    for name in predicates:
+        if name in options and options[name].kind is inspect.Parameter.KEYWORD_ONLY:
+            raise GroundingError(
+                f"predicate `{name}` has the name of an option of a theory, so that no module can "
+                "be given for it; rename the predicate in the knowledge"
+            )
 
 
 def _check_names(what: str, given: Iterable[str], known: Iterable[str]) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 
-from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark import Token
 
-from residuum.errors import Problem, suggest
+from residuum.errors import suggest
 from residuum.logic.names import KEYWORDS
-from residuum.syntax.excerpts import locate
+from residuum.syntax.grammar import NO_TERMINAL
 
 # How others write it → how we do. Longest first, for `<=>` contains `=>`.
 _FOREIGN: Final = {
@@ -37,21 +38,20 @@ _STARTS_TERM: Final = {"NAME", "LPAR", "INTEGER", "STRING", "MINUS"}
 _CONNECTIVES: Final = {"_IFF", "_IMPLIES", "_OR", "_AND"}
 
 
-def diagnose(text: str, error: UnexpectedInput) -> Problem:
-    """Return where the text goes wrong, what was expected, what was found and what may help."""
-    offset = error.pos_in_stream if error.pos_in_stream is not None else len(text)
-    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
-        offset = len(text.rstrip()) if text.strip() else 0
-    found = _found(text, offset, error)
-    expected = "" if isinstance(error, UnexpectedCharacters) else _expected(error)
-    message = f"expected {expected}, got {found}." if expected else f"{found} means nothing here."
-    return Problem(*locate(text, offset), message + _advice(text, offset))
+def diagnose(text: str, offset: int, word: Token, accepted: Collection[str]) -> str:
+    """Return what was expected of the word at a place, what was found and what may help.
+
+    `accepted` are the terminals that could have stood there.
+    """
+    if word.type == NO_TERMINAL:
+        message = f"{_shown(text[offset])} means nothing here."
+    else:
+        found = "the end" if word.type == "$END" else f"`{_shorten(str(word))}`"
+        message = f"expected {_expected(accepted)}, got {found}."
+    return message + _advice(text, offset)
 
 
-def _found(text: str, offset: int, error: UnexpectedInput) -> str:
-    if isinstance(error, UnexpectedToken):
-        return "the end" if error.token.type == "$END" else f"`{_shorten(str(error.token))}`"
-    character = text[offset]
+def _shown(character: str) -> str:
     return f"`{character}`" if character.isprintable() else f"the character U+{ord(character):04X}"
 
 
@@ -59,9 +59,8 @@ def _shorten(word: str) -> str:
     return word if len(word) <= 40 else word[:40] + "…"
 
 
-def _expected(error: UnexpectedInput) -> str:
-    assert isinstance(error, UnexpectedToken)
-    accepted = set(error.accepts or error.expected)
+def _expected(terminals: Collection[str]) -> str:
+    accepted = set(terminals)
     named = []
     if accepted >= _STARTS_FORMULA:
         named.append("a formula")

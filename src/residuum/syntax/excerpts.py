@@ -1,21 +1,47 @@
-"""Where something is in a text, shown as the line with a caret under it."""
+"""Where something is wrong in a text, shown as the line with a caret under it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import NamedTuple
 
 from residuum.errors import Problem
 
 WIDEST_EXCERPT = 76
 
 
-def locate(text: str, offset: int) -> tuple[int, int]:
-    """Return the line and column of a character, both counted from 1.
+class Mistake(NamedTuple):
+    """One thing wrong in a text: at which character, and what."""
 
-    >>> locate("a\\nbc", 3)
-    (2, 2)
+    offset: int
+    message: str
+
+
+class Misread(Exception):  # noqa: N818  # never reaches a user: it becomes an error in words
+    """What keeps a text from being read any further."""
+
+    def __init__(self, offset: int, message: str) -> None:
+        super().__init__(message)
+        self.mistake = Mistake(offset, message)
+
+
+def explain(text: str, mistakes: Iterable[Mistake]) -> list[tuple[Problem, str]]:
+    """Return each mistake once, in the order of the text, with its line, column and excerpt.
+
+    >>> [(problem, _)] = explain("a\\nbc", [Mistake(3, "no")])
+    >>> print(problem)
+    line 2, column 2: no
     """
-    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+    lines = text.split("\n")
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    explained = []
+    for offset, message in sorted(set(mistakes)):
+        line = bisect_right(starts, offset)
+        problem = Problem(line, offset - starts[line - 1] + 1, message)
+        explained.append((problem, excerpt(lines, problem)))
+    return explained
 
 
 def excerpt(lines: Sequence[str], problem: Problem) -> str:

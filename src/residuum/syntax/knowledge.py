@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar, final
+from typing import Final, TypeVar, final
 
 from residuum.errors import ResiduumError
-from residuum.logic import Formula
+from residuum.logic import Constant, Formula
 
 Label = int | str
+_NUMERAL: Final = re.compile("0|-?[1-9][0-9]{0,17}")
 K = TypeVar("K")
 V = TypeVar("V", covariant=True)
 
@@ -59,8 +61,8 @@ class Domain:
         )
 
     @cached_property
-    def _label_set(self) -> frozenset[Label]:
-        return frozenset(self.labels or ())
+    def _places(self) -> dict[Label, int]:
+        return {label: place for place, label in enumerate(self.labels or ())}
 
     def __iter__(self) -> Iterator[Label]:
         if self.labels is None:
@@ -69,12 +71,29 @@ class Domain:
 
     def has(self, value: Label) -> bool:
         """Return whether a constant may name a member: a label, or a position of a sequence."""
-        return value in self._label_set or (self.is_sequence and isinstance(value, int))
+        return value in self._places or (self.is_sequence and isinstance(value, int))
+
+    def place(self, value: Label) -> int | None:
+        """Return where among the listed labels one stands, counted from 0; None for no label."""
+        return self._places.get(value)
+
+    def twin_of(self, value: Label) -> str:
+        """Return a remark if a member is written like this value, but only one of them is text.
+
+        >>> Domain("digit", (0, 1)).twin_of("1")
+        ' "1" is text, and the label 1 is a number.'
+        """
+        if isinstance(value, str):
+            if _NUMERAL.fullmatch(value) and self.has(int(value)):
+                return f" {Constant(value)} is text, and the label {value} is a number."
+        elif self.has(str(value)):
+            return f" {value} is a number, and the label {Constant(str(value))} is text."
+        return ""
 
     def is_part_of(self, other: Domain) -> bool:
         """Return whether each of its labels is one of the other's: 0..9 is part of 0..18."""
         listed = self.labels is not None and other.labels is not None
-        return self == other or (listed and self._label_set <= other._label_set)
+        return self == other or (listed and self._places.keys() <= other._places.keys())
 
     def __str__(self) -> str:
         if self.labels is None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from residuum.errors import FormulaSyntaxError
+from residuum.errors import FormulaSyntaxError, NotTextError
 from residuum.logic import Formula
-from residuum.syntax.excerpts import excerpt
+from residuum.syntax.excerpts import Misread, explain
 from residuum.syntax.phrases import read_phrase
 from residuum.syntax.reading import Reader
 
@@ -16,11 +16,14 @@ def parse(text: str) -> Formula:
     <Forall forall x in D: Cat(x) -> ~Dog(x)>
     """
     if not isinstance(text, str):
-        raise TypeError(f"expected a formula or its text, got {type(text).__name__}")
+        raise NotTextError(f"expected a formula or its text, got {type(text).__name__}")
     reader = Reader(vocabulary=None)
-    formula = reader.read(read_phrase(text, "formula"))
-    for problem in sorted(reader.problems):
-        raise FormulaSyntaxError(problem, excerpt(text.split("\n"), problem))
+    try:
+        formula = reader.read(read_phrase(text, "formula"))
+    except Misread as error:
+        reader.mistakes.append(error.mistake)
+    if reader.mistakes:
+        raise FormulaSyntaxError(*explain(text, reader.mistakes)[0]) from None
     return formula
 
 

@@ -9,15 +9,17 @@ from typing import Any, Final, NamedTuple
 
 from lark import Token
 
-from residuum.errors import MOST_SHOWN, Problem, suggest
+from residuum.errors import MOST_SHOWN, suggest
 from residuum.logic import formulas as fm
 from residuum.logic import terms as tm
 from residuum.logic.folding import fold_scoped
 from residuum.logic.formulas import Formula
 from residuum.logic.names import LONGEST_WORD
 from residuum.logic.terms import LARGEST_INTEGER, Term
+from residuum.syntax.excerpts import Mistake
+from residuum.syntax.grammar import Phrase
 from residuum.syntax.knowledge import Domain, Function, Predicate
-from residuum.syntax.phrases import Phrase
+from residuum.syntax.words import place_of
 
 _SYMBOLS: Final = {"·": "*", "×": "*", "≠": "!=", "≤": "<=", "≥": ">="}
 
@@ -47,6 +49,7 @@ class ReadTerm(NamedTuple):
 
 
 LONGEST_CHAIN: Final = 64
+MOST_DIGITS: Final = len(str(LARGEST_INTEGER))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,15 +80,14 @@ class _Scope:
 
 
 class Reader:
-    """Reads phrases against a vocabulary (None: nothing is declared) and gathers problems."""
+    """Reads phrases against a vocabulary (None: nothing is declared) and gathers mistakes."""
 
-    def __init__(self, vocabulary: Vocabulary | None, *, advises: bool = True) -> None:
-        self.problems: list[Problem] = []
-        self._advises = advises
+    def __init__(self, vocabulary: Vocabulary | None) -> None:
+        self.mistakes: list[Mistake] = []
         self._vocabulary = vocabulary
 
     def read(self, phrase: Phrase) -> Formula:
-        """Return the formula of a phrase; where there were problems, it is only a stand-in."""
+        """Return the formula of a phrase; where there were mistakes, it is only a stand-in."""
         result = fold_scoped(
             phrase,
             {
@@ -114,12 +116,12 @@ class Reader:
 
     def report(self, word: Token, message: str) -> None:
         """Remember that something is wrong at a word."""
-        self.problems.append(Problem(word.line or 1, word.column or 1, message))
+        self.mistakes.append(Mistake(place_of(word), message))
 
-    def _advice(self, name: str, known: Iterable[str]) -> str:
+    def advice(self, name: str, known: Iterable[str]) -> str:
+        """Return which of the known names may have been meant, if any."""
         # Comparing names is slow; past what an error message shows, nobody would read it.
-        crowded = not self._advises or len(self.problems) > MOST_SHOWN
-        return "" if crowded else suggest(str(name), known)
+        return "" if len(self.mistakes) > MOST_SHOWN else suggest(str(name), known)
 
     def constant(self, words: Sequence[Token]) -> tm.Constant:
         """Return the constant that a label's words spell: a name, a string or an integer."""
@@ -134,7 +136,7 @@ class Reader:
 
     def _descend(self, phrase: Phrase, scope: _Scope) -> list[tuple[Phrase, _Scope]]:
         if phrase.kind not in ("forall", "exists"):
-            return [(part, scope) for part in phrase.parts]
+            return [(child, scope) for child in phrase.children if isinstance(child, Phrase)]
         bindings, *rest = phrase.parts
         inner = self._bind(bindings, scope)
         return [(part, inner) for part in rest]
@@ -157,9 +159,10 @@ class Reader:
         return known
 
     def _declared(self, word: Token, known: Mapping[str, Any], role: str) -> Any:
-        if str(word) not in known:
-            self.report(word, f"{role} `{word}` is not declared.{self._advice(word, known)}")
-        return known.get(str(word))
+        found = known.get(str(word))
+        if found is None:
+            self.report(word, f"{role} `{word}` is not declared.{self.advice(word, known)}")
+        return found
 
     def _quantifier(
         self, kind: type[fm.Quantifier], phrase: Phrase, parts: Sequence[Formula]
@@ -226,6 +229,10 @@ class Reader:
                 )
             return read.term
         match read.term:
+            case tm.Constant(value):
+                if expected is not _ANYTHING and not expected.has(value):
+                    twin = expected.twin_of(value)
+                    self.report(read.word, f"{read.term} is no label of domain {expected}.{twin}")
             case tm.Variable(name) if expected.has(name):
                 return tm.Constant(name)
             case tm.Variable(name):
@@ -233,10 +240,8 @@ class Reader:
                 self.report(
                     read.word,
                     f"`{name}` is bound by no quantifier and is no label of domain {expected}."
-                    + self._advice(name, labels),
+                    + self.advice(name, labels),
                 )
-            case tm.Constant(value) if expected is not _ANYTHING and not expected.has(value):
-                self.report(read.word, f"{read.term} is no label of domain {expected}.")
         return read.term
 
     # Terms
@@ -250,11 +255,12 @@ class Reader:
 
     def _integer(self, word: Token, sign: int) -> ReadTerm:
         # Comparing lengths first keeps a number of a million digits from being converted.
-        digits = word.lstrip("0") or "0"
-        if len(digits) > len(str(LARGEST_INTEGER)) or int(digits) > LARGEST_INTEGER:
+        digits = word if len(word) <= MOST_DIGITS else word.lstrip("0")
+        value = int(digits or "0") if len(digits) <= MOST_DIGITS else LARGEST_INTEGER + 1
+        if value > LARGEST_INTEGER:
             self.report(word, "an integer in a formula has at most 64 bits.")
-            return ReadTerm(tm.Constant(0), None, word)
-        return ReadTerm(tm.Constant(sign * int(digits)), None, word)
+            value = 0
+        return ReadTerm(tm.Constant(sign * value), None, word)
 
     def _string(self, word: Token) -> ReadTerm:
         try:
