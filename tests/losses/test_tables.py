@@ -123,3 +123,16 @@ def test_many_classes_make_a_table_of_themselves(name, monkeypatch):
     added = (torch.arange(70)[:, None] + torch.arange(70)) % 70
     literals = (p[:, :, None], q[:, None, :], 1 - s[:, added])
     torch.testing.assert_close(rule(given), of_the_whole_table(literals, name))
+
+
+def test_what_one_clause_adds_and_another_takes_away_is_no_table():
+    text = (
+        "(forall a, b in d: Given(0, a) & Q(b) -> S((a + b) mod 16))"
+        " & (forall a, b in d: Given(1, a) -> Q(b) & S((a + b) mod 16))"
+    )
+    rule = compiled(text, "r-product")
+    given = logits_for(rule, "peaked")
+    two, q, s = (torch.log_softmax(given[slot], -1) for slot in ("Given", "Q", "S"))
+    q, s = q[:, None, :], s[:, sums(16)]
+    costs = torch.relu(two[:, 0, :, None] + q - s) + torch.relu(two[:, 1, :, None] - q - s)
+    torch.testing.assert_close(rule(given), costs.sum((1, 2)))

@@ -95,7 +95,10 @@ def find_table(listed: Any, taken: int, admits: Admits = lambda *_: True) -> Tab
     """
     count = listed.shape[1]
     columns = listed % taken if taken else listed
-    signs = [-1 if taken and first >= taken else 1 for first in listed[:, 0].tolist()]
+    is_taken = (listed >= taken) if taken else np.zeros_like(listed, dtype=bool)
+    if (is_taken != is_taken[:, :1]).any():  # clauses of a conjunction that are unlike
+        return None
+    signs = [-1 if first else 1 for first in is_taken[:, 0].tolist()]
     arms: dict[int, Arm] = {}
     place = np.zeros(count, dtype=np.int64)
     stride = 1
