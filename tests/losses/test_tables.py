@@ -19,10 +19,14 @@ def no_matrices(monkeypatch):
     monkeypatch.setattr(clauses, "MOST_ENTRIES", 0)
 
 
-@pytest.fixture(params=["whole", "in parts"])
+@pytest.fixture(params=["whole", "in parts", "in groups"])
 def chunks(request, monkeypatch):
-    if request.param == "in parts":
-        monkeypatch.setattr(tables, "CHUNK", 2500)  # of 60 examples and 36 or 256 groundings
+    """Take 60 examples and 216 groundings or more at once, some groundings, or some examples."""
+    if request.param != "whole":
+        monkeypatch.setattr(tables, "CHUNK", 2500)
+    if request.param == "in groups":
+        monkeypatch.setattr(tables, "CHUNK", 130)
+        monkeypatch.setattr(tables, "SIDE_BY_SIDE", 7)
 
 
 def has_table(rule):
@@ -109,6 +113,12 @@ def test_what_needs_no_slopes_has_none(name):
     value = rule(given)
     assert not value.requires_grad
     torch.testing.assert_close(value, expected)
+
+
+@pytest.mark.parametrize("antecedent", ["P(a) & Wide(b)", "Wide(b) & P(a)"])
+def test_the_longest_axis_is_outermost(antecedent):
+    rule = compiled(f"forall a in d, b in e: {antecedent} -> S((a + b) mod 16)", "r-product")
+    assert rule._find_clauses({}, torch.device("cpu")).table.shape == (20, 16)
 
 
 @pytest.mark.parametrize("name", NAMES)

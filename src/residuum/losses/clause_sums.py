@@ -86,10 +86,19 @@ def evaluate(clauses: Clauses, sides: Sides, *, wants_slopes: bool) -> tuple[Ten
 def _of_a_table(clauses: Clauses, sides: Sides, rows: Tensor, *, wants_slopes: bool) -> Sums:
     if clauses.cross is not None:
         return clauses.cross.excess(rows, wants_slopes=wants_slopes)
-    assert clauses.table is not None  # for there is no matrix
-    if clauses.meaning == "product":
-        return sum_of_complements(clauses.table, rows, sides.falsities(), wants_slopes=wants_slopes)
-    return sum_of_excesses(clauses.table, rows, wants_slopes=wants_slopes)
+    table = clauses.table
+    assert table is not None  # for there is no matrix
+    is_product = clauses.meaning == "product"
+    pools = (rows, sides.falsities()) if is_product else (rows,)
+    add_up = sum_of_complements if is_product else sum_of_excesses
+    each = [
+        add_up(table, *(pool[:, own].contiguous() for pool in pools), wants_slopes=wants_slopes)
+        for own in table.groups(rows.shape[1], is_whole=rows.is_cuda)
+    ]
+    if len(each) == 1:
+        return each[0]
+    values, slopes = zip(*each, strict=True)
+    return torch.cat(values), torch.cat(slopes, 1) if wants_slopes else None
 
 
 def back_to_columns(
