@@ -104,6 +104,18 @@ def test_slopes_of_a_table_have_slopes(name):
         torch.testing.assert_close(found, right, rtol=1e-8, atol=1e-11)
 
 
+def test_slopes_of_a_table_of_products_have_none_beyond_a_block():
+    rule = compiled(next(iter(RULES)), "s-product", block=1000)
+    given = logits_for(rule, "peaked")
+    leaves = list(given.values())
+    once = torch.autograd.grad(rule(given).sum(), leaves)
+    again = torch.autograd.grad(rule(given).sum(), leaves, create_graph=True)
+    for found, right in zip(again, once, strict=True):
+        torch.testing.assert_close(found, right, rtol=1e-10, atol=1e-13)
+    with pytest.raises(rs.ResiduumError, match="in one block"):
+        torch.autograd.grad(again[0].sum(), leaves)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_what_needs_no_slopes_has_none(name):
     text = next(iter(RULES))
