@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from residuum.errors import GroundingError
+from residuum.losses.blocks import LastSlopes
 from residuum.losses.clause_sums import back_to_columns, evaluate, of_a_table
 from residuum.losses.clauses import Clauses
 from residuum.losses.largest_clauses import largest
@@ -206,19 +206,4 @@ class _Once(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
         logs, slopes = ctx.saved_tensors
-        return _Final.apply(slopes * upstream, logs), None  # type: ignore[no-untyped-call]
-
-
-class _Final(torch.autograd.Function):
-    """Slopes that vary with some logarithms, though nobody may ask how."""
-
-    @staticmethod
-    def forward(_ctx: Any, slopes: Tensor, _logs: Tensor) -> Tensor:
-        return slopes.clone()
-
-    @staticmethod
-    def backward(_ctx: Any, *_upstream: Tensor) -> Any:
-        raise GroundingError(
-            "second derivatives are to be had of rules in one block, and this batch has more "
-            "groundings; pass fewer examples, or compile the rule with a larger block="
-        )
+        return LastSlopes.apply(slopes * upstream, logs), None  # type: ignore[no-untyped-call]
