@@ -86,10 +86,12 @@ def test_sigmoids_are_no_softmax_but_make_a_table(text):
         torch.testing.assert_close(found, one, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_slopes_of_a_table_have_slopes(name):
+@pytest.mark.parametrize(
+    ("name", "block"), [("r-product", None), ("r-product", 100), ("s-product", None)]
+)
+def test_slopes_of_a_table_have_slopes(name, block):
     text = next(iter(RULES))
-    rule = compiled(text, name)
+    rule = compiled(text, name, block=block)
     given = {slot: logits[:4] for slot, logits in logits_for(rule, "peaked").items()}
 
     def sums_of_squares(value):
