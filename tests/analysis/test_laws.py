@@ -44,6 +44,11 @@ def test_laws_of_residuated_logics_are_proved(text):
     assert rewrite(parse(text), residuated=True) is TRUE
 
 
+@pytest.mark.parametrize("text", ["P & (P -> Q)", "~(P & (P -> Q))", "~(P & (P -> Q)) & R"])
+def test_what_could_be_detached_implies_itself(text):
+    assert rewrite(parse(f"({text}) -> ({text})"), residuated=True) is TRUE
+
+
 @pytest.mark.parametrize(
     "text", ["P -> P & P", "P | P -> P", "P & (P -> Q) -> P & Q & Q", "P | Q -> P & (P -> Q) | Q"]
 )

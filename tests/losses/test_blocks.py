@@ -51,6 +51,20 @@ def test_a_block_does_not_cut_an_inner_quantifier_over_the_same_dimension():
         assert rule(P=half, Q=mixed) == 0.5
 
 
+@pytest.mark.parametrize("relaxation", ["r-product", "s-product", "s-godel", "s-yager(2)"])
+def test_second_derivatives_of_blocks_are_refused_beside_those_of_other_losses(relaxation):
+    given = {name: logits.requires_grad_() for name, logits in outputs().items()}
+    leaves = list(given.values())
+    slopes = []
+    for block in (None, 5):
+        total = guarded(relaxation, block)(given).sum() + given["P"].pow(3).sum()
+        slopes.append(torch.autograd.grad(total, leaves, create_graph=True))
+    for whole, found in zip(*slopes, strict=True):
+        torch.testing.assert_close(found, whole)
+    with pytest.raises(rs.ResiduumError, match="in one block"):
+        torch.autograd.grad(slopes[1][0].square().sum(), given["P"])
+
+
 @pytest.mark.parametrize("lengths", [None, [0, 0]])
 @pytest.mark.parametrize("positions", [0, 1])
 def test_sequences_too_short_for_any_grounding_cost_nothing_in_blocks(positions, lengths):

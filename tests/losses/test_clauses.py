@@ -233,6 +233,39 @@ def test_what_is_too_large_or_no_clause_is_evaluated_step_by_step(text, size):
         assert not rs.compile(text, name, domains={"d": size}).is_made_of_clauses
 
 
+@named
+def test_terms_of_some_of_the_variables_are_read_alike_in_all_groundings(name):
+    rule = rs.compile(
+        "forall a, b in d, c in two: P(a) & Q(b) & R(c) -> S((a + b) mod 96)",
+        name,
+        domains={"d": 96, "two": 2},
+    )
+    assert rule.is_made_of_clauses
+    source = torch.Generator().manual_seed(0)
+    sizes = {"P": 96, "Q": 96, "R": 2, "S": 96}
+    given = {
+        slot: 3 * torch.randn(5, size, generator=source, dtype=torch.float64)
+        for slot, size in sizes.items()
+    }
+    for slot in "PQR":
+        given[slot][:, -1] += 9  # the last groundings are those that matter
+    logs = {slot: torch.log_softmax(logits, -1) for slot, logits in given.items()}
+    each = torch.arange(96)
+    body = (logs["P"][:, :, None, None], logs["Q"][:, None, :, None], logs["R"][:, None, None, :])
+    head = logs["S"][:, (each[:, None] + each) % 96, None]
+    if name == "r-product":
+        costs = torch.relu(sum(body) - head)
+    elif name == "s-product":
+        costs = -torch.log1p(-sum(body).exp() * -torch.expm1(head))
+    elif name == "s-godel":
+        least = torch.minimum(torch.minimum(body[0].exp(), body[1].exp()), body[2].exp())
+        costs = torch.minimum(least, -torch.expm1(head))
+    else:
+        costs = torch.relu(torch.expm1(body[0]) + torch.expm1(body[1]) + body[2].exp() - head.exp())
+    flat = costs.flatten(1)
+    torch.testing.assert_close(rule(given), flat.amax(1) if name == "s-godel" else flat.sum(1))
+
+
 @pytest.mark.parametrize("form", ["one formula", "rules"])
 def test_equal_groundings_and_equal_sides_share_the_slope_under_the_minimum(form):
     texts = ["P(0) & Q(0) -> S(0)", "P(1) & Q(1) -> S(1)", "P(2) & Q(2) -> S(2)", "P(0) -> S(1)"]

@@ -19,10 +19,14 @@ def no_matrices(monkeypatch):
     monkeypatch.setattr(clauses, "MOST_ENTRIES", 0)
 
 
-@pytest.fixture(params=["whole", "in parts"])
+@pytest.fixture(params=["whole", "in parts", "in groups"])
 def chunks(request, monkeypatch):
-    if request.param == "in parts":
-        monkeypatch.setattr(tables, "CHUNK", 2500)  # of 60 examples and 36 or 256 groundings
+    """Take 60 examples and 216 groundings or more at once, some groundings, or some examples."""
+    if request.param != "whole":
+        monkeypatch.setattr(tables, "CHUNK", 2500)
+    if request.param == "in groups":
+        monkeypatch.setattr(tables, "CHUNK", 130)
+        monkeypatch.setattr(tables, "SIDE_BY_SIDE", 7)
 
 
 def has_table(rule):
@@ -82,10 +86,12 @@ def test_sigmoids_are_no_softmax_but_make_a_table(text):
         torch.testing.assert_close(found, one, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_slopes_of_a_table_have_slopes(name):
+@pytest.mark.parametrize(
+    ("name", "block"), [("r-product", None), ("r-product", 100), ("s-product", None)]
+)
+def test_slopes_of_a_table_have_slopes(name, block):
     text = next(iter(RULES))
-    rule = compiled(text, name)
+    rule = compiled(text, name, block=block)
     given = {slot: logits[:4] for slot, logits in logits_for(rule, "peaked").items()}
 
     def sums_of_squares(value):
@@ -100,6 +106,18 @@ def test_slopes_of_a_table_have_slopes(name):
         torch.testing.assert_close(found, right, rtol=1e-8, atol=1e-11)
 
 
+def test_slopes_of_a_table_of_products_have_none_beyond_a_block():
+    rule = compiled(next(iter(RULES)), "s-product", block=1000)
+    given = logits_for(rule, "peaked")
+    leaves = list(given.values())
+    once = torch.autograd.grad(rule(given).sum(), leaves)
+    again = torch.autograd.grad(rule(given).sum(), leaves, create_graph=True)
+    for found, right in zip(again, once, strict=True):
+        torch.testing.assert_close(found, right, rtol=1e-10, atol=1e-13)
+    with pytest.raises(rs.ResiduumError, match="in one block"):
+        torch.autograd.grad(again[0].sum(), leaves)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_what_needs_no_slopes_has_none(name):
     text = next(iter(RULES))
@@ -109,6 +127,12 @@ def test_what_needs_no_slopes_has_none(name):
     value = rule(given)
     assert not value.requires_grad
     torch.testing.assert_close(value, expected)
+
+
+@pytest.mark.parametrize("antecedent", ["P(a) & Wide(b)", "Wide(b) & P(a)"])
+def test_the_longest_axis_is_outermost(antecedent):
+    rule = compiled(f"forall a in d, b in e: {antecedent} -> S((a + b) mod 16)", "r-product")
+    assert rule._find_clauses({}, torch.device("cpu")).table.shape == (20, 16)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -123,3 +147,16 @@ def test_many_classes_make_a_table_of_themselves(name, monkeypatch):
     added = (torch.arange(70)[:, None] + torch.arange(70)) % 70
     literals = (p[:, :, None], q[:, None, :], 1 - s[:, added])
     torch.testing.assert_close(rule(given), of_the_whole_table(literals, name))
+
+
+def test_what_one_clause_adds_and_another_takes_away_is_no_table():
+    text = (
+        "(forall a, b in d: Given(0, a) & Q(b) -> S((a + b) mod 16))"
+        " & (forall a, b in d: Given(1, a) -> Q(b) & S((a + b) mod 16))"
+    )
+    rule = compiled(text, "r-product")
+    given = logits_for(rule, "peaked")
+    two, q, s = (torch.log_softmax(given[slot], -1) for slot in ("Given", "Q", "S"))
+    q, s = q[:, None, :], s[:, sums(16)]
+    costs = torch.relu(two[:, 0, :, None] + q - s) + torch.relu(two[:, 1, :, None] - q - s)
+    torch.testing.assert_close(rule(given), costs.sum((1, 2)))

@@ -91,8 +91,9 @@ def _is_below(left: Formula, right: Formula) -> bool:
     """
     if left is FALSE or right is TRUE:
         return True
-    above, denied = _detached(left), _detached(_negate(right))
-    return any(_operands(_negate(x)) <= above for x in denied) or any(
+    not_right = _negate(right)
+    above, denied = _detached(left), _detached(not_right)
+    return any(_operands(_negate(x)) <= above for x in (not_right, *denied)) or any(
         _operands(_negate(x)) <= denied for x in (left, *above)
     )
 

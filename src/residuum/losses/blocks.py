@@ -82,6 +82,24 @@ def _is_alone(axis: Axis, plan: Plan) -> bool:
     return dimensions.count(axis.dimension) == 1
 
 
+class LastSlopes(torch.autograd.Function):
+    """Slopes that vary with what is given beside them, though what would say how is gone.
+
+    They are refused slopes of their own, lest these should count as 0 beside those of other losses.
+    """
+
+    @staticmethod
+    def forward(_ctx: Any, slopes: Tensor, *_given: Tensor) -> Tensor:
+        return slopes.clone()
+
+    @staticmethod
+    def backward(_ctx: Any, *_upstream: Tensor) -> Any:
+        raise GroundingError(
+            "second derivatives are to be had of rules in one block, and this batch has more "
+            "groundings; pass fewer examples, or compile the rule with a larger block="
+        )
+
+
 class _Blocked(torch.autograd.Function):
     """Sum (or largest) of the blocks, with the gradient computed on the way."""
 
@@ -127,18 +145,21 @@ class _Blocked(torch.autograd.Function):
                         if part is not None:
                             slope[rows] += part
         assert totals is not None
-        ctx.save_for_backward(*slopes)
+        ctx.save_for_backward(*inputs, *slopes)
         ctx.wanted = wanted
-        ctx.dtypes = [given.dtype for given in inputs]
         return totals
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
-        gradients: list[Tensor | None] = [None] * len(ctx.dtypes)
-        for i, slope in zip(ctx.wanted, ctx.saved_tensors, strict=True):
+        given = len(ctx.saved_tensors) - len(ctx.wanted)
+        inputs, slopes = ctx.saved_tensors[:given], ctx.saved_tensors[given:]
+        gradients: list[Tensor | None] = [None] * given
+        for i, slope in zip(ctx.wanted, slopes, strict=True):
             shape = upstream.shape + (1,) * (slope.dim() - 1)
-            gradients[i] = (slope * upstream.reshape(shape)).to(ctx.dtypes[i])
+            found = (slope * upstream.reshape(shape)).to(inputs[i].dtype)
+            if torch.is_grad_enabled():
+                found = LastSlopes.apply(found, *inputs)  # type: ignore[no-untyped-call]
+            gradients[i] = found
         return None, None, None, None, *gradients
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from residuum.losses.clause_sums import back_to_columns, evaluate
+from residuum.losses.blocks import LastSlopes
+from residuum.losses.clause_sums import back_to_columns, evaluate, of_a_table
 from residuum.losses.clauses import Clauses
 from residuum.losses.largest_clauses import largest
 from residuum.losses.sides import (
@@ -38,8 +39,13 @@ def penalties(
     examples: int,
     lengths: Tensor | None,
     shape: tuple[int, ...],
+    *,
+    is_large: bool,
 ) -> Tensor | None:
-    """Return the penalties of rules × examples in a shape; None where more care is needed."""
+    """Return the penalties of rules × examples in a shape; None where more care is needed.
+
+    `is_large` says that there are more groundings than are evaluated at a time.
+    """
     if clauses.table is not None and examples < FEWEST:
         return None
     wants_slopes = torch.is_grad_enabled() and any(given.requires_grad for given in inputs)
@@ -57,7 +63,7 @@ def penalties(
             outcome = found
         else:
             over = _Positions(examples, inside) if clauses.inside else None
-            outcome = _sums(clauses, sides, over, wants_slopes=wants_slopes)
+            outcome = _sums(clauses, sides, over, is_large=is_large, wants_slopes=wants_slopes)
         if outcome.value.shape != shape:  # a view could not be changed in place by the caller
             outcome = outcome._replace(value=outcome.value.reshape(shape).clone())
         if not wants_slopes:
@@ -70,15 +76,25 @@ def penalties(
 
 
 def _sums(
-    clauses: Clauses, sides: Sides, over: _Positions | None, *, wants_slopes: bool
+    clauses: Clauses,
+    sides: Sides,
+    over: _Positions | None,
+    *,
+    is_large: bool,
+    wants_slopes: bool,
 ) -> Outcome:
     """Return what the groundings of each rule cost together."""
     value, kept = evaluate(clauses, sides, wants_slopes=wants_slopes)
+    again = partial(_again, clauses, over)
+    if clauses.meaning == "residuum" and (clauses.cross or clauses.table):
+        again = partial(_excesses_again, clauses)
+    elif clauses.table and is_large:
+        again = partial(_once_again, clauses)
     return Outcome(
         value if over is None else over.add_up(value),
         kept,
         partial(_slopes_of_rows, clauses, over),
-        partial(_again, clauses, over),
+        again,
     )
 
 
@@ -160,6 +176,34 @@ def _added_up(clauses: Clauses, rows: Tensor) -> Tensor:
     """Return the sums that clauses are, by operations whose slopes have slopes."""
     if clauses.width:
         return clauses.matrix.to(rows.dtype) @ rows
-    pool = torch.cat([rows, -rows])  # of a cross, whose rows are all as long
-    first, *others = (pool.index_select(0, place) for place in clauses.literals)
+    # Of a table, in which all clauses are as long.
+    first, *others = (rows.index_select(0, place) for place in clauses.literals)
     return sum(others, first)
+
+
+def _excesses_again(clauses: Clauses, rows: Tensor) -> Tensor:
+    """Return the penalties of a table whose slopes do not vary with its rows."""
+    with torch.no_grad():
+        _, slopes = of_a_table(clauses, rows, None, wants_slopes=True)
+    assert slopes is not None
+    return (slopes * rows).sum(0)
+
+
+def _once_again(clauses: Clauses, rows: Tensor) -> Tensor:
+    value: Tensor = _Once.apply(rows, clauses)  # type: ignore[no-untyped-call]
+    return value
+
+
+class _Once(torch.autograd.Function):
+    """Penalties of a table of products, too large for its slopes to have slopes."""
+
+    @staticmethod
+    def forward(ctx: Any, logs: Tensor, clauses: Clauses) -> Tensor:
+        value, slopes = of_a_table(clauses, logs.exp(), -torch.expm1(logs), wants_slopes=True)
+        ctx.save_for_backward(logs, slopes)
+        return value
+
+    @staticmethod
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
+        logs, slopes = ctx.saved_tensors
+        return LastSlopes.apply(slopes * upstream, logs), None  # type: ignore[no-untyped-call]

@@ -40,7 +40,8 @@ def evaluate(clauses: Clauses, sides: Sides, *, wants_slopes: bool) -> tuple[Ten
     rows = sides.rows()
     divisors = [rows] if clauses.meaning == "product" else []
     if not clauses.width or clauses.cross is not None:
-        total, back = _of_a_table(clauses, sides, rows, wants_slopes=wants_slopes)
+        falsities = sides.falsities() if clauses.meaning == "product" else None
+        total, back = of_a_table(clauses, rows, falsities, wants_slopes=wants_slopes)
         return total, [] if back is None else [back.mul_(clauses.signs), *divisors]
     read = _read(clauses, sides, rows)
     are_rows_rules = clauses.are_rows_rules
@@ -83,13 +84,27 @@ def evaluate(clauses: Clauses, sides: Sides, *, wants_slopes: bool) -> tuple[Ten
     return values[0] if len(values) == 1 else torch.stack(values), slopes
 
 
-def _of_a_table(clauses: Clauses, sides: Sides, rows: Tensor, *, wants_slopes: bool) -> Sums:
+def of_a_table(
+    clauses: Clauses, rows: Tensor, falsities: Tensor | None, *, wants_slopes: bool
+) -> Sums:
+    """Return what a table costs, and the slopes of the rows, or of their logarithms.
+
+    Falsities are those of truths that are multiplied.
+    """
     if clauses.cross is not None:
         return clauses.cross.excess(rows, wants_slopes=wants_slopes)
-    assert clauses.table is not None  # for there is no matrix
-    if clauses.meaning == "product":
-        return sum_of_complements(clauses.table, rows, sides.falsities(), wants_slopes=wants_slopes)
-    return sum_of_excesses(clauses.table, rows, wants_slopes=wants_slopes)
+    table = clauses.table
+    assert table is not None  # for there is no matrix
+    pools = (rows,) if falsities is None else (rows, falsities)
+    add_up = sum_of_excesses if falsities is None else sum_of_complements
+    each = [
+        add_up(table, *(pool[:, own].contiguous() for pool in pools), wants_slopes=wants_slopes)
+        for own in table.groups(rows.shape[1], is_whole=rows.is_cuda)
+    ]
+    if len(each) == 1:
+        return each[0]
+    values, slopes = zip(*each, strict=True)
+    return torch.cat(values), torch.cat(slopes, 1) if wants_slopes else None
 
 
 def back_to_columns(

@@ -377,10 +377,10 @@ class _Search:
             if kind.outer in access.joint or access.index is None:
                 return None
             sizes = [len(self._plan.slots[step.slot].domains[d].labels or ()) for d in access.joint]
-            for place, found in zip(
-                access.joint, np.unravel_index(access.index, sizes), strict=True
-            ):
-                along[place] = found
+            # Flat: NumPy 2.4 misreads large indices that end in a dimension of 1.
+            each = np.unravel_index(access.index.ravel(), sizes)
+            for place, found in zip(access.joint, each, strict=True):
+                along[place] = found.reshape(access.index.shape)
         own = [one for place, one in enumerate(along) if place != kind.outer]
         result: Any = np.zeros([1] * rank, dtype=np.int64)
         for places, size in zip(_turned(own, kind.is_exclusive), kind.sizes, strict=True):

@@ -358,7 +358,9 @@ class CompiledRule(nn.Module):
         """Return rules × examples in a shape by one matrix product; None where that cannot be."""
         if call.clauses is None or 0 in batch or (call.is_broadcast and inputs is call.inputs):
             return None
-        return penalties(call.clauses, inputs, math.prod(batch), lengths, shape)
+        return penalties(
+            call.clauses, inputs, math.prod(batch), lengths, shape, is_large=call.is_large
+        )
 
     def _flat_inputs(self, call: Call) -> list[Tensor]:
         """Return the tensors with their batch dimensions as one."""

@@ -20,6 +20,9 @@ from torch import Tensor
 CHUNK: Final = 1 << 17
 """Groundings at a time on a CPU: they stay in the cache."""
 
+SIDE_BY_SIDE: Final = 32
+"""Examples that are taken at once in any case: fewer are slow to be looked up."""
+
 
 class Arm(NamedTuple):
     """A literal along one axis of the table: the columns that it reads, one after the other.
@@ -42,7 +45,7 @@ class Other(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """The arms of a rule, the last of them outermost, its other literals, and its rows.
+    """The arms of a rule, the last and longest of them outermost, its other literals, and its rows.
 
     `rows` are the numbers that the groundings of the table have among clauses.
     """
@@ -72,15 +75,23 @@ class Table:
         before = len(self.arms) - 1 - number
         return sides[arm.entries].view((1,) * before + (arm.size,) + (1,) * number + (-1,))
 
+    def groups(self, examples: int, *, is_whole: bool) -> list[slice]:
+        """Return parts of the examples for which one step along the outermost axis fits a chunk."""
+        most = max(SIDE_BY_SIDE, CHUNK // math.prod(self.shape[1:]))
+        return _parts(examples, examples if is_whole else most)
+
     def chunks(self, examples: int, *, is_whole: bool) -> list[slice]:
-        """Return parts of the outermost axis, alike in size; the whole of it if asked for."""
+        """Return parts of the outermost axis."""
         outermost = self.shape[0]
-        most = outermost
-        if not is_whole:
-            most = max(1, CHUNK // max(1, math.prod(self.shape[1:]) * examples))
-        parts = math.ceil(outermost / most)
-        ends = [outermost * part // parts for part in range(parts + 1)]
-        return [slice(*pair) for pair in itertools.pairwise(ends)]
+        most = max(1, CHUNK // (math.prod(self.shape[1:]) * examples))
+        return _parts(outermost, outermost if is_whole else most)
+
+
+def _parts(size: int, most: int) -> list[slice]:
+    """Return parts that are alike in size, and no larger than the most."""
+    count = math.ceil(size / most)
+    ends = [size * part // count for part in range(count + 1)]
+    return [slice(*pair) for pair in itertools.pairwise(ends)]
 
 
 Admits = Callable[[int, Sequence[int]], bool]
@@ -95,8 +106,11 @@ def find_table(listed: Any, taken: int, admits: Admits = lambda *_: True) -> Tab
     """
     count = listed.shape[1]
     columns = listed % taken if taken else listed
-    signs = [-1 if taken and first >= taken else 1 for first in listed[:, 0].tolist()]
-    arms: dict[int, Arm] = {}
+    is_taken = (listed >= taken) if taken else np.zeros_like(listed, dtype=bool)
+    if (is_taken != is_taken[:, :1]).any():  # clauses of a conjunction that are unlike
+        return None
+    signs = [-1 if first else 1 for first in is_taken[:, 0].tolist()]
+    found: dict[int, range] = {}
     place = np.zeros(count, dtype=np.int64)
     stride = 1
     for number, read in enumerate(columns):
@@ -107,14 +121,24 @@ def find_table(listed: Any, taken: int, admits: Admits = lambda *_: True) -> Tab
             continue
         if (times[used] != times[used[0]]).any():
             continue
-        finer = place + (read - entries.start) // entries.step * stride
+        finer = place + _steps(read, entries) * stride
         if np.count_nonzero(np.bincount(finer)) < stride * len(used):
             continue  # it goes along with an arm that there is
-        arms[number] = Arm(entries, len(used), stride, signs[number])
+        found[number] = entries
         place = finer
         stride *= len(used)
-    if len(arms) < 2 or stride != count:
+    if len(found) < 2 or stride != count:
         return None
+    arms: dict[int, Arm] = {}
+    place = np.zeros(count, dtype=np.int64)
+    stride = 1
+    for number in sorted(found, key=lambda one: len(found[one])):  # parts of the last are small
+        entries = found[number]
+        arms[number] = Arm(
+            slice(entries.start, entries.stop, entries.step), len(entries), stride, signs[number]
+        )
+        place += _steps(columns[number], entries) * stride
+        stride *= len(entries)
     rows = np.full(count, -1)
     rows[place] = np.arange(count)
     if (rows < 0).any():  # some groundings read the same, and others are excluded
@@ -127,8 +151,13 @@ def find_table(listed: Any, taken: int, admits: Admits = lambda *_: True) -> Tab
     return Table(tuple(arms.values()), tuple(others), torch.from_numpy(rows))
 
 
-def _evenly_spaced(used: Sequence[int]) -> slice | None:
+def _evenly_spaced(used: Sequence[int]) -> range | None:
     if len(used) < 2:
         return None
     entries = range(used[0], used[-1] + 1, used[1] - used[0])
-    return slice(entries.start, entries.stop, entries.step) if used == list(entries) else None
+    return entries if used == list(entries) else None
+
+
+def _steps(read: Any, entries: range) -> Any:
+    """Return how far along its axis each grounding is."""
+    return (read - entries.start) // entries.step
