@@ -7,7 +7,7 @@ import torch
 from tables_of_rules import RULES, compiled, logits_for, sums, truths_of
 
 import residuum as rs
-from residuum.losses import clauses, tables
+from residuum.losses import finding_clauses, tables
 
 NAMES = ("r-product", "s-product")
 BARE = "forall a, b in d: P(a) -> Q(b)"
@@ -16,7 +16,7 @@ BROKEN_BY = {**RULES, BARE: lambda t: (t["P"][:, :, None], 1 - t["Q"][:, None, :
 
 @pytest.fixture(autouse=True)
 def no_matrices(monkeypatch):
-    monkeypatch.setattr(clauses, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(finding_clauses, "MOST_ENTRIES", 0)
 
 
 @pytest.fixture(params=["whole", "in parts", "in groups"])

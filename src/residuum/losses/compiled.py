@@ -21,10 +21,11 @@ from residuum.losses.blocks import (
     split,
 )
 from residuum.losses.clause_penalties import can_multiply, penalties
-from residuum.losses.clauses import Clauses, find_clauses, literals_of
+from residuum.losses.clauses import Clauses
 from residuum.losses.crisp import Crisp, with_predictions
 from residuum.losses.evaluation import Detached, Evaluation
 from residuum.losses.exact import ExactTwin
+from residuum.losses.finding_clauses import find_clauses, literals_of
 from residuum.losses.inspection import (
     Place,
     Violation,
