@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, final
 
+import numpy as np
+
 from residuum.analysis.charts import Chart
 from residuum.analysis.giving_up import NotThisWay, Restricted, RestrictedNumber
 from residuum.logic import Atom, Formula
@@ -118,11 +120,12 @@ class Tree:
         """Return pairs of signs that two guards never have at once, as far as is easily known."""
         if (left, right) not in self._exclusions:
             a, b = self._guards[left], self._guards[right]
+            # Where i·a and j·b are positive, so is their sum.
+            positive = {j: definite_sign(a + j * b) for j in (-1, 1)}
             self._exclusions[left, right] = tuple(
                 (i, j)
                 for i, j in itertools.product((-1, 1), repeat=2)
-                # Where i·a and j·b are positive, so is their sum.
-                if definite_sign(i * a + j * b) is False
+                if positive[i * j] is (i < 0)
             )
         return self._exclusions[left, right]
 
@@ -291,24 +294,22 @@ class _Rationals(Restricted):
 def definite_sign(polynomial: Any) -> bool | None:
     """Return whether a polynomial is positive inside the unit cube, or nothing if unknown.
 
-    It is a mean of its Bernstein coefficients, weighted by what is positive there.
+    It is a mean of its Bernstein coefficients, weighted by what is positive there. Along an axis of
+    degree n that of xⁱ(1 − x)ⁿ⁻ⁱ is Σₖ C(n − k, i − k) aₖ: sums of sums, in whole numbers.
     """
     degrees = [int(degree) for degree in polynomial.degrees()]
     if math.prod(degree + 1 for degree in degrees) > MOST_BERNSTEIN:
         return None
-    coefficients = {
-        tuple(map(int, exponents)): Fraction(int(value.p), int(value.q))
-        for exponents, value in polynomial.terms()
-    }
+    terms = [(tuple(map(int, k)), int(value.p), int(value.q)) for k, value in polynomial.terms()]
+    common = math.lcm(*(below for _, _, below in terms))
+    largest = sum(abs(above) * (common // below) for _, above, below in terms) << sum(degrees)
+    sums = np.zeros([degree + 1 for degree in degrees], np.int64 if largest < 2**62 else object)
+    for k, above, below in terms:
+        sums[k] = above * (common // below)
     for axis, degree in enumerate(degrees):
-        spread: dict[tuple[int, ...], Fraction] = {}
-        for exponents, value in coefficients.items():
-            lower = exponents[axis]
-            for index in range(lower, degree + 1):
-                share = Fraction(math.comb(index, lower), math.comb(degree, lower))
-                place = (*exponents[:axis], index, *exponents[axis + 1 :])
-                spread[place] = spread.get(place, Fraction(0)) + share * value
-        coefficients = spread
-    if all(value >= 0 for value in coefficients.values()):
+        along = sums.swapaxes(0, axis)
+        for last in range(degree, 0, -1):
+            along[: last + 1] = np.add.accumulate(along[: last + 1])
+    if (sums >= 0).all():
         return True
-    return False if all(value <= 0 for value in coefficients.values()) else None
+    return False if (sums <= 0).all() else None
