@@ -9,7 +9,7 @@ from test_enclosures import random_formula
 
 from residuum import truth
 from residuum.analysis.charts import Chart
-from residuum.analysis.pieces import Branch, OutOfTime, Tree, definite_sign
+from residuum.analysis.pieces import Branch, OutOfTime, Tree
 from residuum.logic import atoms, atoms_of
 from residuum.relaxations import relaxation
 from residuum.syntax import parse
@@ -78,48 +78,6 @@ def test_equal_cases_are_the_same_object():
     formula = parse("(Q -> R) -> (P | Q -> P | R)")
     tree = Tree(formula, atoms_of(formula), relaxation("r-product"))
     assert tree.child(tree.root, True) is tree.child(tree.root, False)
-
-
-def variables():
-    import flint
-
-    return flint.fmpq_mpoly_ctx.get(("x0", "x1"), "lex").gens()
-
-
-def flint_rational(value):
-    import flint
-
-    return flint.fmpq(*Fraction(value).as_integer_ratio())
-
-
-def test_definite_signs_are_those_inside_the_cube():
-    p, q = variables()
-    assert definite_sign(p + q - p * q) is True
-    assert definite_sign(p * q - 1) is False
-    assert definite_sign(p - q) is None
-    assert definite_sign(1 - p) is True  # although 0 at the border
-
-
-@pytest.mark.parametrize("size", [Fraction(1, 7), 10**30])
-def test_definite_signs_are_those_of_weights_of_what_is_positive(size):
-    p, q = variables()
-    rng = random.Random(3)
-    for _ in range(20):
-        above, right = rng.randint(1, 5), rng.randint(0, 4)
-        weights = {
-            (i, j): rng.randint(1, 9) * size for i in range(above + 1) for j in range(right + 1)
-        }
-
-        def polynomial(weights, above=above, right=right):
-            return sum(
-                flint_rational(w) * p**i * (1 - p) ** (above - i) * q**j * (1 - q) ** (right - j)
-                for (i, j), w in weights.items()
-            )
-
-        assert definite_sign(polynomial(weights)) is True
-        assert definite_sign(-polynomial(weights)) is False
-        corner = rng.choice([0, above]), rng.choice([0, right])  # where it is the only weight
-        assert definite_sign(polynomial({**weights, corner: -size})) is None
 
 
 def test_excluded_signs_never_occur():

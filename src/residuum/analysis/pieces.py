@@ -8,17 +8,15 @@ that is not 0 everywhere is 0 almost nowhere.
 
 from __future__ import annotations
 
-import itertools
 import math
 import time
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, final
 
-import numpy as np
-
 from residuum.analysis.charts import Chart
 from residuum.analysis.giving_up import NotThisWay, Restricted, RestrictedNumber
+from residuum.analysis.signs import Pair, definite_sign, exclusions
 from residuum.logic import Atom, Formula
 from residuum.relaxations import Degree, Relaxation, interpret
 from residuum.relaxations.carriers import Exact
@@ -29,9 +27,6 @@ MOST_DEGREE = 40
 MOST_TERMS = 5_000
 MOST_WORK = 500_000
 """Terms of one factor times those of the other."""
-
-MOST_BERNSTEIN = 20_000
-"""Bernstein coefficients of a polynomial whose sign is looked into."""
 
 MOST_BRANCHES = 3_000
 
@@ -103,7 +98,7 @@ class Tree:
         self._definite: dict[str, bool | None] = {}
         self._leaves: dict[str, Leaf] = {}
         self._guards: dict[str, Any] = {}
-        self._exclusions: dict[tuple[str, str], tuple[tuple[int, int], ...]] = {}
+        self._exclusions: dict[tuple[str, str], frozenset[Pair]] = {}
         self._branches = 0
         self._deadline = deadline
         one = self._context.constant(1)
@@ -116,17 +111,12 @@ class Tree:
             branch.children[positive] = self._node({**branch.signs, branch.name: positive})
         return branch.children[positive]
 
-    def exclude(self, left: str, right: str) -> tuple[tuple[int, int], ...]:
+    def exclude(self, left: str, right: str) -> frozenset[Pair]:
         """Return pairs of signs that two guards never have at once, as far as is easily known."""
         if (left, right) not in self._exclusions:
-            a, b = self._guards[left], self._guards[right]
-            # Where i·a and j·b are positive, so is their sum.
-            positive = {j: definite_sign(a + j * b) for j in (-1, 1)}
-            self._exclusions[left, right] = tuple(
-                (i, j)
-                for i, j in itertools.product((-1, 1), repeat=2)
-                if positive[i * j] is (i < 0)
-            )
+            found = exclusions(self._guards[left], self._guards[right])
+            self._exclusions[left, right] = found
+            self._exclusions[right, left] = frozenset((j, i) for i, j in found)
         return self._exclusions[left, right]
 
     def _node(self, signs: Signs) -> Node:
@@ -289,27 +279,3 @@ class _Rationals(Restricted):
         if settled is None:
             raise _Unsettled(factor)
         return settled
-
-
-def definite_sign(polynomial: Any) -> bool | None:
-    """Return whether a polynomial is positive inside the unit cube, or nothing if unknown.
-
-    It is a mean of its Bernstein coefficients, weighted by what is positive there. Along an axis of
-    degree n that of xⁱ(1 − x)ⁿ⁻ⁱ is Σₖ C(n − k, i − k) aₖ: sums of sums, in whole numbers.
-    """
-    degrees = [int(degree) for degree in polynomial.degrees()]
-    if math.prod(degree + 1 for degree in degrees) > MOST_BERNSTEIN:
-        return None
-    terms = [(tuple(map(int, k)), int(value.p), int(value.q)) for k, value in polynomial.terms()]
-    common = math.lcm(*(below for _, _, below in terms))
-    largest = sum(abs(above) * (common // below) for _, above, below in terms) << sum(degrees)
-    sums = np.zeros([degree + 1 for degree in degrees], np.int64 if largest < 2**62 else object)
-    for k, above, below in terms:
-        sums[k] = above * (common // below)
-    for axis, degree in enumerate(degrees):
-        along = sums.swapaxes(0, axis)
-        for last in range(degree, 0, -1):
-            along[: last + 1] = np.add.accumulate(along[: last + 1])
-    if (sums >= 0).all():
-        return True
-    return False if (sums <= 0).all() else None
