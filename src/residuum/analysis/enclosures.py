@@ -51,6 +51,9 @@ that time must be left for them.
 TRIAL = 1 / 240
 """The share of the time in which each way to cover the cube is tried: 1/4 second at most."""
 
+FEW = 3
+"""Among no more ways than this to cover the cube, speeds decide; among more, widths."""
+
 EARLY, HOPELESS = 1 / 10, 10
 """Bounds are given up after this share of the time if they would take so many times all of it."""
 
@@ -95,7 +98,7 @@ def enclose(
             break
     left, follows_guards = covers, False
     while left and not any(cover.is_done() for cover in covers) and time.perf_counter() < deadline:
-        left = sorted(left, key=lambda cover: cover.forecast(width))[: math.ceil(len(left) / 2)]
+        left = _better_half(left, width)
         if time.perf_counter() > began + EARLY * seconds:
             soonest = min(cover.forecast(useful) for cover in left)
             if soonest > math.log(HOPELESS * seconds):
@@ -155,12 +158,16 @@ class _Cover:
         high = -_rounded_sum(-np.concatenate([cells.high for cells in self._sheets.values()]))
         return low, high
 
+    def width(self) -> float:
+        """Return how far the bounds are apart."""
+        low, high = self.bounds()
+        return high - low
+
     def is_done(self) -> bool:
         """Say whether there is nothing left to do."""
-        low, high = self.bounds()
         number = sum(len(cells.low) for cells in self._sheets.values())
         most = MOST_SLABS if self._follows_guards else MOST_BOXES
-        return high - low <= self._width or number > most
+        return self.width() <= self._width or number > most
 
     def exact(self) -> Fraction | None:
         """Return the integral if each chart lies in one case, and that is a polynomial."""
@@ -195,8 +202,7 @@ class _Cover:
                     sheets.setdefault((evaluator, part.vertical), []).append(part)
             self._sheets = {key: joined(parts) for key, parts in sheets.items()}
             self._spent = time.thread_time() - began
-            low, high = self.bounds()
-            self._course.append((self._spent, high - low))
+            self._course.append((self._spent, self.width()))
             if is_over():
                 break
 
@@ -217,6 +223,18 @@ class _Cover:
                     children = [evaluated(evaluator, *part) for part in parts]
             found.extend(children)
         return [some for some in found if len(some.low)]
+
+
+def _better_half(covers: Sequence[_Cover], width: float) -> list[_Cover]:
+    """Return the narrowest; or where few are left, those that look as if they were done first.
+
+    At the beginning time is spent on building cases, and speeds say little.
+    """
+    if len(covers) > FEW:
+        ranked = sorted(covers, key=lambda cover: cover.width())
+    else:
+        ranked = sorted(covers, key=lambda cover: cover.forecast(width))
+    return ranked[: math.ceil(len(covers) / 2)]
 
 
 def _least_of_the_worst(widths: Array) -> float:
