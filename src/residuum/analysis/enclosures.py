@@ -51,9 +51,6 @@ that time must be left for them.
 TRIAL = 1 / 240
 """The share of the time in which each way to cover the cube is tried: 1/4 second at most."""
 
-FEW = 3
-"""Among no more ways than this to cover the cube, speeds decide; among more, widths."""
-
 EARLY, HOPELESS = 1 / 10, 10
 """Bounds are given up after this share of the time if they would take so many times all of it."""
 
@@ -96,19 +93,22 @@ def enclose(
             return value
         if cover.is_done():
             break
-    left, follows_guards = covers, False
+    left, follows_guards = list(covers), False
     while left and not any(cover.is_done() for cover in covers) and time.perf_counter() < deadline:
-        left = _better_half(left, width)
+        # At the beginning time is spent on building cases, and speeds say little.
+        by_speed = len(left) <= 2 or follows_guards
+        left.sort(key=lambda cover: cover.forecast(width) if by_speed else cover.width())
+        left = left[: math.ceil(len(left) / 2)]
         if time.perf_counter() > began + EARLY * seconds:
             soonest = min(cover.forecast(useful) for cover in left)
             if soonest > math.log(HOPELESS * seconds):
                 raise NotThisWay(f"its certified bounds would stay wider than {useful:g}")
-        slow = left[0].forecast(width) > math.log(PATIENCE)
+        slow = min(cover.forecast(width) for cover in left) > math.log(PATIENCE)
         pays = axes == CURVED_AXES and deadline - time.perf_counter() > 2 * PATIENCE
         if slow and pays and len(left) <= 2 and not follows_guards:
             follows_guards = True
             along = [cover.along_guards() for cover in left]
-            covers, left = [*covers, *along], [left[0], *along]
+            covers, left = [*covers, *along], [*left, *along]
         trial = 2 * trial
         for cover in tuple(left):
             try:
@@ -223,18 +223,6 @@ class _Cover:
                     children = [evaluated(evaluator, *part) for part in parts]
             found.extend(children)
         return [some for some in found if len(some.low)]
-
-
-def _better_half(covers: Sequence[_Cover], width: float) -> list[_Cover]:
-    """Return the narrowest; or where few are left, those that look as if they were done first.
-
-    At the beginning time is spent on building cases, and speeds say little.
-    """
-    if len(covers) > FEW:
-        ranked = sorted(covers, key=lambda cover: cover.width())
-    else:
-        ranked = sorted(covers, key=lambda cover: cover.forecast(width))
-    return ranked[: math.ceil(len(covers) / 2)]
 
 
 def _least_of_the_worst(widths: Array) -> float:
