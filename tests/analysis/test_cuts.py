@@ -129,3 +129,36 @@ def test_places_and_weights_of_the_rule_are_as_exact_as_its_rounding_is_counted(
             assert abs(node - root) <= 2 * mpmath.mpf(2) ** -53
             assert abs(weight - true) <= 4 * mpmath.mpf(2) ** -53
         assert 1 - max(nodes) >= 1 / 8 or points > 4
+
+
+def test_means_where_a_guard_bends_every_way_hold_those_of_columns():
+    rng = np.random.default_rng(0)
+    nodes, weights = np.polynomial.legendre.leggauss(30)
+    columns = (np.arange(4000) + 0.5) / 2000 - 1
+    closest = 0.0
+    for trial in range(60):
+        a, b, c, d = rng.uniform(-0.3, 0.3, 4) * rng.choice((0.3, 1.0), 4)
+        square = rng.uniform(0.02, 0.3)
+        guard = {(0, 0): a, (1, 0): b, (0, 1): 1.0, (2, 0): c, (1, 1): d, (0, 2): square}
+        fits = trial % 2
+        delta = {k: 0.4 * v for k, v in guard.items()} if fits else {(0, 0): 0.4}
+        part = mean_where_positive(
+            np.array([[delta.get(k, 0.0)] for k in exponents(2, 5)]),
+            5,
+            4,
+            Expansion(
+                (2, 2),
+                np.array([[guard.get(k, 0.0)] for k in itertools.product(range(3), repeat=2)]),
+                np.zeros(1),
+            ),
+        )
+        # In a column g is a parabola in w that rises; where it is positive lies above its root.
+        slope, start = 1 + d * columns, a + b * columns + c * columns**2
+        root = (-slope + np.sqrt(slope**2 - 4 * square * start)) / (2 * square)
+        lowest = np.clip(root, -1, 1)
+        w = lowest + (1 - lowest) * (nodes[:, None] + 1) / 2
+        values = 0.4 * (start + slope * w + square * w**2) if fits else np.full_like(w, 0.4)
+        true = float(np.mean(weights @ values * (1 - lowest) / 2)) / 2
+        assert abs(part.mean[0] - true) <= part.error[0] + 1e-6
+        closest = max(closest, abs(part.mean[0] - true) / part.error[0])
+    assert closest > 0.4  # the bounds are not wide for nothing

@@ -84,3 +84,31 @@ def test_signs_on_a_box_are_those_at_its_places(seed):
                 checked += sign != 0
                 assert sign * value(guards[name], place) >= 0
     assert checked > 500
+
+
+@pytest.mark.parametrize("seed", [61, 74])
+def test_cases_at_the_places_of_a_box_are_among_those_it_reaches(seed):
+    formula = random_formula(random.Random(seed), [P, Q, R], 10)
+    tree = Tree(formula, [P, Q, R], relaxation("r-product"))
+    draw = random.Random(seed)
+    centres = np.array(list(itertools.product((np.arange(16) + 0.5) / 16, repeat=3))).T
+    boxes, cases = Boxes(centres, np.full_like(centres, 1 / 32)), Cases(tree)
+    checked, fewer = 0, 0
+    for group in cases.groups(boxes, np.zeros(boxes.number, int), 8):
+        if len(group.undecided) < 4 or group.is_too_open:
+            continue
+        reached = cases.reached(group)
+        fewer += len(reached) < 2 ** len(group.undecided)
+        for box in group.which:
+            for _ in range(5):
+                place = [
+                    Fraction(centre) + Fraction(draw.randrange(-63, 64), 2048)
+                    for centre in centres[:, box]
+                ]
+                node = tree.root
+                while isinstance(node, Branch):
+                    node = tree.child(node, value(node.guard, place) > 0)
+                assert node in reached
+                checked += 1
+    assert checked > 100
+    assert fewer

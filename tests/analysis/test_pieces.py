@@ -9,7 +9,7 @@ from test_enclosures import random_formula
 
 from residuum import truth
 from residuum.analysis.charts import Chart
-from residuum.analysis.pieces import Branch, OutOfTime, Tree, definite_sign
+from residuum.analysis.pieces import Branch, OutOfTime, Tree
 from residuum.logic import atoms, atoms_of
 from residuum.relaxations import relaxation
 from residuum.syntax import parse
@@ -78,20 +78,6 @@ def test_equal_cases_are_the_same_object():
     formula = parse("(Q -> R) -> (P | Q -> P | R)")
     tree = Tree(formula, atoms_of(formula), relaxation("r-product"))
     assert tree.child(tree.root, True) is tree.child(tree.root, False)
-
-
-def variables():
-    import flint
-
-    return flint.fmpq_mpoly_ctx.get(("x0", "x1"), "lex").gens()
-
-
-def test_definite_signs_are_those_inside_the_cube():
-    p, q = variables()
-    assert definite_sign(p + q - p * q) is True
-    assert definite_sign(p * q - 1) is False
-    assert definite_sign(p - q) is None
-    assert definite_sign(1 - p) is True  # although 0 at the border
 
 
 def test_excluded_signs_never_occur():

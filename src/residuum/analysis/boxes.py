@@ -3,12 +3,13 @@
 On a box, or a slab, the guards of the tree of cases are decided or not. With one case left, its
 degree is a polynomial up to a small error. Otherwise it is a sum of differences of cases: those
 with one guard are integrated over a box cut by a plane, and those with more are bounded, for they
-are small where cases fit together.
+are small where cases fit together. Where many guards meet, as at a = b = c = d, all cases are
+nearly the same, and it is enough to say how far apart they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, final
 
@@ -18,8 +19,8 @@ from residuum.analysis import expansions
 from residuum.analysis.cuts import mean_where_positive
 from residuum.analysis.differences import Chosen, differences, fold_slivers, merge
 from residuum.analysis.expansions import UPWARDS, Polynomial, shares, variation
-from residuum.analysis.groups import MOST_UNDECIDED, Cases, Domain, Group
-from residuum.analysis.models import Model, divide, mean
+from residuum.analysis.groups import MOST_COMPARED, MOST_UNDECIDED, Cases, Domain, Group
+from residuum.analysis.models import Model, compared, divide, mean
 from residuum.analysis.pieces import Leaf, Tree
 from residuum.analysis.truncated import Function, Truncated
 from residuum.relaxations.arrays import Array
@@ -36,10 +37,16 @@ With more atoms than these a plane cuts a box in too many ways, and differences 
 SLAB_ORDERS = (6, 4)
 """The same on slabs: most guards run along their ends there, and are hardly cut."""
 
+COMPARED_ORDER = 2
+"""The same where cases are only compared."""
+
+SMALL = 2.0**-18
+"""Cases are compared where the integral of 1 is less than this; on more they differ by too much."""
+
 ROUNDING = tuple(count * expansions.ROUNDING for count in (200, 600, 6_000, 100_000))
 """How far rounding can move a mean, as a share of the absolute coefficients of all cases, S.
 
-By the number n of undecided guards. Differences of cases add 2ⁿ of them at most: 5ⁿ roundings of S
+By the number n of undecided guards. Differences of cases take up to n steps: 5ⁿ roundings of S
 in all, and their coefficients have a sum of 3ⁿ S. Folding slivers adds none to that sum, and rounds
 n 2ⁿ⁻¹ times. For each pair of guards `merge` may treble the sum, which makes 1, 3, 27 and 729 S,
 and rounds 4 times for each of up to 2ⁿ⁻² differences: (12 + 24) · 729 roundings of S for n = 3, to
@@ -50,8 +57,9 @@ be generous. A mean adds up to 84 monomials, and up to 8 means are added up: 94 
 class Bounds(NamedTuple):
     """Bounds of the mean over each box, and how much each axis is to blame for their width.
 
-    `cuts` has a row for each guard that is undecided and matters: twice its number, plus 1 where
-    poles lie among the cases in which it is negative, and only there; −1 where there is none.
+    `cuts` has a row for each of the first guards that are undecided and matter: twice its number,
+    plus 1 where poles lie among the cases in which it is negative, and only there; −1 where there
+    is none.
     """
 
     low: Array
@@ -61,15 +69,12 @@ class Bounds(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Boxes with the same guards and cases."""
+    """Boxes with the same guards and cases; without a table these are only compared."""
 
     group: Group
     guards: list[str]
-    table: Mapping[Chosen, Leaf]
-
-    @property
-    def leaves(self) -> Iterable[Leaf]:
-        return dict.fromkeys(self.table.values())
+    table: Mapping[Chosen, Leaf] | None
+    leaves: Collection[Leaf]
 
 
 @final
@@ -96,17 +101,21 @@ class Evaluator:
         )
         nodes = starts.copy()
         parts = []
-        for group in self.cases.groups(boxes, starts):
+        allowed = np.where(most * boxes.volumes < SMALL, MOST_COMPARED, MOST_UNDECIDED)
+        for group in self.cases.groups(boxes, starts, allowed):
             nodes[group.which] = self.cases.number(group.start)
-            if group.is_too_open:
-                for place, (name, guard) in enumerate(group.undecided.items()):
-                    bounds.blame[:, group.which] += guard.variation()
-                    bounds.cuts[place, group.which] = 2 * self.cases.guard_number(name)
+            if len(group.undecided) <= MOST_UNDECIDED:
+                guards, table = self.cases.table(group)
+                parts.append(_Part(group, guards, table, dict.fromkeys(table.values())))
+                if not guards:
+                    nodes[group.which] = self.cases.number(table[()])
                 continue
-            part = _Part(group, *self.cases.table(group))
-            parts.append(part)
-            if not part.guards:
-                nodes[group.which] = self.cases.number(part.table[()])
+            first = list(group.undecided.items())[: MOST_UNDECIDED + 1]
+            for place, (name, guard) in enumerate(first):
+                bounds.blame[:, group.which] += guard.variation()
+                bounds.cuts[place, group.which] = 2 * self.cases.guard_number(name)
+            if not group.is_too_open:
+                parts.append(_Part(group, [], None, self.cases.reached(group)))
         self._bound(boxes, parts, bounds)
         return bounds._replace(high=np.fmin(bounds.high, most)), nodes
 
@@ -141,6 +150,8 @@ class Evaluator:
 
     def _orders(self, part: _Part) -> tuple[int, int | None]:
         order = ORDERS[self.axes]
+        if part.table is None:
+            return COMPARED_ORDER, None
         if not part.guards:
             return order, None
         if isinstance(part.group.undecided[part.guards[0]], Truncated):
@@ -159,6 +170,12 @@ class Evaluator:
         """Fill in the bounds of one part."""
         order, cut_order = self._orders(part)
         every = part.group.which
+        if part.table is None:
+            which = every[known[every]]
+            if len(which):
+                cases = [models[leaf, order].of(which) for leaf in part.leaves]
+                bounds.low[which], bounds.high[which] = compared(cases, self.axes)
+            return
         bounds.blame[:, every] = _vague_blame(part, poles[:, every])
         for place, name in enumerate(part.guards):
             on_sides = [np.zeros(len(every), dtype=bool) for _ in range(2)]
@@ -171,13 +188,16 @@ class Evaluator:
             which = every[inside]
             undecided = [part.group.undecided[name].of(inside) for name in part.guards]
             here = {leaf: models[leaf, order].of(which) for leaf in part.leaves}
-            low, high, blame = self._bounds_of_known(part, undecided, here, cut_order)
+            low, high, blame = self._bounds_of_known(
+                part.guards, part.table, undecided, here, cut_order
+            )
             bounds.low[which], bounds.high[which] = low, high
             bounds.blame[:, which] = np.where(np.isfinite(blame), blame, bounds.blame[:, which])
 
     def _bounds_of_known(
         self,
-        part: _Part,
+        guards: list[str],
+        table: Mapping[Chosen, Leaf],
         undecided: Sequence[Function],
         models: Mapping[Leaf, Model],
         cut_order: int | None,
@@ -187,9 +207,9 @@ class Evaluator:
         axes, order, number = self.axes, cases[0].order, len(cases[0].error)
         centre, width = np.zeros(number), np.zeros(number)
         blame = np.zeros((axes, number))
-        deltas = differences(part.table, models, len(undecided))
+        deltas = differences(table, models, len(undecided))
         width = width + fold_slivers(deltas, undecided)
-        merge(deltas, undecided, self.cases.excluded(part.guards))
+        merge(deltas, undecided, self.cases.excluded(guards))
         for chosen, delta in deltas.items():
             if sum(chosen) == 0:
                 centre = centre + mean(delta, axes, order)
@@ -212,9 +232,8 @@ class Evaluator:
         )
         size = sum(model.size for model in cases)
         width = (width + worst + ROUNDING[len(undecided)] * size) * UPWARDS
-        ranges = [model.range() for model in cases]
-        low = np.maximum(np.minimum.reduce([low for low, _ in ranges]), centre - width)
-        high = np.minimum(np.maximum.reduce([high for _, high in ranges]), centre + width)
+        low, high = compared(cases, axes)
+        low, high = np.maximum(low, centre - width), np.minimum(high, centre + width)
         for model in cases:
             tail = variation(model.coefficients, axes, order, order - 1)
             blame = blame + model.mean_error * tail

@@ -7,7 +7,7 @@ With guards g₁, g₂, … undecided the degree is f = Δ + Δ₁[g₁ > 0] + �
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,31 +15,23 @@ import numpy as np
 from residuum.analysis.expansions import ROUNDING, UPWARDS
 from residuum.analysis.models import Model
 from residuum.analysis.pieces import Leaf
+from residuum.analysis.signs import Pair
 from residuum.analysis.truncated import Function, Truncated
 from residuum.relaxations.arrays import Array
 
 Chosen = tuple[bool, ...]
-Signs = tuple[int, int]
 
 
 def differences(
     table: Mapping[Chosen, Leaf], models: Mapping[Leaf, Model], guards: int
 ) -> dict[Chosen, Array]:
     """Return the alternating sums of cases in which only chosen guards are positive."""
-    return {
-        chosen: _difference(table, models, chosen)
-        for chosen in itertools.product((False, True), repeat=guards)
-    }
-
-
-def _difference(
-    table: Mapping[Chosen, Leaf], models: Mapping[Leaf, Model], chosen: Chosen
-) -> Array:
-    total: Array = np.zeros(())
-    for sides in itertools.product(*((False, True) if one else (False,) for one in chosen)):
-        sign = -1 if (sum(chosen) - sum(sides)) % 2 else 1
-        total = total + sign * models[table[sides]].coefficients
-    return total
+    deltas = {sides: models[leaf].coefficients for sides, leaf in table.items()}
+    for place in range(guards):
+        for chosen in [one for one in deltas if one[place]]:
+            without = (*chosen[:place], False, *chosen[place + 1 :])
+            deltas[chosen] = deltas[chosen] - deltas[without]
+    return deltas
 
 
 def fold_slivers(deltas: dict[Chosen, Array], guards: Sequence[Function]) -> Array:
@@ -58,7 +50,7 @@ def fold_slivers(deltas: dict[Chosen, Array], guards: Sequence[Function]) -> Arr
     return missed
 
 
-_EQUIVALENT: Mapping[Signs, Sequence[tuple[tuple[bool, bool], int]]] = {
+_EQUIVALENT: Mapping[Pair, Sequence[tuple[tuple[bool, bool], int]]] = {
     (1, 1): (),
     (1, -1): [((True, False), 1)],
     (-1, 1): [((False, True), 1)],
@@ -70,7 +62,7 @@ _EQUIVALENT: Mapping[Signs, Sequence[tuple[tuple[bool, bool], int]]] = {
 def merge(
     deltas: dict[Chosen, Array],
     guards: Sequence[Function],
-    excluded: Mapping[tuple[int, int], Sequence[Signs]],
+    excluded: Mapping[tuple[int, int], Collection[Pair]],
 ) -> None:
     """Fold differences for several guards into those for fewer, where signs exclude each other.
 
@@ -79,8 +71,11 @@ def merge(
     """
     for i, j in itertools.combinations(range(len(guards)), 2):
         left = np.ones(len(guards[i].error), dtype=bool)
-        for signs in _EQUIVALENT:
-            never = left & ((signs in excluded[i, j]) | never_both(guards[i], guards[j], signs))
+        for signs in sorted(_EQUIVALENT, key=lambda one: one not in excluded[i, j]):
+            if not left.any():
+                break
+            known = signs in excluded[i, j]
+            never = left & (known or never_both(guards[i], guards[j], signs))
             left &= ~never
             if not never.any():
                 continue
@@ -95,7 +90,7 @@ def merge(
                     deltas[place] = deltas[place] + factor * moved
 
 
-def never_both(left: Function, right: Function, signs: Signs) -> Any:
+def never_both(left: Function, right: Function, signs: Pair) -> Any:
     """Return on which boxes two guards cannot have these signs.
 
     That is so where one plus a positive multiple of the other, each times its sign, is negative.

@@ -93,19 +93,22 @@ def enclose(
             return value
         if cover.is_done():
             break
-    left, follows_guards = covers, False
+    left, follows_guards = list(covers), False
     while left and not any(cover.is_done() for cover in covers) and time.perf_counter() < deadline:
-        left = sorted(left, key=lambda cover: cover.forecast(width))[: math.ceil(len(left) / 2)]
+        # At the beginning time is spent on building cases, and speeds say little.
+        by_speed = len(left) <= 2 or follows_guards
+        left.sort(key=lambda cover: cover.forecast(width) if by_speed else cover.width())
+        left = left[: math.ceil(len(left) / 2)]
         if time.perf_counter() > began + EARLY * seconds:
             soonest = min(cover.forecast(useful) for cover in left)
             if soonest > math.log(HOPELESS * seconds):
                 raise NotThisWay(f"its certified bounds would stay wider than {useful:g}")
-        slow = left[0].forecast(width) > math.log(PATIENCE)
+        slow = min(cover.forecast(width) for cover in left) > math.log(PATIENCE)
         pays = axes == CURVED_AXES and deadline - time.perf_counter() > 2 * PATIENCE
         if slow and pays and len(left) <= 2 and not follows_guards:
             follows_guards = True
             along = [cover.along_guards() for cover in left]
-            covers, left = [*covers, *along], [left[0], *along]
+            covers, left = [*covers, *along], [*left, *along]
         trial = 2 * trial
         for cover in tuple(left):
             try:
@@ -155,12 +158,16 @@ class _Cover:
         high = -_rounded_sum(-np.concatenate([cells.high for cells in self._sheets.values()]))
         return low, high
 
+    def width(self) -> float:
+        """Return how far the bounds are apart."""
+        low, high = self.bounds()
+        return high - low
+
     def is_done(self) -> bool:
         """Say whether there is nothing left to do."""
-        low, high = self.bounds()
         number = sum(len(cells.low) for cells in self._sheets.values())
         most = MOST_SLABS if self._follows_guards else MOST_BOXES
-        return high - low <= self._width or number > most
+        return self.width() <= self._width or number > most
 
     def exact(self) -> Fraction | None:
         """Return the integral if each chart lies in one case, and that is a polynomial."""
@@ -195,8 +202,7 @@ class _Cover:
                     sheets.setdefault((evaluator, part.vertical), []).append(part)
             self._sheets = {key: joined(parts) for key, parts in sheets.items()}
             self._spent = time.thread_time() - began
-            low, high = self.bounds()
-            self._course.append((self._spent, high - low))
+            self._course.append((self._spent, self.width()))
             if is_over():
                 break
 

@@ -3,35 +3,43 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from residuum.analysis.differences import Chosen, Signs
+from residuum.analysis.differences import Chosen
 from residuum.analysis.expansions import Boxes, Polynomial, from_exact, quotient_from_exact
 from residuum.analysis.pieces import Branch, Leaf, Node, Tree
+from residuum.analysis.signs import Pair
 from residuum.analysis.slabs import Slabs
 from residuum.analysis.truncated import Function
 
 MOST_UNDECIDED = 3
-"""A box on which more guards are undecided is only halved, or cut along one of them."""
+"""A box on which more guards are undecided is too open to tell apart what each of them does."""
+
+MOST_COMPARED = 8
+"""The same where all that is asked is how far cases differ."""
 
 Domain = Boxes | Slabs
 
 
 class Group(NamedTuple):
-    """Boxes on which the same guards are positive (1), negative (−1) and undecided (0)."""
+    """Boxes on which the same guards are positive (1), negative (−1) and undecided (0).
+
+    No more guards are looked at once more than `most` are undecided.
+    """
 
     start: Node
     which: Any
     signs: Mapping[str, int]
     undecided: Mapping[str, Function]
+    most: int = MOST_UNDECIDED
 
     @property
     def is_too_open(self) -> bool:
         """Whether too many guards are undecided."""
-        return len(self.undecided) > MOST_UNDECIDED
+        return len(self.undecided) > self.most
 
 
 @final
@@ -43,6 +51,7 @@ class Cases:
         self._guards: dict[str, int] = {}
         self._quotients: dict[Leaf, tuple[Polynomial, Polynomial]] = {}
         self._numbers: dict[Node, int] = {tree.root: 0}
+        self._reached: dict[Any, list[Leaf]] = {}
         self.guards: list[Polynomial] = []
         self.nodes: list[Node] = [tree.root]
         self.largest = 1
@@ -75,22 +84,23 @@ class Cases:
         self.largest = max(self.largest, polynomial.coefficients.size)
         return polynomial
 
-    def excluded(self, names: list[str]) -> dict[tuple[int, int], tuple[Signs, ...]]:
+    def excluded(self, names: list[str]) -> dict[tuple[int, int], Collection[Pair]]:
         """Return the signs that each pair of guards never has at once, anywhere."""
         return {
             (i, j): self._tree.exclude(names[i], names[j])
             for i, j in itertools.combinations(range(len(names)), 2)
         }
 
-    def groups(self, boxes: Domain, starts: Any) -> list[Group]:
-        """Sort boxes by the guards that are decided on them.
+    def groups(self, boxes: Domain, starts: Any, most: Any = MOST_UNDECIDED) -> list[Group]:
+        """Sort boxes by the guards that are decided on them, as long as at `most` so many are not.
 
         Groups that wait for the same guard have it expanded together: few large arrays are faster.
         """
         found: list[Group] = []
         pending = [
-            Group(start, np.flatnonzero(starts == number), _signs_above(start), {})
-            for number, start in ((number, self.nodes[number]) for number in np.unique(starts))
+            Group(self.nodes[number], which, _signs_above(self.nodes[number]), {}, limit)
+            for number, limit in itertools.product(np.unique(starts), np.unique(most))
+            if len(which := np.flatnonzero((starts == number) & (most == limit)))
         ]
         while pending:
             waiting: dict[str, tuple[Branch, list[Group]]] = {}
@@ -124,7 +134,8 @@ class Cases:
                         undecided[branch.name] = guard.of(first + inside)
                     signs = self._inferred({**group.signs, branch.name: sign})
                     undecided = {name: one for name, one in undecided.items() if not signs[name]}
-                    found.append(Group(group.start, group.which[inside], signs, undecided))
+                    part = group._replace(which=group.which[inside])
+                    found.append(part._replace(signs=signs, undecided=undecided))
             first += len(group.which)
         return found
 
@@ -163,6 +174,23 @@ class Cases:
         while isinstance(node, Branch) and group.signs.get(node.name):
             node = self._tree.child(node, group.signs[node.name] > 0)
         return node
+
+    def reached(self, group: Group) -> list[Leaf]:
+        """Return the cases that signs of the undecided guards lead to."""
+        key = group.start, frozenset(group.signs.items())
+        if key not in self._reached:
+            found: dict[Leaf, None] = {}
+            pending = [(group.start, group.signs)]
+            while pending:
+                node, signs = pending.pop()
+                if isinstance(node, Leaf):
+                    found[node] = None
+                    continue
+                for side in _SIDES[signs[node.name]]:
+                    inferred = self._inferred({**signs, node.name: 1 if side else -1})
+                    pending.append((self._tree.child(node, side), inferred))
+            self._reached[key] = list(found)
+        return self._reached[key]
 
     def table(self, group: Group) -> tuple[list[str], dict[Chosen, Leaf]]:
         """Return the undecided guards that matter, and the case for each of their signs."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -81,12 +82,20 @@ class Model(NamedTuple):
         total: Array = np.abs(self.coefficients).sum(axis=0) * UPWARDS
         return total
 
-    def range(self) -> tuple[Array, Array]:
-        """Return bounds of the function on each box."""
-        radius = (np.abs(self.coefficients[1:]).sum(axis=0) + self.error) * UPWARDS
-        centre = self.coefficients[0]
-        slack = ROUNDING * (np.abs(centre) + radius)
-        return centre - radius - slack, centre + radius + slack
+
+def compared(cases: Sequence[Model], axes: int) -> tuple[Array, Array]:
+    """Return bounds of the mean of what is at each place one of these cases, and never negative.
+
+    It is nowhere farther from a polynomial halfway between all of them than one of them is.
+    """
+    every = np.stack([model.coefficients for model in cases])
+    halfway = (every.min(axis=0) + every.max(axis=0)) / 2
+    apart = np.abs(every - halfway).sum(axis=1) + np.stack([model.error for model in cases])
+    # As in `mean`, and when the width is added; `halfway` itself may be any polynomial.
+    rounding = (len(halfway) + 4) * ROUNDING * np.abs(halfway).sum(axis=0)
+    width = (apart.max(axis=0) + rounding) * UPWARDS
+    centre = mean(halfway, axes, cases[0].order)
+    return np.fmax(centre - width, 0.0), centre + width
 
 
 def _series(

@@ -8,7 +8,6 @@ that is not 0 everywhere is 0 almost nowhere.
 
 from __future__ import annotations
 
-import itertools
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import Any, final
 
 from residuum.analysis.charts import Chart
 from residuum.analysis.giving_up import NotThisWay, Restricted, RestrictedNumber
+from residuum.analysis.signs import Pair, definite_sign, exclusions
 from residuum.logic import Atom, Formula
 from residuum.relaxations import Degree, Relaxation, interpret
 from residuum.relaxations.carriers import Exact
@@ -27,9 +27,6 @@ MOST_DEGREE = 40
 MOST_TERMS = 5_000
 MOST_WORK = 500_000
 """Terms of one factor times those of the other."""
-
-MOST_BERNSTEIN = 20_000
-"""Bernstein coefficients of a polynomial whose sign is looked into."""
 
 MOST_BRANCHES = 3_000
 
@@ -101,7 +98,7 @@ class Tree:
         self._definite: dict[str, bool | None] = {}
         self._leaves: dict[str, Leaf] = {}
         self._guards: dict[str, Any] = {}
-        self._exclusions: dict[tuple[str, str], tuple[tuple[int, int], ...]] = {}
+        self._exclusions: dict[tuple[str, str], frozenset[Pair]] = {}
         self._branches = 0
         self._deadline = deadline
         one = self._context.constant(1)
@@ -114,16 +111,12 @@ class Tree:
             branch.children[positive] = self._node({**branch.signs, branch.name: positive})
         return branch.children[positive]
 
-    def exclude(self, left: str, right: str) -> tuple[tuple[int, int], ...]:
+    def exclude(self, left: str, right: str) -> frozenset[Pair]:
         """Return pairs of signs that two guards never have at once, as far as is easily known."""
         if (left, right) not in self._exclusions:
-            a, b = self._guards[left], self._guards[right]
-            self._exclusions[left, right] = tuple(
-                (i, j)
-                for i, j in itertools.product((-1, 1), repeat=2)
-                # Where i·a and j·b are positive, so is their sum.
-                if definite_sign(i * a + j * b) is False
-            )
+            found = exclusions(self._guards[left], self._guards[right])
+            self._exclusions[left, right] = found
+            self._exclusions[right, left] = frozenset((j, i) for i, j in found)
         return self._exclusions[left, right]
 
     def _node(self, signs: Signs) -> Node:
@@ -286,29 +279,3 @@ class _Rationals(Restricted):
         if settled is None:
             raise _Unsettled(factor)
         return settled
-
-
-def definite_sign(polynomial: Any) -> bool | None:
-    """Return whether a polynomial is positive inside the unit cube, or nothing if unknown.
-
-    It is a mean of its Bernstein coefficients, weighted by what is positive there.
-    """
-    degrees = [int(degree) for degree in polynomial.degrees()]
-    if math.prod(degree + 1 for degree in degrees) > MOST_BERNSTEIN:
-        return None
-    coefficients = {
-        tuple(map(int, exponents)): Fraction(int(value.p), int(value.q))
-        for exponents, value in polynomial.terms()
-    }
-    for axis, degree in enumerate(degrees):
-        spread: dict[tuple[int, ...], Fraction] = {}
-        for exponents, value in coefficients.items():
-            lower = exponents[axis]
-            for index in range(lower, degree + 1):
-                share = Fraction(math.comb(index, lower), math.comb(degree, lower))
-                place = (*exponents[:axis], index, *exponents[axis + 1 :])
-                spread[place] = spread.get(place, Fraction(0)) + share * value
-        coefficients = spread
-    if all(value >= 0 for value in coefficients.values()):
-        return True
-    return False if all(value <= 0 for value in coefficients.values()) else None
