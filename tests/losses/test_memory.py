@@ -27,10 +27,13 @@ import residuum as rs
 
 torch.set_num_threads(1)
 rule = rs.compile("forall i, j in k: A(i) & B(j) -> C((i + j) mod 2000)", domains={"k": 2000})
-outputs = {name: 3 * torch.randn(8, 2000, requires_grad=True) for name in "ABC"}
+outputs = {name: 3 * torch.randn(16, 2000, requires_grad=True) for name in "ABC"}
+# Recomputing a block imports much of PyTorch, which is no memory of groundings.
+small = rs.compile("forall i in k: A(i) -> B(i)", domains={"k": 9}, block=4)
+small.truth({name: torch.randn(2, 9, requires_grad=True) for name in "AB"}).sum().backward()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 rule.truth(outputs).sum().backward()
-assert rule.truth(outputs).shape == rule.satisfied(outputs).shape == (8,)
+assert rule.truth(outputs).shape == rule.satisfied(outputs).shape == (16,)
 assert (rule.coverage(outputs) == 1 / 2000**2).all()
 assert len(rule.violations(outputs, top=9)) == 9
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 2**20)
@@ -76,7 +79,7 @@ def test_256_million_groundings_take_less_than_a_gibibyte():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory is counted in other units")
-def test_looking_into_32_million_groundings_takes_no_more():
+def test_looking_into_64_million_groundings_takes_no_more():
     done = subprocess.run([sys.executable, "-c", INSPECTED], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert float(done.stdout) < 0.1  # one number for each grounding would be 0.12 GiB
+    assert float(done.stdout) < 0.17  # one number for each grounding would be 0.24 GiB
