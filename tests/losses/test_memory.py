@@ -1,9 +1,15 @@
-"""Memory stays flat in the number of groundings."""
+"""Memory stays flat in the number of groundings.
 
+That is what is held, not what the allocator keeps for later: large blocks go back at once.
+"""
+
+import os
 import subprocess
 import sys
 
 import pytest
+
+AT_ONCE = {**os.environ, "MALLOC_MMAP_THRESHOLD_": str(1 << 16)}
 
 LARGE = """
 import resource
@@ -66,20 +72,26 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 2**20)
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory is counted in other units")
 @pytest.mark.parametrize("name", ["r-product", "s-product", "lukasiewicz", "s-godel"])
 def test_41_million_groundings_of_a_long_table_take_no_more(name):
-    done = subprocess.run([sys.executable, "-c", TABLE, name], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", TABLE, name], capture_output=True, text=True, env=AT_ONCE
+    )
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 0.1  # one number for each grounding would be 0.15 GiB
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory is counted in other units")
 def test_256_million_groundings_take_less_than_a_gibibyte():
-    done = subprocess.run([sys.executable, "-c", LARGE], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", LARGE], capture_output=True, text=True, env=AT_ONCE
+    )
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory is counted in other units")
 def test_looking_into_64_million_groundings_takes_no_more():
-    done = subprocess.run([sys.executable, "-c", INSPECTED], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", INSPECTED], capture_output=True, text=True, env=AT_ONCE
+    )
     assert done.returncode == 0, done.stderr
-    assert float(done.stdout) < 0.17  # one number for each grounding would be 0.24 GiB
+    assert float(done.stdout) < 0.1  # one number for each grounding would be 0.24 GiB
