@@ -1,4 +1,4 @@
-"""What clauses cost, all of them by one matrix product each way.
+"""What clauses cost, all of them by one matrix product each way, or as a table.
 
 It depends on a sum of sides of the literals: under the product of the logarithms of what would
 break a clause, under a residuum of how much the antecedent exceeds the consequent. That is a matrix

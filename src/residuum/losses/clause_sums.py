@@ -17,9 +17,7 @@ from torch.nn import functional
 from residuum.losses.clauses import Clauses
 from residuum.losses.sides import Sides
 from residuum.losses.table_sums import Sums, sum_of_complements, sum_of_excesses
-
-CHUNK: Final = 1 << 17
-"""About so many groundings at a time on a CPU, where fresh memory costs more than arithmetic."""
+from residuum.losses.tables import CHUNK
 
 FEW: Final = 1 << 14
 """Groundings up to which the number of steps costs more than arithmetic."""

@@ -356,7 +356,7 @@ class CompiledRule(nn.Module):
         lengths: Tensor | None,
         shape: tuple[int, ...],
     ) -> Tensor | None:
-        """Return rules × examples in a shape by one matrix product; None where that cannot be."""
+        """Return rules × examples in a shape, as clauses all at once; None where that cannot be."""
         if call.clauses is None or 0 in batch or (call.is_broadcast and inputs is call.inputs):
             return None
         return penalties(

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 CHUNK: Final = 1 << 17
-"""Groundings at a time on a CPU: they stay in the cache."""
+"""About so many groundings at a time on a CPU, where fresh memory costs more than arithmetic."""
 
 SIDE_BY_SIDE: Final = 32
 """Examples that are taken at once in any case: fewer are slow to be looked up."""
