@@ -11,6 +11,7 @@ from tables_of_rules import RULES, compiled, logits_for, truths_of
 
 import residuum as rs
 from residuum.losses import crosses
+from residuum.losses.sides import sides_of
 
 NAMES = ("lukasiewicz", "lukasiewicz-maxsat", "s-godel")
 WITHOUT = {
@@ -75,6 +76,23 @@ def test_a_cross_and_the_whole_table_choose_alike_among_equals(text, name, kind,
         pairs = zip(gradients(crossing(given), given), gradients(whole(given), given), strict=True)
         for one, other in pairs:
             torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("text", [text for text in RULES if "-> ~" not in text])
+def test_a_cross_settles_what_is_drawn(text):
+    """Also where other groundings are as bad for the same reason, as those of `S(a)` often are.
+
+    A consequent that is denied is broken by a likely class, of which the cross may have none.
+    """
+    rule = compiled(text, "s-godel")
+    found = rule._find_clauses({}, torch.device("cpu"))
+    settled = 0
+    given = logits_for(rule, "drawn")
+    for example in range(60):
+        one = [logits[example : example + 1].detach() for logits in given.values()]
+        sides = sides_of(found.stacks(1, one), one, divides=False)
+        settled += found.cross.least(sides.rows()) is not None
+    assert settled >= 50
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -82,7 +82,7 @@ class Cross:
     def least(self, sides: Tensor) -> Crossed | None:
         """Return the least sides; a grounding that several arms have is −1 in all but one.
 
-        None if the largest may lie elsewhere, or something as large.
+        None if the largest may lie elsewhere, or something as large of which another side is least.
         """
         parts = [sides[arm.entries] for arm in self.table.arms]
         found = [part.topk(2, 0) for part in parts]
@@ -97,8 +97,13 @@ class Cross:
         # Elsewhere two literals read at best the second likeliest class of their softmaxes.
         elsewhere = torch.stack([values[1] for values, _ in found]).topk(2, 0).values[1]
         top = least.amax(0)
-        is_enough = bool((top > elsewhere).all())
-        return Crossed(least, top, at, self.table.rows) if is_enough else None
+        settled = top > elsewhere
+        if not bool(settled.all()):
+            # Where one side alone is as large, it has all the slope, whichever grounding reads it.
+            settled |= (top == elsewhere) & ((sides == top).sum(0) == 1)
+            if not bool(settled.all()):
+                return None
+        return Crossed(least, top, at, self.table.rows)
 
     def _places(self, tops: Tensor) -> Tensor:
         """Return the places in the table of the cross through the likeliest classes."""
