@@ -90,7 +90,7 @@ def test_a_cross_settles_what_is_drawn(text):
     given = logits_for(rule, "drawn")
     for example in range(60):
         one = [logits[example : example + 1].detach() for logits in given.values()]
-        sides = sides_of(found.stacks(1, one), one, divides=False)
+        sides = sides_of(found.stacks(1, one), one, divides=False, looks=True)
         settled += found.cross.least(sides.rows()) is not None
     assert settled >= 50
 

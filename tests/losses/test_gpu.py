@@ -1,9 +1,12 @@
 """The same penalties on a GPU. These tests skip themselves where there is none."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 
 import residuum as rs
+from residuum.losses.compiled import CompiledRule
 from residuum.relaxations import relaxation_names
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
@@ -91,3 +94,97 @@ def test_tensors_on_two_devices_are_refused():
     rule = rs.compile("P -> Q", "r-product")
     with pytest.raises(rs.ResiduumError, match="one device"):
         rule(P=torch.zeros(2), Q=torch.zeros(2, device="cuda"))
+
+
+BIGRAMS = """domain tag = B, I, O
+domain position sequence
+predicate Tag(position, tag)
+rule begin: forall i in position: Tag(i, O) -> ~Tag(i + 1, I)
+rule inside: forall i in position: Tag(i, B) -> Tag(i + 1, I)
+"""
+
+
+@pytest.mark.parametrize("relaxation", rs.PAPER)
+def test_rules_in_a_graph_that_the_caller_captures(relaxation):
+    knowledge = rs.compile(rs.loads(BIGRAMS), relaxation)
+    generator = torch.Generator().manual_seed(0)
+    tags = [torch.randn(4, 6, 3, generator=generator) for _ in range(3)]
+    given = tags[0].cuda().requires_grad_()
+
+    def step(logits):
+        total = torch.stack(tuple(knowledge(Tag=logits).values())).sum()
+        return total.detach(), *torch.autograd.grad(total, logits)
+
+    beside = torch.cuda.Stream()
+    beside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(beside):
+        for _ in range(5):
+            step(given)
+    torch.cuda.current_stream().wait_stream(beside)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        made = step(given)
+    for one in tags:
+        given.detach().copy_(one)
+        graph.replay()
+        for mine, theirs in zip(made, step(one.clone().requires_grad_()), strict=True):
+            torch.testing.assert_close(mine.cpu(), theirs, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("relaxation", ["r-product", "s-product", "s-godel"])
+def test_one_rule_on_streams_and_in_threads(relaxation):
+    """Each has inputs of its own, and its results are not those of another."""
+    rule = rs.compile(SUM, relaxation, domains={"digit": 5})
+    wanted = rs.compile(SUM, relaxation, domains={"digit": 5})
+
+    def inputs(number, device):
+        source = torch.Generator().manual_seed(number)
+        return {
+            name: torch.randn(64, 5, generator=source).to(device).requires_grad_()
+            for name in ("Left", "Right", "Sum")
+        }
+
+    def work(number):
+        own = torch.cuda.Stream() if number % 2 else torch.cuda.current_stream()
+        mine = inputs(number, "cuda")
+        torch.cuda.synchronize()
+        with torch.cuda.stream(own):
+            found = [_penalty_and_slopes(rule, mine) for _ in range(30)]
+            own.synchronize()
+        return found
+
+    with ThreadPoolExecutor(4) as pool:
+        each = list(pool.map(work, range(8)))
+    for number, found in enumerate(each):
+        expected = _penalty_and_slopes(wanted, inputs(number, "cpu"))
+        for once in found:
+            for mine, theirs in zip(once, expected, strict=True):
+                torch.testing.assert_close(mine.cpu(), theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_a_rule_that_cannot_be_recorded_is_evaluated_as_ever(monkeypatch):
+    rule = rs.compile(SUM, "r-product", domains={"digit": 5})
+    in_steps = CompiledRule._in_steps
+
+    def looks(self, call):
+        call.inputs[0].detach().sum().item()
+        return in_steps(self, call)
+
+    expected = _penalty_and_slopes(
+        rs.compile(SUM, "r-product", domains={"digit": 5}), _outputs("cpu")
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(CompiledRule, "_in_steps", looks)
+        for _ in range(5):
+            for mine, theirs in zip(
+                _penalty_and_slopes(rule, _outputs("cuda")), expected, strict=True
+            ):
+                torch.testing.assert_close(mine.cpu(), theirs, rtol=1e-9, atol=1e-12)
+    assert list(rule._recordings._kept.values()) == [None]
+    other = rs.compile(SUM, "r-product", domains={"digit": 5})
+    for _ in range(5):
+        for mine, theirs in zip(
+            _penalty_and_slopes(other, _outputs("cuda")), expected, strict=True
+        ):
+            torch.testing.assert_close(mine.cpu(), theirs, rtol=1e-9, atol=1e-12)
+    assert all(other._recordings._kept.values())

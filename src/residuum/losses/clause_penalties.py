@@ -7,6 +7,7 @@ of 0, 1 and −1 times the sides, and its transpose takes the slopes back.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -22,9 +23,10 @@ from residuum.losses.largest_clauses import largest
 from residuum.losses.sides import (
     Outcome,
     Sides,
+    by_slots,
+    outcome_with_slopes,
     rows_to_differentiate,
     sides_of,
-    with_slopes,
 )
 from residuum.losses.tensors import TENSORS, is_traced, without_graph
 from residuum.relaxations.degrees import log1mexp
@@ -49,21 +51,16 @@ def penalties(
     if clauses.table is not None and examples < FEWEST:
         return None
     wants_slopes = torch.is_grad_enabled() and any(given.requires_grad for given in inputs)
-    is_product = clauses.meaning == "product"
     stacks = clauses.stacks(examples, inputs)
     with without_graph():
-        sides = sides_of(stacks, inputs, divides=is_product)
+        sides = sides_of(stacks, inputs, divides=clauses.meaning == "product", looks=True)
         if sides is None:
             return None
-        inside = None if lengths is None else _inside(clauses, lengths)
-        if clauses.meaning == "minimum":
-            found = largest(clauses, sides.rows(), examples, inside)
-            if found is None:
-                return None
-            outcome = found
-        else:
-            over = _Positions(examples, inside) if clauses.inside else None
-            outcome = _sums(clauses, sides, over, is_large=is_large, wants_slopes=wants_slopes)
+        outcome = _outcome(
+            clauses, sides, examples, lengths, is_large=is_large, wants_slopes=wants_slopes
+        )
+        if outcome is None:
+            return None
         if outcome.value.shape != shape:  # a view could not be changed in place by the caller
             outcome = outcome._replace(value=outcome.value.reshape(shape).clone())
         if not wants_slopes:
@@ -71,8 +68,71 @@ def penalties(
         known = None
         if len(clauses.segments) == 1 and not clauses.inside:  # one value for each example
             known = sides.slopes(outcome.back(None, *outcome.kept))
-    rows_again = partial(rows_to_differentiate, stacks, is_product)
-    return with_slopes(sides, inputs, outcome, known, rows_again)
+    rows_again = partial(rows_to_differentiate, stacks, clauses.meaning == "product")
+    return outcome_with_slopes(sides, inputs, outcome, known, rows_again)
+
+
+def can_be_recorded(clauses: Clauses, examples: int) -> bool:
+    """Return whether penalties and slopes can be had without a look at any value."""
+    return clauses.cross is None and (clauses.table is None or examples >= FEWEST)
+
+
+class Recorded(NamedTuple):
+    """Penalties and slopes of the inputs that are good for something if `is_safe`."""
+
+    value: Tensor
+    slopes: Sequence[Tensor]
+    is_safe: Tensor
+
+
+def without_a_look(
+    clauses: Clauses,
+    inputs: Sequence[Tensor],
+    lengths: Tensor | None,
+    shape: tuple[int, ...],
+    upstream: Tensor | None,
+    *,
+    wants_slopes: bool,
+) -> Recorded:
+    """Return the penalties of rules × examples in a shape, by operations that can be recorded.
+
+    The slopes are those of what comes from upstream, of a single rule if nothing does.
+    """
+    examples = math.prod(shape) // len(clauses.segments)
+    stacks = clauses.stacks(examples, inputs)
+    with without_graph():
+        sides = sides_of(stacks, inputs, divides=clauses.meaning == "product", looks=False)
+        assert sides is not None
+        assert isinstance(sides.is_safe, Tensor)
+        outcome = _outcome(
+            clauses, sides, examples, lengths, is_large=False, wants_slopes=wants_slopes
+        )
+        assert outcome is not None  # for there is no cross
+        slopes: list[Tensor] = []
+        if wants_slopes:
+            if upstream is None and clauses.inside:  # not all positions count
+                upstream = torch.ones_like(outcome.value)
+            each = sides.slopes(outcome.back(upstream, *outcome.kept))
+            found = zip(inputs, by_slots(stacks, each, inputs), strict=True)
+            slopes = [torch.zeros_like(one) if slope is None else slope for one, slope in found]
+        return Recorded(outcome.value.reshape(shape), slopes, sides.is_safe)
+
+
+def _outcome(
+    clauses: Clauses,
+    sides: Sides,
+    examples: int,
+    lengths: Tensor | None,
+    *,
+    is_large: bool,
+    wants_slopes: bool,
+) -> Outcome | None:
+    """Return what the groundings of each rule come to; None if a cross of them is not enough."""
+    inside = None if lengths is None else _inside(clauses, lengths)
+    if clauses.meaning == "minimum":
+        return largest(clauses, sides.rows(), examples, inside, looks=sides.is_safe is True)
+    over = _Positions(examples, inside) if clauses.inside else None
+    return _sums(clauses, sides, over, is_large=is_large, wants_slopes=wants_slopes)
 
 
 def _sums(
@@ -120,14 +180,21 @@ class _Positions(NamedTuple):
         return (apart if self.inside is None else apart.where(self.inside, 0.0)).flatten(1)
 
 
-def can_multiply(inputs: Sequence[Tensor]) -> bool:
-    """Return whether matrices are multiplied exactly here, and slopes are taken backwards."""
+def are_ordinary(inputs: Sequence[Tensor]) -> bool:
+    """Return whether tensors have values that may be looked at, and slopes are taken backwards."""
     if torch._C._are_functorch_transforms_active() or is_traced(inputs[0]):
         return False
     if forward_ad._current_level >= 0:  # else there are no dual numbers to be looked for
         for given in inputs:
             if forward_ad.unpack_dual(given).tangent is not None:  # type: ignore[no-untyped-call]
                 return False
+    return True
+
+
+def can_multiply(inputs: Sequence[Tensor]) -> bool:
+    """Return whether tensors are ordinary, and matrices are multiplied exactly here."""
+    if not are_ordinary(inputs):
+        return False
     if inputs[0].is_cuda and torch.are_deterministic_algorithms_enabled():
         return False
     try:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from residuum.errors import GroundingError
 from residuum.grounding import Layout, Plan, lay_out
+from residuum.grounding.plans import Connect
 from residuum.logic import Formula
 from residuum.logic.expansion import as_label
 from residuum.losses.blocks import (
@@ -51,7 +52,9 @@ from residuum.losses.receiving import (
     take_tensors,
     without_padding,
 )
+from residuum.losses.recordings import Recordings
 from residuum.losses.reductions import Reduction, SharedGroup, cap_of, reduce_batch
+from residuum.losses.replays import Replay, is_launch_bound, replayed
 from residuum.losses.single_groundings import SingleGroundings, single_groundings
 from residuum.losses.sources import Form, Source, sources_of
 from residuum.losses.tensors import in_full
@@ -102,6 +105,7 @@ class CompiledRule(nn.Module):
         self._fits: dict[Any, Fit] = {}
         self._bound: dict[Any, Bound] = {}
         self._clauses: dict[Any, Clauses | None] = {}
+        self._recordings: Recordings[Replay] = Recordings()
         # Worked out here, for a trace to find plain lists.
         self._names = [slot.name for slot in plan.slots]
         self._forms = [forms[slot.name] for slot in plan.slots]
@@ -112,6 +116,8 @@ class CompiledRule(nn.Module):
             and not self._is_exact
             and all(form == "logits" for form in self._forms)
         )
+        # Other t-norms may look at values.
+        self._may_replay = isinstance(relaxation.tnorm, Product | Lukasiewicz | Minimum)
         self._cap = cap_of(relaxation)
         self._exclusive = [slot.is_exclusive for slot in plan.slots]
         self._exact = ExactTwin(plan) if self._is_exact else None
@@ -186,16 +192,21 @@ class CompiledRule(nn.Module):
         """
         if self.plan.rank and call.is_large:
             return None
+        root = self.plan.steps[-1]
+        assert isinstance(root, Connect)
+        shape = (len(root.operands), *call.batch)
         with in_full(call.device):
-            rules = len(call.clauses.segments) if call.clauses is not None else 0
-            shape = (rules, *call.batch)
-            found = self._as_clauses(call.inputs, call, call.batch, call.lengths, shape)
+            found = replayed(
+                self._recordings,
+                call,
+                shape,
+                None if self.plan.rank else lambda call: torch.stack(self._parts_in_steps(call)),
+            )
+            if found is None:
+                found = self._as_clauses(call.inputs, call, call.batch, call.lengths, shape)
             if found is not None:
                 return found.unbind(0)
-            if self.plan.rank:
-                return None
-            parts = self._evaluation(call.inputs, call).parts()
-            return [self._per_example(part, call) for part in parts]
+            return None if self.plan.rank else self._parts_in_steps(call)
 
     def truth(
         self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
@@ -305,13 +316,16 @@ class CompiledRule(nn.Module):
         if self._exact is not None:
             flat = self._exact.log_probability(self._flat_inputs(call), call, self)
             return -flat.reshape(call.batch)
+        found = replayed(self._recordings, call, call.batch, self._in_steps)
+        if found is not None:
+            return found
         needs_pieces = self._needs_pieces(call)
         if not needs_pieces or (call.clauses is not None and call.clauses.is_frugal):
             found = self._as_clauses(call.inputs, call, call.batch, call.lengths, call.batch)
             if found is not None:
                 return found
         if not needs_pieces:
-            return self._per_example(self._evaluation(call.inputs, call).total(), call)
+            return self._in_steps(call)
 
         def evaluate(inputs: Sequence[Tensor], rows: slice, window: Window | None) -> Tensor:
             count = rows.stop - rows.start
@@ -332,6 +346,14 @@ class CompiledRule(nn.Module):
             takes_largest=not isinstance(self.relaxation.tnorm, Archimedean),
         )
         return total.reshape(call.batch)
+
+    def _in_steps(self, call: Call) -> Tensor:
+        """Return the penalties of the batch, all groundings at once and step by step."""
+        return self._per_example(self._evaluation(call.inputs, call).total(), call)
+
+    def _parts_in_steps(self, call: Call) -> list[Tensor]:
+        parts = self._evaluation(call.inputs, call).parts()
+        return [self._per_example(part, call) for part in parts]
 
     def _needs_pieces(self, call: Call) -> bool:
         """Return whether there are more groundings in the batch than are evaluated at a time."""
@@ -431,7 +453,7 @@ class CompiledRule(nn.Module):
             if signature is not None:
                 _make_room(self._fits)
                 self._fits[signature] = fit
-        batch, device, sizes, bound, is_large, is_broadcast = fit
+        batch, device, sizes, bound, *about_size = fit
         inputs = [given[name] for name in self._names]
         masks: Mapping[int, Tensor] = {}
         if lengths is not None:
@@ -444,9 +466,7 @@ class CompiledRule(nn.Module):
         clauses = None
         if self._may_multiply and can_multiply(inputs):
             clauses = self._find_clauses(sizes, device)
-        return Call(
-            inputs, batch, device, bound, masks, lengths, clauses, None, is_large, is_broadcast
-        )
+        return Call(inputs, batch, device, bound, masks, lengths, clauses, None, *about_size)
 
     def _fit(self, inputs: Sequence[Tensor]) -> Fit:
         """Return what the shapes of tensors say; GroundingError if they do not fit together."""
@@ -454,12 +474,14 @@ class CompiledRule(nn.Module):
         sizes = sequence_sizes(self.plan, inputs)
         batch = batch_of(self.plan, inputs)
         bound = self.bind(sizes, device)
-        is_large = self._groundings(bound, batch) > self._block(device)
+        groundings = self._groundings(bound, batch)
+        is_large = groundings > self._block(device)
+        may_replay = self._may_replay and not is_large and is_launch_bound(groundings, device)
         own = [
             one.dim() - len(slot.domains) for one, slot in zip(inputs, self.plan.slots, strict=True)
         ]
         is_broadcast = any(one.shape[:dims] != batch for one, dims in zip(inputs, own, strict=True))
-        return Fit(batch, device, sizes, bound, is_large, is_broadcast)
+        return Fit(batch, device, sizes, bound, is_large, may_replay, is_broadcast)
 
     def _groundings(self, bound: Bound, batch: Sequence[int]) -> int:
         return groundings_of(self.plan).largest(bound.layout) * math.prod(batch)

@@ -12,7 +12,7 @@ from residuum.logic import Quantifier
 from residuum.losses.compiled import CompiledRule, Tensors, named_tensors
 from residuum.losses.inspection import Violation
 from residuum.losses.lifting import FEWEST
-from residuum.losses.receiving import Call, refuse_unknown
+from residuum.losses.receiving import Call, refuse_unknown, sequence_sizes
 from residuum.losses.sources import Source
 
 Names = tuple[str, ...]
@@ -27,6 +27,7 @@ class CompiledKnowledge(nn.Module):
         super().__init__()
         self._rules = dict(rules)
         self._bundles = dict(bundles)
+        self._prepared: set[Any] = set()
 
     @property
     def rules(self) -> Mapping[str, CompiledRule]:
@@ -47,9 +48,11 @@ class CompiledKnowledge(nn.Module):
         together: dict[str, Tensor] = {}
         for names, bundle in self._bundles.items():
             if _have_one_batch(bundle.plan, given):
-                penalties = bundle.parts(_call(bundle, given, lengths, sources))
+                call = _call(bundle, given, lengths, sources)
+                penalties = bundle.parts(call)
                 if penalties is not None:
                     together |= zip(names, penalties, strict=True)
+                    self._prepare(names, given, lengths, call)
         return {
             name: rule.finish(together[name])
             if name in together
@@ -84,6 +87,21 @@ class CompiledKnowledge(nn.Module):
             )
             for name, rule in self._rules.items()
         }
+
+    def _prepare(self, names: Names, given: Tensors, lengths: Any, call: Call) -> None:
+        """Have the tables of rules on the GPU, before a CUDA graph is captured that needs them.
+
+        A graph cannot look at values, so that it takes rules one by one, and it cannot move tables.
+        """
+        if call.device.type != "cuda":
+            return
+        sizes = sequence_sizes(self._bundles[names].plan, call.inputs)
+        key = names, call.device, tuple(sizes.items())
+        if key not in self._prepared:
+            self._prepared.add(key)
+            for name in names:
+                rule = self._rules[name]
+                rule.receive(_read_by(rule, given), _lengths_for(rule, lengths))
 
     def _known(self, given: Tensors) -> Tensors:
         """Return the tensors if some rule reads each of them."""
@@ -130,7 +148,7 @@ def _lengths_for(rule: CompiledRule, lengths: Any) -> Any:
 def _call(rule: CompiledRule, given: Tensors, lengths: Any, shared: dict[str, Source]) -> Call:
     """Return the call of one rule, whose softmaxes are computed once for all rules."""
     call = rule.receive(_read_by(rule, given), _lengths_for(rule, lengths))
-    if call.clauses is not None:
+    if call.clauses is not None or call.may_replay:
         return call
     names = [slot.name for slot in rule.plan.slots]
     new = [place for place, name in enumerate(names) if name not in shared]

@@ -27,11 +27,13 @@ Found = tuple[Tensor, tuple[Tensor, ...]]
 Find = Callable[[Tensor, Crossed | None], Found]
 
 
-def largest(clauses: Clauses, rows: Tensor, examples: int, inside: Tensor | None) -> Outcome | None:
+def largest(
+    clauses: Clauses, rows: Tensor, examples: int, inside: Tensor | None, *, looks: bool
+) -> Outcome | None:
     """Return the largest penalty of each rule, rules × examples, or of the one; rows are truths.
 
-    `inside` says which positions of each example count, if not all do. None if a cross of the
-    groundings is not enough, and there are too many of them.
+    `inside` says which positions of each example count, if not all do, and `looks` whether Python
+    may look at values. None if a cross of the groundings is not enough, and there are too many.
     """
     columns = _filled_up(clauses, rows)
     crossed = _crossed(clauses, columns)
@@ -41,10 +43,10 @@ def largest(clauses: Clauses, rows: Tensor, examples: int, inside: Tensor | None
     slopes: Callable[..., Tensor]
     if clauses.are_rows_rules and not clauses.inside:
         find = partial(_each, clauses)
-        slopes = partial(_slopes_of_least, clauses.places)
+        slopes = partial(_slopes_of_least, clauses)
     else:
-        find = partial(_largest, clauses, examples, inside)
-        slopes = partial(_slopes_of_largest, clauses.places)
+        find = partial(_largest if looks else _largest_of_all, clauses, examples, inside)
+        slopes = partial(_slopes_of_largest if looks else _slopes_of_all, clauses)
     value, kept = find(columns, crossed)
     back = partial(_slopes_of_rows, clauses, examples, rows.dtype, slopes)
     return Outcome(value, kept, back, partial(_again, clauses, find, slopes))
@@ -116,7 +118,8 @@ def _least(clauses: Clauses, columns: Tensor) -> Tensor:
     return least
 
 
-def _slopes_of_least(places: Tensor, upstream: Tensor, columns: Tensor) -> Tensor:
+def _slopes_of_least(clauses: Clauses, upstream: Tensor, columns: Tensor) -> Tensor:
+    places = clauses.places
     total = upstream.new_zeros(columns.shape)  # of a batch of slopes, if there are several
     rows = places.shape[1]
     step = rows if columns.is_cuda else ROWS
@@ -149,19 +152,11 @@ def _largest(
     crossed: Crossed | None,
 ) -> Found:
     """Return the largest of the least sides, of all rows of a rule and positions of an example."""
-    each = _least(clauses, columns) if crossed is None else crossed.least
-    least = each.view(len(each), examples, -1)
-    if inside is not None:
-        least.masked_fill_(~inside, -1.0)
-    rules = torch.split(least, list(clauses.segments)) if len(clauses.segments) > 1 else (least,)
-    tops = [rule.amax(0).amax(1) for rule in rules] if crossed is None else [crossed.top]
-    entries = columns.view(-1, *least.shape[1:])
+    rules, tops, value = _tops(clauses, examples, inside, columns, crossed)
+    entries = columns.view(-1, *rules[0].shape[1:])
     hits = [entries == top.unsqueeze(1) for top in tops]
     if inside is not None:
         hits = [hit & inside for hit in hits]
-    value = tops[0] if len(tops) == 1 else torch.stack(tops)
-    # A sequence too short for any grounding has no largest.
-    value = value if inside is None else value.clamp(min=0)
     most = max([int(hit.sum(0).sum(1).amax()) for hit in hits])
     if most <= 1:  # then it is the least in whichever rows are the largest
         return value, tuple(hits)
@@ -169,6 +164,42 @@ def _largest(
     if crossed is not None:
         rows = crossed.rows[crossed.at[rows, where[0]]]
     return value, (columns, rows, *where)
+
+
+def _largest_of_all(
+    clauses: Clauses,
+    examples: int,
+    inside: Tensor | None,
+    columns: Tensor,
+    _crossed: Crossed | None,
+) -> Found:
+    """Return the largest of the least sides, and every row's share of the slope."""
+    rules, tops, value = _tops(clauses, examples, inside, columns, None)
+    shares = []
+    for rule, top in zip(rules, tops, strict=True):
+        ties = (rule == top.unsqueeze(1)).to(top.dtype)
+        count = ties.sum(0).sum(1)
+        shares.append(ties * torch.div(top >= 0, count).unsqueeze(1))
+    return value, (columns, torch.cat(shares))
+
+
+def _tops(
+    clauses: Clauses,
+    examples: int,
+    inside: Tensor | None,
+    columns: Tensor,
+    crossed: Crossed | None,
+) -> tuple[Sequence[Tensor], Sequence[Tensor], Tensor]:
+    """Return the least sides of each rule, rows × examples × positions, and the largest of them."""
+    each = _least(clauses, columns) if crossed is None else crossed.least
+    least = each.view(len(each), examples, -1)
+    if inside is not None:
+        least.masked_fill_(~inside, -1.0)
+    rules = torch.split(least, list(clauses.segments)) if len(clauses.segments) > 1 else (least,)
+    tops = [rule.amax(0).amax(1) for rule in rules] if crossed is None else [crossed.top]
+    value = tops[0] if len(tops) == 1 else torch.stack(tops)
+    # A sequence too short for any grounding has no largest.
+    return rules, tops, value if inside is None else value.clamp(min=0)
 
 
 def _ties(rules: Sequence[Tensor], tops: Sequence[Tensor]) -> Iterator[Tensor]:
@@ -186,10 +217,17 @@ def _ties(rules: Sequence[Tensor], tops: Sequence[Tensor]) -> Iterator[Tensor]:
     return (torch.cat(one) for one in zip(*ties, strict=True))
 
 
-def _slopes_of_largest(places: Tensor, upstream: Tensor, *kept: Tensor) -> Tensor:
+def _slopes_of_largest(clauses: Clauses, upstream: Tensor, *kept: Tensor) -> Tensor:
     if kept[0].dtype == torch.bool:
         return _slopes_of_one_each(upstream, kept)
-    return _slopes_of_ties(places, upstream, *kept)
+    return _slopes_of_ties(clauses.places, upstream, *kept)
+
+
+def _slopes_of_all(clauses: Clauses, upstream: Tensor, columns: Tensor, shares: Tensor) -> Tensor:
+    each = upstream.reshape(len(clauses.segments), -1, 1).unbind(0)
+    parts = zip(torch.split(shares, list(clauses.segments)), each, strict=True)
+    slopes = torch.cat([share * slope for share, slope in parts])
+    return _slopes_of_least(clauses, slopes, columns)
 
 
 def _slopes_of_one_each(upstream: Tensor, hits: Sequence[Tensor]) -> Tensor:

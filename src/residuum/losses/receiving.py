@@ -31,8 +31,8 @@ class Fit(NamedTuple):
     """What is known of a call from the shapes of its tensors, which fit.
 
     `sizes` are the lengths of sequences, `is_large` says that one step ranges over more groundings
-    in the batch than are evaluated at a time, and `is_broadcast` that some tensors have less than
-    the whole batch.
+    in the batch than are evaluated at a time, `may_replay` that on a GPU it pays to record what
+    they take, and `is_broadcast` that some tensors have less than the whole batch.
     """
 
     batch: tuple[int, ...]
@@ -40,6 +40,7 @@ class Fit(NamedTuple):
     sizes: Mapping[str, int]
     bound: Bound
     is_large: bool
+    may_replay: bool
     is_broadcast: bool
 
 
@@ -60,6 +61,7 @@ class Call(NamedTuple):
     clauses: Clauses | None = None
     sources: Sequence[Source] | None = None
     is_large: bool = False
+    may_replay: bool = False
     is_broadcast: bool = False
 
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, final
 
 import torch
 from torch import Tensor
-from torch.autograd.function import _SingleLevelFunction
 from torch.nn import functional
 
 from residuum.losses.columns import Columns, Stack
+from residuum.losses.slopes import Slopes, with_slopes
 from residuum.losses.softmaxes import MIRRORED, Side, Softmax
 from residuum.losses.stacked_outputs import (
     LogSigmoids,
@@ -27,11 +27,17 @@ from residuum.losses.tensors import LARGEST, floor, in_full, without_graph
 
 @final
 class Sides:
-    """The sides of network outputs that clauses read, stacked by kinds of slots."""
+    """The sides of network outputs that clauses read, stacked by kinds of slots.
 
-    def __init__(self, stacks: Sequence[Stack], outputs: Sequence[Outputs]) -> None:
+    They are good for something if the logits are `is_safe`.
+    """
+
+    def __init__(
+        self, stacks: Sequence[Stack], outputs: Sequence[Outputs], is_safe: bool | Tensor
+    ) -> None:
         self.stacks = stacks
         self.outputs = outputs
+        self.is_safe = is_safe
 
     def rows(self) -> Tensor:
         """Return the rows of all pieces, over examples and positions."""
@@ -61,39 +67,48 @@ def _mirrored(known: Any, side: Side) -> Tensor:
     return found
 
 
-def sides_of(stacks: Sequence[Stack], inputs: Sequence[Tensor], *, divides: bool) -> Sides | None:
+def sides_of(
+    stacks: Sequence[Stack], inputs: Sequence[Tensor], *, divides: bool, looks: bool
+) -> Sides | None:
     """Return the sides that clauses read, to be called where nothing has slopes.
 
     None says that some logits are masked, no numbers, or too large: that takes more care. So do
-    those that are far from one another, where slopes are divided by truths.
+    those that are far from one another, where slopes are divided by truths. Where Python may not
+    look at values, `is_safe` of the sides will say so.
     """
     known = []
+    is_safe: bool | Tensor = True
     for stack in stacks:
-        outputs = _outputs(stack.columns, stack.stack(inputs), divides=divides)
-        if outputs is None:
+        logits = stack.stack(inputs)
+        smallest, largest = torch.aminmax(logits)
+        size, spread = _limits(stack.columns, logits, divides=divides)
+        low, high = (smallest.item(), largest.item()) if looks else (smallest, largest)
+        is_safe = is_safe & (low >= -size) & (high <= size) & (high - low <= spread)
+        if is_safe is False:
             return None
-        known.append(outputs)
-    return Sides(stacks, known)
+        known.append(_outputs(stack.columns, logits, divides=divides))
+    return Sides(stacks, known, is_safe)
 
 
-def _outputs(columns: Columns, logits: Tensor, *, divides: bool) -> Outputs | None:
-    """Return stacked logits as degrees; None if some are masked, no numbers, or too large."""
-    smallest, largest = torch.aminmax(logits)
-    low, high = smallest.item(), largest.item()
-    if not (low >= -LARGEST and high <= LARGEST):
-        return None
+def _limits(columns: Columns, logits: Tensor, *, divides: bool) -> tuple[float, float]:
+    """Return how large logits may be, and how far from one another."""
+    if not columns.kind.is_exclusive:
+        return (_reach(logits, 2) if divides else LARGEST), math.inf
+    if not divides and "log_false" not in columns.sides:
+        return LARGEST, math.inf
+    classes = logits.shape[1]
+    return LARGEST, -math.inf if classes == 1 else _reach(logits, classes)
+
+
+def _outputs(columns: Columns, logits: Tensor, *, divides: bool) -> Outputs:
+    """Return stacked logits as degrees."""
     sides = columns.sides
     is_plain = "true" in sides or "false" in sides
     if not columns.kind.is_exclusive:
-        if divides and max(-low, high) > _reach(logits, 2):
-            return None
         return Sigmoids(logits) if is_plain else LogSigmoids(logits)
-    if not divides and "log_false" not in sides:
-        return Softmaxes(logits) if is_plain else LogSoftmaxes(logits)
-    classes = logits.shape[1]
-    if classes == 1 or high - low > _reach(logits, classes):
-        return None
-    return Softmaxes(logits) if is_plain else OddsOfSoftmaxes(logits)
+    if is_plain:
+        return Softmaxes(logits)
+    return OddsOfSoftmaxes(logits) if divides or "log_false" in sides else LogSoftmaxes(logits)
 
 
 def _reach(logits: Tensor, classes: int) -> float:
@@ -114,7 +129,7 @@ class Outcome(NamedTuple):
     again: Callable[[Tensor], Tensor]
 
 
-def with_slopes(
+def outcome_with_slopes(
     sides: Sides,
     inputs: Sequence[Tensor],
     outcome: Outcome,
@@ -127,7 +142,7 @@ def with_slopes(
     `rows_again(inputs)` gives the rows once more, by operations that can be differentiated twice.
     """
     saved = list(inputs)
-    slopes: _Slopes
+    slopes: Slopes
     if known is not None:
         saved += known
         slopes = _KnownSlopes(sides.stacks, len(inputs), outcome.again, rows_again)
@@ -141,8 +156,7 @@ def with_slopes(
         slopes = _LaterSlopes(
             sides.stacks, len(inputs), outcome.again, rows_again, kinds, starts, outcome.back
         )
-    value: Tensor = _WithSlopes.apply(slopes, outcome, saved, *inputs)  # type: ignore[attr-defined]
-    return value
+    return with_slopes(outcome.value, slopes, saved, inputs)
 
 
 class _KnownSlopes(NamedTuple):
@@ -159,7 +173,10 @@ class _KnownSlopes(NamedTuple):
     def __call__(self, upstream: Tensor, saved: Sequence[Tensor]) -> list[Tensor | None]:
         pairs = zip(self.stacks, saved[self.given :], strict=True)
         each = [stack.times(slopes, upstream) for stack, slopes in pairs]
-        return _by_slots(self.stacks, each, saved[: self.given])
+        return by_slots(self.stacks, each, saved[: self.given])
+
+    def value_again(self, inputs: Sequence[Tensor]) -> Tensor:
+        return self.again(self.rows_again(inputs))
 
 
 class _LaterSlopes(NamedTuple):
@@ -189,60 +206,25 @@ class _LaterSlopes(NamedTuple):
                 strict=True,
             ):
                 each.append(stack.apart(kind.back(part, stack.add_up, *saved[start:stop])))
-        return _by_slots(self.stacks, each, saved[: self.given])
+        return by_slots(self.stacks, each, saved[: self.given])
 
-
-_Slopes = _KnownSlopes | _LaterSlopes
+    def value_again(self, inputs: Sequence[Tensor]) -> Tensor:
+        return self.again(self.rows_again(inputs))
 
 
 def _split(slope: Tensor, stacks: Sequence[Stack]) -> Sequence[Tensor]:
     return [slope] if len(stacks) == 1 else torch.split(slope, [one.rows for one in stacks])
 
 
-def _by_slots(
+def by_slots(
     stacks: Sequence[Stack], each: Sequence[Tensor], inputs: Sequence[Tensor]
 ) -> list[Tensor | None]:
+    """Return what belongs to each input from what belongs to the stacks; None if none reads it."""
     found: list[Tensor | None] = [None] * len(inputs)
     for stack, slopes in zip(stacks, each, strict=True):
         for slot, one in zip(stack.slots, stack.unbind(slopes, inputs), strict=True):
             found[slot] = one
     return found
-
-
-def _with_slopes_themselves(
-    slopes: _Slopes, upstream: Tensor, inputs: Sequence[Tensor]
-) -> list[Tensor | None]:
-    """Return slopes that have slopes, for a second derivative."""
-    wanted = [given for given in inputs if given.requires_grad]
-    with in_full(upstream.device):
-        value = slopes.again(slopes.rows_again(inputs)).reshape(upstream.shape)
-        found = iter(torch.autograd.grad(value, wanted, upstream, create_graph=True))
-    return [next(found) if given.requires_grad else None for given in inputs]
-
-
-class _WithSlopes(_SingleLevelFunction):
-    """A value whose slopes go back to the inputs in one step.
-
-    Transforms of torch.func, which a Function of PyTorch looks for at every call, never come here.
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any, slopes: _Slopes, outcome: Outcome, saved: Sequence[Tensor], *_inputs: Tensor
-    ) -> Tensor:
-        ctx.slopes = slopes
-        ctx.save_for_backward(*saved)
-        return outcome.value
-
-    @staticmethod
-    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
-        slopes: _Slopes = ctx.slopes
-        saved = ctx.saved_tensors
-        if torch.is_grad_enabled():
-            each = _with_slopes_themselves(slopes, upstream, saved[: slopes.given])
-        else:
-            each = slopes(upstream, saved)
-        return None, None, None, *each
 
 
 def rows_to_differentiate(

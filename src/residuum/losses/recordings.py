@@ -1,0 +1,126 @@
+"""Functions of tensors on a GPU, recorded as CUDA graphs.
+
+A rule is a few dozen kernels, most of which run for less time than it takes to launch them. A graph
+launches all at once. It reads and writes memory of its own, so that tensors are copied in and out,
+and a recording can be used while results of an earlier use are still needed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Final, Generic, TypeVar, final
+
+import torch
+from torch import Tensor
+
+from residuum.losses.tensors import without_graph
+
+Function = Callable[[Sequence[Tensor]], Sequence[Tensor]]
+T = TypeVar("T")
+
+CALLS: Final = 3
+"""Calls alike after which it pays to record them: it takes as long as a few dozen."""
+
+MOST_COUNTED: Final = 256
+"""Keys whose calls are counted at a time: hardly any is met again where there are more."""
+
+MOST: Final = 16
+"""Recordings of one rule, whose memory is kept; other shapes are evaluated as ever."""
+
+_recording: Final = threading.Lock()  # the streams that record are shared
+_replaying: Final = threading.Lock()  # no thread may copy in before another has copied out
+
+
+class _Place:
+    """Where the recordings that are used on one stream are made.
+
+    They share memory, for they never run at the same time.
+    """
+
+    def __init__(self) -> None:
+        self._stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        self._pool = torch.cuda.graph_pool_handle()
+        # Memory is lost to all with the last graph that uses it.
+        self._anchor, _ = self.record(lambda: [torch.zeros(1, device="cuda")])
+
+    def record(self, function: Callable[[], Sequence[Tensor]]) -> tuple[torch.cuda.CUDAGraph, Any]:
+        """Return the graph of a function, and the tensors it writes to."""
+        graph = torch.cuda.CUDAGraph()
+        torch.cuda.synchronize()
+        with torch.cuda.stream(self._stream):
+            # Other threads may go on with what they do on the GPU.
+            graph.capture_begin(self._pool, capture_error_mode="thread_local")
+            try:
+                made = list(function())
+            finally:
+                graph.capture_end()
+        return graph, made
+
+
+_places: Final[dict[tuple[int, int], _Place]] = {}
+
+
+@final
+class Recording:
+    """A function for tensors of certain shapes, used on the stream on which it was recorded."""
+
+    def __init__(self, function: Function, inputs: Sequence[Tensor]) -> None:
+        # Narrow numbers are widened on the way: slopes must not be rounded twice.
+        self._given = [
+            one.detach().to(_widened(one.dtype), copy=True).contiguous() for one in inputs
+        ]
+        used = torch.cuda.current_stream(inputs[0].device)
+        key = used.device_index, used.cuda_stream
+        with _recording, torch.cuda.device(used.device):
+            function(self._given)  # what is loaded on first use cannot be recorded
+            if key not in _places:
+                _places[key] = _Place()
+            try:
+                self._graph, self._made = _places[key].record(lambda: function(self._given))
+            except RuntimeError:
+                del _places[key]  # what was broken off leaves its memory in disorder
+                raise
+
+    def __call__(self, inputs: Sequence[Tensor]) -> list[Tensor]:
+        """Return what the function makes of tensors, without slopes."""
+        with _replaying, without_graph():
+            torch._foreach_copy_(self._given, list(inputs))
+            self._graph.replay()
+            return [one.clone() for one in self._made]
+
+
+def _widened(dtype: torch.dtype) -> torch.dtype:
+    return torch.promote_types(dtype, torch.float32) if dtype.is_floating_point else dtype
+
+
+@final
+class Recordings(Generic[T]):
+    """Recordings of one rule, by what they depend on. Copies of the rule make their own."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Hashable, T | None] = {}
+        self._calls: dict[Hashable, int] = {}
+
+    def __deepcopy__(self, memo: object) -> Recordings[T]:
+        return Recordings()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Recordings, ()
+
+    def find(self, key: Hashable, record: Callable[[], T]) -> T | None:
+        """Return what was recorded for a key; None until it was met often enough, or cannot be."""
+        if key in self._kept:
+            return self._kept[key]
+        if len(self._kept) == MOST:
+            return None
+        if len(self._calls) == MOST_COUNTED:
+            self._calls.clear()
+        self._calls[key] = self._calls.get(key, 0) + 1
+        if self._calls[key] < CALLS:
+            return None
+        try:
+            self._kept[key] = record()
+        except RuntimeError:  # there is not enough memory, or something looks at values
+            self._kept[key] = None
+        return self._kept[key]
