@@ -22,6 +22,7 @@ WORKLOADS = (
     Transitions(3, 6),
     Clauses(5, 12, "one formula"),
     Clauses(5, 12, "a knowledge"),
+    Clauses(5, 12, "a knowledge's total"),
 )
 
 

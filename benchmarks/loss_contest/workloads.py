@@ -101,11 +101,14 @@ class Transitions:
 @final
 @dataclass(frozen=True)
 class Clauses:
-    """Random implications of 3 to 5 literals over sigmoids: one formula, or as many rules."""
+    """Random implications of 3 to 5 literals over sigmoids: one formula, or as many rules.
+
+    Rules cost something each by name, to be added up, or something in all.
+    """
 
     batch: int
     count: int
-    form: Literal["one formula", "a knowledge"]
+    form: Literal["one formula", "a knowledge", "a knowledge's total"]
 
     @property
     def name(self) -> str:
@@ -132,7 +135,10 @@ class Clauses:
             formula = rs.And(*(rs.parse(text) for text in texts))
             return rs.compile(formula, relaxation, knowledge=rs.loads(declared))
         rules = "\n".join(f"rule r{number}: {text}" for number, text in enumerate(texts))
-        return _together(rs.compile(rs.loads(declared + rules), relaxation))
+        knowledge = rs.compile(rs.loads(declared + rules), relaxation)
+        if self.form == "a knowledge":
+            return _together(knowledge)
+        return lambda inputs: knowledge.total(inputs, combine="sum")
 
 
 Workload = SumRule | Transitions | Clauses
@@ -152,6 +158,7 @@ FULL: tuple[Workload, ...] = (
     Transitions(32, 40),
     Clauses(1_024, 200, "one formula"),
     Clauses(1_024, 200, "a knowledge"),
+    Clauses(1_024, 200, "a knowledge's total"),
     *(SumRule(16, classes) for classes in (100, 300)),
 )
 QUICK: tuple[Workload, ...] = (
@@ -159,5 +166,6 @@ QUICK: tuple[Workload, ...] = (
     Transitions(2, 5),
     Clauses(4, 10, "one formula"),
     Clauses(4, 10, "a knowledge"),
+    Clauses(4, 10, "a knowledge's total"),
     SumRule(2, 12),
 )

@@ -144,12 +144,13 @@ def test_one_rule_on_streams_and_in_threads(relaxation):
             for name in ("Left", "Right", "Sum")
         }
 
+    given = [inputs(number, "cuda") for number in range(8)]
+    torch.cuda.synchronize()  # in a thread it would fail while another records
+
     def work(number):
         own = torch.cuda.Stream() if number % 2 else torch.cuda.current_stream()
-        mine = inputs(number, "cuda")
-        torch.cuda.synchronize()
         with torch.cuda.stream(own):
-            found = [_penalty_and_slopes(rule, mine) for _ in range(30)]
+            found = [_penalty_and_slopes(rule, given[number]) for _ in range(30)]
             own.synchronize()
         return found
 

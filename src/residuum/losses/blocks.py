@@ -7,6 +7,7 @@ gradients, as large as the inputs, are kept, and the backward pass is one multip
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -43,7 +44,8 @@ def split(
 ) -> list[tuple[slice, Window | None]]:
     """Return blocks of examples and, if one example is too large, of its first variable."""
     each = max(1, groundings_of(plan).largest(layout))
-    rows = max(1, block // each)
+    parts = max(1, math.ceil(examples / max(1, block // each)))
+    rows = max(1, math.ceil(examples / parts))  # alike in size: none is a few left over
     windows: list[Window | None] = [None]
     last = len(plan.steps) - 1
     root = plan.steps[last]

@@ -8,7 +8,7 @@ of 0, 1 and −1 times the sides, and its transpose takes the slopes back.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -21,6 +21,7 @@ from residuum.losses.clause_sums import back_to_columns, evaluate, of_a_table
 from residuum.losses.clauses import Clauses
 from residuum.losses.largest_clauses import largest
 from residuum.losses.sides import (
+    KnownSlopes,
     Outcome,
     Sides,
     by_slots,
@@ -28,6 +29,7 @@ from residuum.losses.sides import (
     rows_to_differentiate,
     sides_of,
 )
+from residuum.losses.slopes import with_slopes
 from residuum.losses.tensors import TENSORS, is_traced, without_graph
 from residuum.relaxations.degrees import log1mexp
 
@@ -67,9 +69,58 @@ def penalties(
             return outcome.value
         known = None
         if len(clauses.segments) == 1 and not clauses.inside:  # one value for each example
-            known = sides.slopes(outcome.back(None, *outcome.kept))
+            known = _known_slopes(clauses, sides, outcome)
     rows_again = partial(rows_to_differentiate, stacks, clauses.meaning == "product")
     return outcome_with_slopes(sides, inputs, outcome, known, rows_again)
+
+
+def penalties_by_rows(
+    clauses: Clauses,
+    inputs: Sequence[Tensor],
+    lengths: Tensor | None,
+    parts: Sequence[slice],
+    value_again: Callable[[Sequence[Tensor]], Tensor],
+) -> Tensor | None:
+    """Return the penalties of a single rule, one for each row of the inputs, some rows at a time.
+
+    `value_again(inputs)` gives them once more, for slopes that have slopes. None as of `penalties`.
+    """
+    if clauses.table is not None and parts[0].stop < FEWEST:
+        return None
+    wants_slopes = torch.is_grad_enabled() and any(given.requires_grad for given in inputs)
+    values, slopes = [], []
+    with without_graph():
+        for rows in parts:
+            own = [given[rows] for given in inputs]
+            count = rows.stop - rows.start
+            stacks = clauses.stacks(count, own)
+            sides = sides_of(stacks, own, divides=clauses.meaning == "product", looks=True)
+            if sides is None:
+                return None
+            lasting = None if lengths is None else lengths[rows]
+            outcome = _outcome(
+                clauses, sides, count, lasting, is_large=False, wants_slopes=wants_slopes
+            )
+            if outcome is None:
+                return None
+            values.append(outcome.value.reshape(count))
+            if wants_slopes:
+                slopes.append(_known_slopes(clauses, sides, outcome))
+        value = torch.cat(values)
+        if not wants_slopes:
+            return value
+        known = [torch.cat(each, 1) for each in zip(*slopes, strict=True)]
+    whole = clauses.stacks(len(inputs[0]), inputs)
+    return with_slopes(
+        value, KnownSlopes(whole, len(inputs), value_again), [*inputs, *known], inputs
+    )
+
+
+def _known_slopes(clauses: Clauses, sides: Sides, outcome: Outcome) -> list[Tensor]:
+    """Return the slopes of a single rule for each stack, of which every example has its own."""
+    # Not all positions count, as what comes from upstream is told.
+    upstream = torch.ones_like(outcome.value) if clauses.inside else None
+    return sides.slopes(outcome.back(upstream, *outcome.kept))
 
 
 def can_be_recorded(clauses: Clauses, examples: int) -> bool:
@@ -110,9 +161,11 @@ def without_a_look(
         assert outcome is not None  # for there is no cross
         slopes: list[Tensor] = []
         if wants_slopes:
-            if upstream is None and clauses.inside:  # not all positions count
-                upstream = torch.ones_like(outcome.value)
-            each = sides.slopes(outcome.back(upstream, *outcome.kept))
+            each = (
+                _known_slopes(clauses, sides, outcome)
+                if upstream is None
+                else sides.slopes(outcome.back(upstream, *outcome.kept))
+            )
             found = zip(inputs, by_slots(stacks, each, inputs), strict=True)
             slopes = [torch.zeros_like(one) if slope is None else slope for one, slope in found]
         return Recorded(outcome.value.reshape(shape), slopes, sides.is_safe)

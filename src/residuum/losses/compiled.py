@@ -21,7 +21,7 @@ from residuum.losses.blocks import (
     evaluate_in_blocks,
     split,
 )
-from residuum.losses.clause_penalties import can_multiply, penalties
+from residuum.losses.clause_penalties import can_multiply, penalties, penalties_by_rows
 from residuum.losses.clauses import Clauses
 from residuum.losses.crisp import Crisp, with_predictions
 from residuum.losses.evaluation import Detached, Evaluation
@@ -87,6 +87,7 @@ class CompiledRule(nn.Module):
         check: bool,
         block: int | None,
         process_group: Any,
+        replay: bool,
         layout: Layout | None = None,
         is_bundle: bool = False,
     ) -> None:
@@ -117,7 +118,7 @@ class CompiledRule(nn.Module):
             and all(form == "logits" for form in self._forms)
         )
         # Other t-norms may look at values.
-        self._may_replay = isinstance(relaxation.tnorm, Product | Lukasiewicz | Minimum)
+        self._may_replay = replay and isinstance(relaxation.tnorm, Product | Lukasiewicz | Minimum)
         self._cap = cap_of(relaxation)
         self._exclusive = [slot.is_exclusive for slot in plan.slots]
         self._exact = ExactTwin(plan) if self._is_exact else None
@@ -185,27 +186,29 @@ class CompiledRule(nn.Module):
             return penalty
         return reduce_batch(penalty, self.reduction, self.relaxation, process_group=group)
 
-    def parts(self, call: Call) -> Sequence[Tensor] | None:
-        """Return the penalties of the rules in a bundle, one per example.
+    def stacked(self, call: Call) -> Tensor | None:
+        """Return the penalties of the rules in a bundle, rules × batch, computed as one.
 
         None if they had better be evaluated one after the other.
         """
-        if self.plan.rank and call.is_large:
-            return None
         root = self.plan.steps[-1]
         assert isinstance(root, Connect)
+        if self.plan.rank and call.is_large:
+            return None
         shape = (len(root.operands), *call.batch)
+        in_steps = None if self.plan.rank else self._stacked_in_steps
         with in_full(call.device):
-            found = replayed(
-                self._recordings,
-                call,
-                shape,
-                None if self.plan.rank else lambda call: torch.stack(self._parts_in_steps(call)),
-            )
+            found = replayed(self._recordings, call, shape, in_steps)
             if found is None:
                 found = self._as_clauses(call.inputs, call, call.batch, call.lengths, shape)
-            if found is not None:
-                return found.unbind(0)
+            return found
+
+    def parts(self, call: Call) -> Sequence[Tensor] | None:
+        """Return the penalties of the rules in a bundle, one per example; None as of `stacked`."""
+        found = self.stacked(call)
+        if found is not None:
+            return found.unbind(0)
+        with in_full(call.device):
             return None if self.plan.rank else self._parts_in_steps(call)
 
     def truth(
@@ -316,9 +319,10 @@ class CompiledRule(nn.Module):
         if self._exact is not None:
             flat = self._exact.log_probability(self._flat_inputs(call), call, self)
             return -flat.reshape(call.batch)
-        found = replayed(self._recordings, call, call.batch, self._in_steps)
-        if found is not None:
-            return found
+        if call.may_replay:
+            found = replayed(self._recordings, call, call.batch, self._in_steps)
+            if found is not None:
+                return found
         needs_pieces = self._needs_pieces(call)
         if not needs_pieces or (call.clauses is not None and call.clauses.is_frugal):
             found = self._as_clauses(call.inputs, call, call.batch, call.lengths, call.batch)
@@ -337,14 +341,22 @@ class CompiledRule(nn.Module):
             total = self._evaluation(inputs, call, window, rows).total()
             return total.expand((count, *(1,) * self.plan.rank)).reshape(count)
 
+        def in_blocks(inputs: Sequence[Tensor]) -> Tensor:
+            takes_largest = not isinstance(self.relaxation.tnorm, Archimedean)
+            return evaluate_in_blocks(
+                evaluate, parts, inputs, examples=examples, takes_largest=takes_largest
+            )
+
         examples = math.prod(call.batch)
-        total = evaluate_in_blocks(
-            evaluate,
-            split(self.plan, call.bound.layout, examples, self._block(call.device)),
-            self._flat_inputs(call),
-            examples=examples,
-            takes_largest=not isinstance(self.relaxation.tnorm, Archimedean),
-        )
+        parts = split(self.plan, call.bound.layout, examples, self._block(call.device))
+        inputs = self._flat_inputs(call)
+        total = None
+        if call.clauses is not None and all(window is None for _, window in parts):
+            lengths = None if call.lengths is None else call.lengths.reshape(-1)
+            rows = [rows for rows, _ in parts]
+            total = penalties_by_rows(call.clauses, inputs, lengths, rows, in_blocks)
+        if total is None:
+            total = in_blocks(inputs)
         return total.reshape(call.batch)
 
     def _in_steps(self, call: Call) -> Tensor:
@@ -354,6 +366,9 @@ class CompiledRule(nn.Module):
     def _parts_in_steps(self, call: Call) -> list[Tensor]:
         parts = self._evaluation(call.inputs, call).parts()
         return [self._per_example(part, call) for part in parts]
+
+    def _stacked_in_steps(self, call: Call) -> Tensor:
+        return torch.stack(self._parts_in_steps(call))
 
     def _needs_pieces(self, call: Call) -> bool:
         """Return whether there are more groundings in the batch than are evaluated at a time."""

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, final
 
+import torch
 from torch import Tensor, nn
 
+from residuum.errors import GroundingError
 from residuum.grounding import Plan
 from residuum.logic import Quantifier
 from residuum.losses.compiled import CompiledRule, Tensors, named_tensors
 from residuum.losses.inspection import Violation
 from residuum.losses.lifting import FEWEST
 from residuum.losses.receiving import Call, refuse_unknown, sequence_sizes
+from residuum.losses.reductions import Combination, capped, check_combination, conjoined
 from residuum.losses.sources import Source
 
 Names = tuple[str, ...]
@@ -28,6 +31,7 @@ class CompiledKnowledge(nn.Module):
         self._rules = dict(rules)
         self._bundles = dict(bundles)
         self._prepared: set[Any] = set()
+        self._weights: dict[Any, Tensor] = {}
 
     @property
     def rules(self) -> Mapping[str, CompiledRule]:
@@ -60,6 +64,61 @@ class CompiledKnowledge(nn.Module):
             for name, rule in self._rules.items()
         }
 
+    def total(
+        self,
+        tensors: Tensors | None = None,
+        /,
+        *,
+        lengths: Any = None,
+        combine: Combination = "conjunction",
+        **named: Tensor,
+    ) -> Tensor:
+        """Return what all rules cost together, one number per example unless they are reduced.
+
+        That is the logic's own conjunction of the rules with their weights: their sum, up to a cap
+        if there is one, or in the Gödel logics the largest. `combine="sum"` adds up in any logic.
+        """
+        check_combination(combine)
+        if not self._rules:
+            raise GroundingError("the knowledge has no rules that could cost anything")
+        given = self._known(named_tensors(tensors, named))
+        penalties = self._stacked(given, lengths)
+        if penalties is None:
+            each = tuple(self(given, lengths=lengths).values())
+            shape = torch.broadcast_shapes(*(one.shape for one in each))  # type: ignore[no-untyped-call]
+            penalties = torch.stack([one.expand(shape) for one in each])
+        if combine == "sum":
+            return penalties.sum(0)
+        relaxation = next(iter(self._rules.values())).relaxation
+        return conjoined(penalties.movedim(0, -1), relaxation)
+
+    def _stacked(self, given: Tensors, lengths: Any) -> Tensor | None:
+        """Return rules × batch, if all rules are computed as one; None if they are not."""
+        rules = self._rules.values()
+        if len(self._bundles) != 1 or any(rule.reduction != "none" for rule in rules):
+            return None
+        [(names, bundle)] = self._bundles.items()
+        if len(names) < len(self._rules) or not _have_one_batch(bundle.plan, given):
+            return None
+        call = _call(bundle, given, lengths, {})
+        found = bundle.stacked(call)
+        if found is None:
+            return None
+        self._prepare(names, given, lengths, call)
+        found = capped(found, bundle.relaxation)
+        weights = tuple(self._rules[name].weight for name in names)
+        if set(weights) == {1}:
+            return found
+        own = self._weights_on(weights, found)
+        return found * own.reshape(-1, *(1,) * len(call.batch))
+
+    def _weights_on(self, weights: tuple[float, ...], like: Tensor) -> Tensor:
+        """Return the weights of rules as a tensor, kept for the next call."""
+        key = weights, like.device, like.dtype
+        if key not in self._weights:
+            self._weights[key] = torch.tensor(weights, dtype=like.dtype, device=like.device)
+        return self._weights[key]
+
     def satisfied(
         self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
     ) -> dict[str, Tensor]:
@@ -91,9 +150,10 @@ class CompiledKnowledge(nn.Module):
     def _prepare(self, names: Names, given: Tensors, lengths: Any, call: Call) -> None:
         """Have the tables of rules on the GPU, before a CUDA graph is captured that needs them.
 
-        A graph cannot look at values, so that it takes rules one by one, and it cannot move tables.
+        A graph cannot look at values, so that it takes quantified rules one by one, and it cannot
+        move tables.
         """
-        if call.device.type != "cuda":
+        if call.device.type != "cuda" or not self._bundles[names].plan.rank:
             return
         sizes = sequence_sizes(self._bundles[names].plan, call.inputs)
         key = names, call.device, tuple(sizes.items())

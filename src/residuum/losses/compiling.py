@@ -48,6 +48,7 @@ class _Options:
     block: int | None
     memory_budget: int | None
     process_group: Any
+    replay: bool
 
 
 @overload
@@ -75,6 +76,7 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
     block: int | None = None,
     memory_budget: int | None = None,
     process_group: Any = None,
+    replay: bool = True,
 ) -> CompiledRule | CompiledKnowledge:
     """Return a rule as a differentiable function: one tensor per predicate in, penalties out.
 
@@ -88,8 +90,9 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
     'independent'; one without arguments is a sigmoid. `detach` keeps gradients from the
     'antecedent' or the 'consequent' of the rule; `check` refuses NaN and what is no probability;
     `block` is the number of groundings that are evaluated at a time, or `memory_budget` the bytes
-    they may take. With a `process_group` the
-    batch that `reduction` reduces is that of all its processes.
+    they may take. With a `process_group` the batch that `reduction` reduces is that of all its
+    processes. On a GPU what is small is recorded as a CUDA graph at the third call, unless `replay`
+    is False.
 
     >>> import torch
     >>> rule = compile("Rain -> Wet", "r-product", inputs="probs")
@@ -105,6 +108,7 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
         block,
         memory_budget,
         process_group,
+        replay,
     )
     _check_options(options)
     if isinstance(rule, Knowledge):
@@ -213,6 +217,7 @@ def _compiled(
         check=options.check,
         block=_block(plan, options),
         process_group=options.process_group,
+        replay=options.replay,
         layout=layout,
         is_bundle=is_bundle,
     )

@@ -15,6 +15,8 @@ from residuum.relaxations.tnorms import Archimedean
 Reduction = Literal["none", "mean", "sum", "conjunction"]
 REDUCTIONS: Final[tuple[Reduction, ...]] = ("none", "mean", "sum", "conjunction")
 
+Combination = Literal["conjunction", "sum"]
+
 
 @final
 class SharedGroup:
@@ -54,6 +56,12 @@ def check_reduction(reduction: str) -> None:
         raise GroundingError(
             f"expected a reduction among {', '.join(REDUCTIONS)}, got {reduction!r}"
         )
+
+
+def check_combination(combine: str) -> None:
+    """Raise for a word that says nothing of how parts make up a whole."""
+    if combine not in ("conjunction", "sum"):
+        raise GroundingError(f"combine: expected 'conjunction' or 'sum', got {combine!r}")
 
 
 def check_weight(weight: object, name: str) -> None:

@@ -145,7 +145,8 @@ def outcome_with_slopes(
     slopes: Slopes
     if known is not None:
         saved += known
-        slopes = _KnownSlopes(sides.stacks, len(inputs), outcome.again, rows_again)
+        again = outcome.again  # the outcome itself would keep its value, and that its slopes
+        slopes = KnownSlopes(sides.stacks, len(inputs), lambda inputs: again(rows_again(inputs)))
     else:
         saved += outcome.kept
         starts = [len(saved)]
@@ -159,16 +160,15 @@ def outcome_with_slopes(
     return with_slopes(outcome.value, slopes, saved, inputs)
 
 
-class _KnownSlopes(NamedTuple):
+class KnownSlopes(NamedTuple):
     """How slopes that are known are multiplied; those of each stack are saved behind the inputs.
 
-    So many inputs are `given`.
+    So many inputs are `given`, of which `again` makes the value.
     """
 
     stacks: Sequence[Stack]
     given: int
-    again: Callable[[Tensor], Tensor]
-    rows_again: Callable[[Sequence[Tensor]], Tensor]
+    again: Callable[[Sequence[Tensor]], Tensor]
 
     def __call__(self, upstream: Tensor, saved: Sequence[Tensor]) -> list[Tensor | None]:
         pairs = zip(self.stacks, saved[self.given :], strict=True)
@@ -176,7 +176,7 @@ class _KnownSlopes(NamedTuple):
         return by_slots(self.stacks, each, saved[: self.given])
 
     def value_again(self, inputs: Sequence[Tensor]) -> Tensor:
-        return self.again(self.rows_again(inputs))
+        return self.again(inputs)
 
 
 class _LaterSlopes(NamedTuple):

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from residuum.losses.likeliest import at_likeliest, likeliest, one_less, sum_of_others
 from residuum.losses.softmaxes import Side
 
 Read = Callable[[Callable[[Side], Tensor]], Tensor]
@@ -45,16 +46,16 @@ class Outputs(Protocol):
 
 
 class Softmaxes:
-    """Softmaxes of which truths and falsities are read; the likeliest class stands at `place`."""
+    """Softmaxes of which truths and falsities are read; `top` is where the likeliest class is."""
 
     def __init__(self, logits: Tensor) -> None:
         self._truths = torch.softmax(logits, 1)
-        _, self._place = self._truths.max(1, keepdim=True)
+        _, self._top = likeliest(self._truths)
         self._falsities: Tensor | None = None
 
     @property
     def saved(self) -> tuple[Tensor, ...]:
-        return self._truths, self._place
+        return self._truths, self._top
 
     def rows(self, read: Read) -> Tensor:
         return read(self.side)
@@ -64,16 +65,14 @@ class Softmaxes:
         if side == "true":
             return self._truths
         if self._falsities is None:
-            others = self._truths.scatter(1, self._place, 0.0)
-            at_top = others.sum(1, keepdim=True)
-            self._falsities = torch.rsub(others, 1).scatter_(1, self._place, at_top)
+            self._falsities = one_less(self._truths, self._top)
         return self._falsities
 
     @staticmethod
     def back(slope: Tensor, add_up: AddUp, *saved: Tensor) -> Tensor:
-        truths, place = saved
+        truths, top = saved
         own = add_up(slope)
-        own -= own.gather(1, place)  # what all classes share is no slope, for they add up to 1
+        own -= at_likeliest(own, top)  # what all classes share is no slope, for they add up to 1
         return torch._softmax_backward_data(own, truths, 1, own.dtype)
 
 
@@ -88,12 +87,12 @@ class OddsOfSoftmaxes(Softmaxes):
 
     @property
     def saved(self) -> tuple[Tensor, ...]:
-        return self._rows, self._truths, self._place
+        return self._rows, self._truths, self._top
 
     @staticmethod
     def back(slope: Tensor, add_up: AddUp, *saved: Tensor) -> Tensor:
-        rows, truths, place = saved
-        return Softmaxes.back(slope.div_(torch.exp(rows)), add_up, truths, place)
+        rows, truths, top = saved
+        return Softmaxes.back(slope.div_(torch.exp(rows)), add_up, truths, top)
 
 
 @final
@@ -101,25 +100,24 @@ class LogSoftmaxes:
     """Softmaxes of which logarithms of truths are read, however far from one another."""
 
     def __init__(self, logits: Tensor) -> None:
-        top, self._place = logits.max(1, keepdim=True)
-        gap = logits - top
+        largest, self._top = likeliest(logits)
+        gap = logits - largest
         self._odds = torch.exp(gap)  # to the likeliest
-        rest = self._odds.scatter(1, self._place, 0.0).sum(1, keepdim=True)
-        self._log_truths = gap.sub_(torch.log1p(rest))
+        self._log_truths = gap.sub_(torch.log1p(sum_of_others(self._odds, self._top)))
 
     @property
     def saved(self) -> tuple[Tensor, ...]:
-        return self._log_truths, self._odds, self._place
+        return self._log_truths, self._odds, self._top
 
     def rows(self, read: Read) -> Tensor:
         return read(lambda _: self._log_truths)
 
     @staticmethod
     def back(slope: Tensor, add_up: AddUp, *saved: Tensor) -> Tensor:
-        log_truths, odds, place = saved
+        log_truths, odds, top = saved
         own = add_up(slope)
         # Slopes in the ratio of the truths come to none: none are left for the likeliest.
-        own.addcmul_(odds, own.gather(1, place), value=-1)
+        own.addcmul_(odds, at_likeliest(own, top), value=-1)
         return torch._log_softmax_backward_data(own, log_truths, 1, own.dtype)
 
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Literal, final
+from typing import Any, final
 
 import torch
 from torch import Tensor, nn
@@ -19,14 +19,19 @@ from residuum.losses.compiling import compile as compile_knowledge
 from residuum.losses.inspection import Violation
 from residuum.losses.labelled_data import facts as penalty_of_facts
 from residuum.losses.parameters import find_logic
-from residuum.losses.reductions import Reduction, SharedGroup, capped, check_weight
+from residuum.losses.reductions import (
+    Combination,
+    Reduction,
+    SharedGroup,
+    capped,
+    check_combination,
+    check_weight,
+)
 from residuum.losses.schedules import Schedule, at
 from residuum.losses.sources import Form
 from residuum.relaxations import Relaxation
 from residuum.relaxations.tnorms import Archimedean
 from residuum.syntax import Knowledge
-
-Combination = Literal["conjunction", "sum"]
 
 
 @dataclass(frozen=True)
@@ -76,8 +81,7 @@ class Theory(nn.Module):
         _check_names("rule or set of facts", weights or {}, {**knowledge.rules, **knowledge.facts})
         if reduction == "none":
             raise GroundingError("a theory needs one number for a batch: mean, sum or conjunction")
-        if combine not in ("conjunction", "sum"):
-            raise GroundingError(f"combine: expected 'conjunction' or 'sum', got {combine!r}")
+        check_combination(combine)
         for name, weight in (weights or {}).items():
             if not callable(weight):
                 check_weight(weight, name)
