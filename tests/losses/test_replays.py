@@ -279,3 +279,18 @@ def test_nothing_is_recorded_where_something_looks_into_it(device):
             rule(inputs).sum().backward()
         torch.func.grad(lambda given: rule(given).sum())(inputs)
     assert not rule._recordings._kept
+
+
+def test_nothing_is_recorded_if_it_is_not_wanted(device):
+    rule = rs.compile(SUM, "r-product", domains={"d": 4}, replay=False)
+    theory = rs.Theory(
+        rs.loads("domain x\npredicate P(x)\npredicate Q(x)\nrule r: forall i in x: P(i) -> Q(i)"),
+        replay=False,
+        P=torch.nn.Linear(3, 1).to(device),
+        Q=torch.nn.Linear(3, 1).to(device),
+    )
+    for seed in range(CALLS):
+        rule(drawn("PQS", (5, 4), seed, device)).sum().backward()
+        theory(x=torch.randn(5, 3, device=device)).total.backward()
+    assert not rule._recordings._kept
+    assert not any(one._recordings._kept for one in theory._rules().rules.values())

@@ -69,6 +69,7 @@ class Theory(nn.Module):
         inputs: Form | Mapping[str, Form] = "logits",
         functions: Mapping[str, Any] | None = None,
         process_group: Any = None,
+        replay: bool = True,
         **modules: nn.Module,
     ) -> None:
         super().__init__()
@@ -109,6 +110,7 @@ class Theory(nn.Module):
         self._group = SharedGroup(process_group)
         self._inputs = inputs
         self._functions = functions or {}
+        self._replay = replay
         self._frozen: set[str] = set()
         self._compiled: dict[Relaxation, CompiledKnowledge] = {}
         self._rules()  # mistakes show now
@@ -240,6 +242,7 @@ class Theory(nn.Module):
                 functions=self._functions,
                 reduction=self._reduction,
                 process_group=self._group.group,
+                replay=self._replay,
             )
             for rule in compiled.rules.values():
                 rule.weight = 1.0  # weights are applied to the parts
