@@ -106,6 +106,8 @@ def test_rules_of_a_knowledge(device, relaxation, text):
         fresh = rs.compile(rs.loads(text), relaxation)
         found = with_slopes(stacked(knowledge, inputs), inputs)
         check(found, without_recordings(lambda given, k=fresh: stacked(k, given), inputs))
+        total = with_slopes(knowledge.total(inputs), inputs)
+        check(total, without_recordings(fresh.total, inputs))
     compiled_rules = (*knowledge._bundles.values(), *knowledge.rules.values())
     assert any(any(one._recordings._kept.values()) for one in compiled_rules)
 

@@ -43,9 +43,9 @@ def by_hand(penalties, relaxation, combine):
 
 @pytest.mark.parametrize("combine", ["conjunction", "sum"])
 @pytest.mark.parametrize("relaxation", [*rs.PAPER, "lukasiewicz-maxsat", "exact"])
-@pytest.mark.parametrize("text", [GROUND, WEIGHTED])
-def test_a_total_is_that_of_its_penalties(text, relaxation, combine):
-    knowledge = rs.compile(rs.loads(text), relaxation)
+@pytest.mark.parametrize(("text", "block"), [(GROUND, None), (WEIGHTED, None), (GROUND, 3)])
+def test_a_total_is_that_of_its_penalties(text, block, relaxation, combine):
+    knowledge = rs.compile(rs.loads(text), relaxation, block=block)
     given = drawn((7, 6))
     total = knowledge.total(Has=given, combine=combine)
     expected = by_hand(knowledge(Has=given), relaxation, combine)
@@ -63,6 +63,19 @@ def test_rules_of_several_kinds_with_lengths_and_reductions(relaxation, reductio
     total = knowledge.total(tensors, lengths=lengths)
     expected = by_hand(knowledge(tensors, lengths=lengths), relaxation, "conjunction")
     torch.testing.assert_close(total, expected, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("relaxation", [*rs.PAPER, "lukasiewicz-maxsat"])
+def test_clauses_over_sequences_as_one(relaxation):
+    text = MIXED.replace("rule ends weight 2: Long -> exists i in position: Tag(i, O)", "")
+    text += "rule inside: forall i in position: Tag(i, B) -> Tag(i + 1, I)\n"
+    knowledge = rs.compile(rs.loads(text), relaxation)
+    given, lengths = drawn((4, 5, 3)), torch.tensor([5, 3, 0, 2])
+    total = knowledge.total(Tag=given, lengths=lengths)
+    expected = by_hand(knowledge(Tag=given, lengths=lengths), relaxation, "conjunction")
+    torch.testing.assert_close(total, expected, rtol=1e-12, atol=1e-14)
+    slopes = [torch.autograd.grad(one.sum(), given)[0] for one in (total, expected)]
+    torch.testing.assert_close(*slopes, rtol=1e-9, atol=1e-12)
 
 
 def test_rules_with_batches_of_their_own_are_broadcast():

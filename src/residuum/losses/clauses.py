@@ -76,6 +76,11 @@ class Clauses:
         return self.matrix.shape[1]
 
     @cached_property
+    def as_one(self) -> Clauses:
+        """The same clauses as those of a single rule, the conjunction of all."""
+        return replace(self, segments=(self.count,))
+
+    @cached_property
     def literals(self) -> tuple[Tensor, ...]:
         """The places of the first literal of each row, of the second, and so on."""
         return self.places.unbind(0)

@@ -186,8 +186,8 @@ class CompiledRule(nn.Module):
             return penalty
         return reduce_batch(penalty, self.reduction, self.relaxation, process_group=group)
 
-    def stacked(self, call: Call) -> Tensor | None:
-        """Return the penalties of the rules in a bundle, rules × batch, computed as one.
+    def parts(self, call: Call) -> Sequence[Tensor] | None:
+        """Return the penalties of the rules in a bundle, one per example.
 
         None if they had better be evaluated one after the other.
         """
@@ -201,14 +201,8 @@ class CompiledRule(nn.Module):
             found = replayed(self._recordings, call, shape, in_steps)
             if found is None:
                 found = self._as_clauses(call.inputs, call, call.batch, call.lengths, shape)
-            return found
-
-    def parts(self, call: Call) -> Sequence[Tensor] | None:
-        """Return the penalties of the rules in a bundle, one per example; None as of `stacked`."""
-        found = self.stacked(call)
-        if found is not None:
-            return found.unbind(0)
-        with in_full(call.device):
+            if found is not None:
+                return found.unbind(0)
             return None if self.plan.rank else self._parts_in_steps(call)
 
     def truth(

@@ -15,8 +15,10 @@ from residuum.losses.compiled import CompiledRule, Tensors, named_tensors
 from residuum.losses.inspection import Violation
 from residuum.losses.lifting import FEWEST
 from residuum.losses.receiving import Call, refuse_unknown, sequence_sizes
-from residuum.losses.reductions import Combination, capped, check_combination, conjoined
+from residuum.losses.reductions import Combination, cap_of, check_combination, conjoined
 from residuum.losses.sources import Source
+from residuum.relaxations import Relaxation
+from residuum.relaxations.tnorms import Archimedean
 
 Names = tuple[str, ...]
 
@@ -30,8 +32,10 @@ class CompiledKnowledge(nn.Module):
         super().__init__()
         self._rules = dict(rules)
         self._bundles = dict(bundles)
+        self._predicates = list(
+            dict.fromkeys(name for rule in rules.values() for name in rule.forms)
+        )
         self._prepared: set[Any] = set()
-        self._weights: dict[Any, Tensor] = {}
 
     @property
     def rules(self) -> Mapping[str, CompiledRule]:
@@ -82,42 +86,29 @@ class CompiledKnowledge(nn.Module):
         if not self._rules:
             raise GroundingError("the knowledge has no rules that could cost anything")
         given = self._known(named_tensors(tensors, named))
-        penalties = self._stacked(given, lengths)
-        if penalties is None:
-            each = tuple(self(given, lengths=lengths).values())
-            shape = torch.broadcast_shapes(*(one.shape for one in each))  # type: ignore[no-untyped-call]
-            penalties = torch.stack([one.expand(shape) for one in each])
-        if combine == "sum":
-            return penalties.sum(0)
         relaxation = next(iter(self._rules.values())).relaxation
-        return conjoined(penalties.movedim(0, -1), relaxation)
+        is_conjunction = combine == "conjunction" or _is_sum(relaxation)
+        call = self._call_of_all(given, lengths)
+        if call is not None and is_conjunction:
+            [bundle] = self._bundles.values()
+            return bundle.penalty(call)
+        each = tuple(self(given, lengths=lengths).values())
+        shape = torch.broadcast_shapes(*(one.shape for one in each))  # type: ignore[no-untyped-call]
+        penalties = torch.stack([one.expand(shape) for one in each], -1)
+        return conjoined(penalties, relaxation) if is_conjunction else penalties.sum(-1)
 
-    def _stacked(self, given: Tensors, lengths: Any) -> Tensor | None:
-        """Return rules × batch, if all rules are computed as one; None if they are not."""
-        rules = self._rules.values()
-        if len(self._bundles) != 1 or any(rule.reduction != "none" for rule in rules):
+    def _call_of_all(self, given: Tensors, lengths: Any) -> Call | None:
+        """Return the call of all rules as one; None unless alike and evaluated together."""
+        if len(self._bundles) != 1:
             return None
         [(names, bundle)] = self._bundles.items()
-        if len(names) < len(self._rules) or not _have_one_batch(bundle.plan, given):
+        kinds = {(rule.weight, rule.reduction) for rule in self._rules.values()}
+        if len(names) < len(self._rules) or kinds != {(1.0, "none")}:
+            return None
+        if not _have_one_batch(bundle.plan, given):
             return None
         call = _call(bundle, given, lengths, {})
-        found = bundle.stacked(call)
-        if found is None:
-            return None
-        self._prepare(names, given, lengths, call)
-        found = capped(found, bundle.relaxation)
-        weights = tuple(self._rules[name].weight for name in names)
-        if set(weights) == {1}:
-            return found
-        own = self._weights_on(weights, found)
-        return found * own.reshape(-1, *(1,) * len(call.batch))
-
-    def _weights_on(self, weights: tuple[float, ...], like: Tensor) -> Tensor:
-        """Return the weights of rules as a tensor, kept for the next call."""
-        key = weights, like.device, like.dtype
-        if key not in self._weights:
-            self._weights[key] = torch.tensor(weights, dtype=like.dtype, device=like.device)
-        return self._weights[key]
+        return call if call.clauses is None else call._replace(clauses=call.clauses.as_one)
 
     def satisfied(
         self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
@@ -165,8 +156,7 @@ class CompiledKnowledge(nn.Module):
 
     def _known(self, given: Tensors) -> Tensors:
         """Return the tensors if some rule reads each of them."""
-        known = {name: None for rule in self._rules.values() for name in rule.forms}
-        refuse_unknown(given, list(known))
+        refuse_unknown(given, self._predicates)
         return given
 
 
@@ -185,6 +175,11 @@ def bundled_rules(rules: Mapping[str, CompiledRule]) -> list[Names]:
             clauses.setdefault(rule.plan.sequence_domains, []).append(name)
     found = [tuple(names) for names in clauses.values() if len(names) > 1]
     return [tuple(ground), *found] if len(ground) >= FEWEST else found
+
+
+def _is_sum(relaxation: Relaxation) -> bool:
+    """Return whether a conjunction costs what its parts add up to."""
+    return isinstance(relaxation.tnorm, Archimedean) and cap_of(relaxation) is None
 
 
 def _have_one_batch(plan: Plan, given: Tensors) -> bool:

@@ -57,7 +57,7 @@ def replayed(
     tensors = [*call.inputs, *(one for one in beside if one is not None)]
     wants_slopes = torch.is_grad_enabled() and any(one.requires_grad for one in call.inputs)
     found = recordings.find(
-        (_where(call), wants_slopes, clauses is None, _shapes(tensors)),
+        (_where(call), shape, wants_slopes, clauses is None, _shapes(tensors)),
         lambda: step.record(tensors, len(call.inputs), wants_slopes=wants_slopes),
     )
     if found is None:
