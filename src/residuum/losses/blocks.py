@@ -24,7 +24,7 @@ from residuum.losses.reading import Window
 Block = Callable[[Sequence[Tensor], slice, Any], Tensor]
 
 
-CPU_BLOCK: Final = 1 << 18
+CPU_BLOCK: Final = 140_000
 """Groundings evaluated at a time on a CPU: what its cache holds."""
 
 GPU_BLOCK: Final = 1 << 26

@@ -19,6 +19,7 @@ from torch.autograd import forward_ad
 from residuum.losses.blocks import LastSlopes
 from residuum.losses.clause_sums import back_to_columns, evaluate, of_a_table
 from residuum.losses.clauses import Clauses
+from residuum.losses.columns import Stack
 from residuum.losses.largest_clauses import largest
 from residuum.losses.sides import (
     KnownSlopes,
@@ -88,8 +89,10 @@ def penalties_by_rows(
     if clauses.table is not None and parts[0].stop < FEWEST:
         return None
     wants_slopes = torch.is_grad_enabled() and any(given.requires_grad for given in inputs)
-    values, slopes = [], []
+    whole = clauses.stacks(len(inputs[0]), inputs)
     with without_graph():
+        known = [_slopes_to_be(stack, inputs) for stack in whole] if wants_slopes else []
+        values = []
         for rows in parts:
             own = [given[rows] for given in inputs]
             count = rows.stop - rows.start
@@ -105,22 +108,29 @@ def penalties_by_rows(
                 return None
             values.append(outcome.value.reshape(count))
             if wants_slopes:
-                slopes.append(_known_slopes(clauses, sides, outcome))
+                _known_slopes(clauses, sides, outcome, [slopes[:, rows] for slopes in known])
         value = torch.cat(values)
-        if not wants_slopes:
-            return value
-        known = [torch.cat(each, 1) for each in zip(*slopes, strict=True)]
-    whole = clauses.stacks(len(inputs[0]), inputs)
+    if not wants_slopes:
+        return value
     return with_slopes(
         value, KnownSlopes(whole, len(inputs), value_again), [*inputs, *known], inputs
     )
 
 
-def _known_slopes(clauses: Clauses, sides: Sides, outcome: Outcome) -> list[Tensor]:
+def _slopes_to_be(stack: Stack, inputs: Sequence[Tensor]) -> Tensor:
+    """Return room for the slopes of the inputs in a stack."""
+    like = inputs[stack.slots[0]]
+    dtype = torch.promote_types(like.dtype, torch.float32)
+    return like.new_empty((len(stack.slots), *like.shape), dtype=dtype)
+
+
+def _known_slopes(
+    clauses: Clauses, sides: Sides, outcome: Outcome, into: Sequence[Tensor] | None = None
+) -> list[Tensor]:
     """Return the slopes of a single rule for each stack, of which every example has its own."""
     # Not all positions count, as what comes from upstream is told.
     upstream = torch.ones_like(outcome.value) if clauses.inside else None
-    return sides.slopes(outcome.back(upstream, *outcome.kept))
+    return sides.slopes(outcome.back(upstream, *outcome.kept), into)
 
 
 def can_be_recorded(clauses: Clauses, examples: int) -> bool:

@@ -137,11 +137,12 @@ class Stack:
             stacked = stacked.view(self._stacked)
         return stacked if stacked.dtype in _WIDE else stacked.float()
 
-    def apart(self, stacked: Tensor) -> Tensor:
+    def apart(self, stacked: Tensor, into: Tensor | None = None) -> Tensor:
         """Return what is stacked with the examples before their entries: slots × given tensors."""
         if self._unstacked != self._stacked:
             stacked = stacked.view(self._unstacked)
-        return stacked.permute(self._back).contiguous()
+        turned = stacked.permute(self._back)
+        return turned.contiguous() if into is None else into.copy_(turned)
 
     def times(self, apart: Tensor, upstream: Tensor) -> Tensor:
         """Return slopes times those of their examples."""

@@ -49,12 +49,15 @@ class Sides:
         pairs = zip(self.outputs, self.stacks, strict=True)
         return _below([stack.read(partial(_mirrored, known)) for known, stack in pairs])
 
-    def slopes(self, slope: Tensor) -> list[Tensor]:
+    def slopes(self, slope: Tensor, into: Sequence[Tensor] | None = None) -> list[Tensor]:
         """Return the slopes of the given tensors of each stack from those of all rows."""
         parts = _split(slope, self.stacks)
+        places = [None] * len(parts) if into is None else into
         return [
-            stack.apart(known.back(part, stack.add_up, *known.saved))
-            for known, stack, part in zip(self.outputs, self.stacks, parts, strict=True)
+            stack.apart(known.back(part, stack.add_up, *known.saved), place)
+            for known, stack, part, place in zip(
+                self.outputs, self.stacks, parts, places, strict=True
+            )
         ]
 
 
