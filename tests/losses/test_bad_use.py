@@ -251,5 +251,5 @@ def test_layouts_of_very_many_lengths_are_not_all_kept():
     )
     for length in range(300):
         assert rule(P=torch.zeros(length)).isfinite()
-    assert len(rule._bound) <= 256
-    assert len(rule._fits) <= 256
+    assert len(rule._receiver._bound) <= 256
+    assert len(rule._receiver._fits) <= 256

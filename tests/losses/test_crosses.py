@@ -35,7 +35,7 @@ def of_the_whole_table(literals, name):
 
 
 def has_cross(rule):
-    clauses = rule._find_clauses({}, torch.device("cpu"))
+    clauses = rule._receiver.find_clauses({}, torch.device("cpu"))
     return clauses is not None and clauses.cross is not None
 
 
@@ -85,7 +85,7 @@ def test_a_cross_settles_what_is_drawn(text):
     A consequent that is denied is broken by a likely class, of which the cross may have none.
     """
     rule = compiled(text, "s-godel")
-    found = rule._find_clauses({}, torch.device("cpu"))
+    found = rule._receiver.find_clauses({}, torch.device("cpu"))
     settled = 0
     given = logits_for(rule, "drawn")
     for example in range(60):

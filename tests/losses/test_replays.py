@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import residuum as rs
-from residuum.losses import compiled, recordings, replays
+from residuum.losses import receivers, recordings, replays
 
 CALLS = recordings.CALLS + 3
 SUM = "forall a, b in d: P(a) & Q(b) -> S((a + b) mod 4)"
@@ -51,7 +51,7 @@ def device(request, monkeypatch):
         return "cuda"
     monkeypatch.setattr(replays, "Recording", StepByStep)
     monkeypatch.setattr(replays, "_where", lambda _call: "cpu")
-    monkeypatch.setattr(compiled, "is_launch_bound", lambda _groundings, _device: True)
+    monkeypatch.setattr(receivers, "is_launch_bound", lambda _groundings, _device: True)
     return "cpu"
 
 

@@ -30,7 +30,7 @@ def chunks(request, monkeypatch):
 
 
 def has_table(rule):
-    found = rule._find_clauses({}, torch.device("cpu"))
+    found = rule._receiver.find_clauses({}, torch.device("cpu"))
     return found is not None and found.table is not None
 
 
@@ -132,7 +132,7 @@ def test_what_needs_no_slopes_has_none(name):
 @pytest.mark.parametrize("antecedent", ["P(a) & Wide(b)", "Wide(b) & P(a)"])
 def test_the_longest_axis_is_outermost(antecedent):
     rule = compiled(f"forall a in d, b in e: {antecedent} -> S((a + b) mod 16)", "r-product")
-    assert rule._find_clauses({}, torch.device("cpu")).table.shape == (20, 16)
+    assert rule._receiver.find_clauses({}, torch.device("cpu")).table.shape == (20, 16)
 
 
 @pytest.mark.parametrize("name", NAMES)

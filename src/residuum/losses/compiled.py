@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, final
+from typing import Any, final
 
 import torch
 from torch import Tensor, nn
 
 from residuum.errors import GroundingError
-from residuum.grounding import Layout, Plan, lay_out
+from residuum.grounding import Layout, Plan
 from residuum.grounding.plans import Connect
 from residuum.logic import Formula
 from residuum.logic.expansion import as_label
-from residuum.losses.blocks import (
-    CPU_BLOCK,
-    GPU_BLOCK,
-    LARGEST_BLOCK,
-    evaluate_in_blocks,
-    split,
-)
-from residuum.losses.clause_penalties import can_multiply, penalties, penalties_by_rows
-from residuum.losses.clauses import Clauses
+from residuum.losses.blocks import LARGEST_BLOCK, evaluate_in_blocks, split
+from residuum.losses.clause_penalties import penalties, penalties_by_rows
 from residuum.losses.crisp import Crisp, with_predictions
 from residuum.losses.evaluation import Detached, Evaluation
 from residuum.losses.exact import ExactTwin
-from residuum.losses.finding_clauses import find_clauses, literals_of
 from residuum.losses.inspection import (
     Place,
     Violation,
@@ -37,24 +29,11 @@ from residuum.losses.inspection import (
 )
 from residuum.losses.pieces import Piece, ask, cut, flat_masks, truth_in_pieces
 from residuum.losses.reading import Window
-from residuum.losses.receiving import (
-    Bound,
-    Call,
-    Fit,
-    batch_of,
-    bind,
-    check_lengths,
-    check_values,
-    masks_for,
-    move,
-    sequence_sizes,
-    signature_of,
-    take_tensors,
-    without_padding,
-)
+from residuum.losses.receivers import Receiver
+from residuum.losses.receiving import Bound, Call
 from residuum.losses.recordings import Recordings
 from residuum.losses.reductions import Reduction, SharedGroup, cap_of, reduce_batch
-from residuum.losses.replays import Replay, is_launch_bound, replayed
+from residuum.losses.replays import Replay, replayed
 from residuum.losses.single_groundings import SingleGroundings, single_groundings
 from residuum.losses.sources import Form, Source, sources_of
 from residuum.losses.tensors import in_full
@@ -66,8 +45,6 @@ from residuum.relaxations.product import Product
 from residuum.relaxations.tnorms import Archimedean
 
 Tensors = Mapping[str, Tensor]
-MOST_LAYOUTS: Final = 256
-"""Layouts kept for lengths of sequences; the oldest goes first."""
 
 
 @final
@@ -102,28 +79,23 @@ class CompiledRule(nn.Module):
         self.check = check
         self.block = block
         self._group = SharedGroup(process_group)
-        self._is_bundle = is_bundle
-        self._fits: dict[Any, Fit] = {}
-        self._bound: dict[Any, Bound] = {}
-        self._clauses: dict[Any, Clauses | None] = {}
         self._recordings: Recordings[Replay] = Recordings()
-        # Worked out here, for a trace to find plain lists.
-        self._names = [slot.name for slot in plan.slots]
+        self._receiver = Receiver(
+            plan,
+            relaxation,
+            forms,
+            detaches=detach is not None,
+            block=block,
+            replay=replay,
+            is_bundle=is_bundle,
+        )
         self._forms = [forms[slot.name] for slot in plan.slots]
         self._is_exact = relaxation == EXACT
-        self._may_multiply = (
-            bool(plan.slots)
-            and detach is None  # a clause has no antecedent left to detach
-            and not self._is_exact
-            and all(form == "logits" for form in self._forms)
-        )
-        # Other t-norms may look at values.
-        self._may_replay = replay and isinstance(relaxation.tnorm, Product | Lukasiewicz | Minimum)
         self._cap = cap_of(relaxation)
         self._exclusive = [slot.is_exclusive for slot in plan.slots]
         self._exact = ExactTwin(plan) if self._is_exact else None
         if not plan.sequence_domains:  # mistakes in the rule show when it is compiled
-            bound = self.bind({}, torch.device("cpu"), layout)
+            bound = self._receiver.bind({}, torch.device("cpu"), layout)
             if self._exact is not None:
                 self._exact.prepare(_sizes(plan), bound)
 
@@ -134,12 +106,7 @@ class CompiledRule(nn.Module):
     @property
     def is_made_of_clauses(self) -> bool:
         """Whether its groundings may be evaluated by a matrix product, with those of others."""
-        if self.detach is not None or self._is_exact:
-            return False
-        if not self.plan.sequence_domains:
-            return self._find_clauses({}, torch.device("cpu")) is not None
-        body = groundings_of(self.plan).body
-        return literals_of(self.plan, body, self.relaxation) is not None
+        return self._receiver.finds_clauses
 
     @property
     def process_group(self) -> Any:
@@ -288,7 +255,7 @@ class CompiledRule(nn.Module):
         It is all evaluated at once, so that it takes memory for all groundings of the batch.
         """
         call = self.receive(named_tensors(tensors, named), lengths)
-        count = self._groundings(call.bound, call.batch)
+        count = self._receiver.groundings(call.bound, call.batch)
         if count > LARGEST_BLOCK:
             raise GroundingError(
                 f"the batch has {count:,} groundings, more than the {LARGEST_BLOCK:,} that are "
@@ -303,7 +270,7 @@ class CompiledRule(nn.Module):
 
         It warns of a rule about one softmax that every prediction obeys, or none.
         """
-        known = self._bound.get(((), "cpu"))
+        known = None if self.plan.sequence_domains else self.bind({}, torch.device("cpu"))
         return describe(self.plan, known, self.relaxation)
 
     # Evaluation
@@ -342,7 +309,7 @@ class CompiledRule(nn.Module):
             )
 
         examples = math.prod(call.batch)
-        parts = split(self.plan, call.bound.layout, examples, self._block(call.device))
+        parts = split(self.plan, call.bound.layout, examples, self._receiver.block(call.device))
         inputs = self._flat_inputs(call)
         total = None
         if call.clauses is not None and all(window is None for _, window in parts):
@@ -373,11 +340,8 @@ class CompiledRule(nn.Module):
         examples = math.prod(call.batch)
         parts: list[tuple[slice, Window | None]] = [(slice(0, examples), None)]
         if self._needs_pieces(call):
-            parts = split(self.plan, call.bound.layout, examples, self._block(call.device))
+            parts = split(self.plan, call.bound.layout, examples, self._receiver.block(call.device))
         return cut(call, self._flat_inputs(call), parts)
-
-    def _block(self, device: torch.device) -> int:
-        return self.block or (GPU_BLOCK if device.type == "cuda" else CPU_BLOCK)
 
     def _as_clauses(
         self,
@@ -455,83 +419,11 @@ class CompiledRule(nn.Module):
 
     def receive(self, given: Tensors, lengths: Any) -> Call:
         """Return a call with everything checked; GroundingError says what does not fit."""
-        signature = signature_of(given, self._names)
-        fit = None if signature is None else self._fits.get(signature)
-        if fit is None:
-            fit = self._fit(take_tensors(self.plan, given))
-            if signature is not None:
-                _make_room(self._fits)
-                self._fits[signature] = fit
-        batch, device, sizes, bound, *about_size = fit
-        inputs = [given[name] for name in self._names]
-        masks: Mapping[int, Tensor] = {}
-        if lengths is not None:
-            lengths = check_lengths(lengths, batch, bound.layout, sizes, device)
-            inputs = without_padding(self.plan, inputs, self._forms, lengths)
-            masks = masks_for(self.plan, bound, lengths)
-        if self.check:
-            for slot, tensor in zip(self.plan.slots, inputs, strict=True):
-                check_values(slot, tensor, self.forms[slot.name], lengths)
-        clauses = None
-        if self._may_multiply and can_multiply(inputs):
-            clauses = self._find_clauses(sizes, device)
-        return Call(inputs, batch, device, bound, masks, lengths, clauses, None, *about_size)
+        return self._receiver.receive(given, lengths, check=self.check)
 
-    def _fit(self, inputs: Sequence[Tensor]) -> Fit:
-        """Return what the shapes of tensors say; GroundingError if they do not fit together."""
-        device = inputs[0].device if inputs else torch.device("cpu")
-        sizes = sequence_sizes(self.plan, inputs)
-        batch = batch_of(self.plan, inputs)
-        bound = self.bind(sizes, device)
-        groundings = self._groundings(bound, batch)
-        is_large = groundings > self._block(device)
-        may_replay = self._may_replay and not is_large and is_launch_bound(groundings, device)
-        own = [
-            one.dim() - len(slot.domains) for one, slot in zip(inputs, self.plan.slots, strict=True)
-        ]
-        is_broadcast = any(one.shape[:dims] != batch for one, dims in zip(inputs, own, strict=True))
-        return Fit(batch, device, sizes, bound, is_large, may_replay, is_broadcast)
-
-    def _groundings(self, bound: Bound, batch: Sequence[int]) -> int:
-        return groundings_of(self.plan).largest(bound.layout) * math.prod(batch)
-
-    def bind(
-        self, sizes: Mapping[str, int], device: torch.device, layout: Layout | None = None
-    ) -> Bound:
-        """Return the rule's tables for sequences of these lengths, kept for the next call.
-
-        Its layout may be known.
-        """
-        key = tuple(sizes.items())
-        if (key, "cpu") not in self._bound:
-            _make_room(self._bound)
-            layout = layout or lay_out(self.plan, sizes)
-            self._bound[key, "cpu"] = bind(
-                self.plan, layout, self.relaxation, detaches=self.detach is not None
-            )
-        if (key, str(device)) in self._bound:
-            return self._bound[key, str(device)]
-        moved = move(self._bound[key, "cpu"], device)
-        if not torch.compiler.is_compiling():  # a trace must not leave its tensors behind
-            self._bound[key, str(device)] = moved
-        return moved
-
-    def _find_clauses(self, sizes: Mapping[str, int], device: torch.device) -> Clauses | None:
-        """Return the rule as clauses, found when needed: by one in a bundle, hardly ever."""
-        key = tuple(sizes.items()), device
-        if key not in self._clauses:
-            bound = self.bind(sizes, torch.device("cpu"))
-            found = find_clauses(
-                self.plan, bound.layout, self.relaxation, bound.masks, is_bundle=self._is_bundle
-            )
-            _make_room(self._clauses)
-            self._clauses[key] = None if found is None else found.to(device)
-        return self._clauses[key]
-
-
-def _make_room(kept: dict[Any, Any]) -> None:
-    while len(kept) >= MOST_LAYOUTS:
-        kept.pop(next(iter(kept)))
+    def bind(self, sizes: Mapping[str, int], device: torch.device) -> Bound:
+        """Return the rule's tables for sequences of these lengths."""
+        return self._receiver.bind(sizes, device)
 
 
 def _sizes(plan: Plan) -> tuple[tuple[int, ...], ...]:

@@ -85,10 +85,13 @@ def sides_of(
         logits = stack.stack(inputs)
         smallest, largest = torch.aminmax(logits)
         size, spread = _limits(stack.columns, logits, divides=divides)
-        low, high = (smallest.item(), largest.item()) if looks else (smallest, largest)
-        is_safe = is_safe & (low >= -size) & (high <= size) & (high - low <= spread)
-        if is_safe is False:
-            return None
+        if looks:
+            low, high = smallest.item(), largest.item()
+            if not (low >= -size and high <= size and high - low <= spread):
+                return None
+        else:
+            within = (smallest >= -size) & (largest <= size) & (largest - smallest <= spread)
+            is_safe = is_safe & within
         known.append(_outputs(stack.columns, logits, divides=divides))
     return Sides(stacks, known, is_safe)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -33,16 +33,9 @@ def with_slopes(
     value: Tensor, slopes: Slopes, saved: Sequence[Tensor], inputs: Sequence[Tensor]
 ) -> Tensor:
     """Return a value as a function of the inputs; `saved` is handed to its slopes, inputs first."""
-    made = _Made(value, saved)
+    made = value, saved  # by itself the value would count as an input
     found: Tensor = _WithSlopes.apply(slopes, made, *inputs)  # type: ignore[attr-defined]
     return found
-
-
-class _Made(NamedTuple):
-    """What is known beforehand: the value, which by itself would count as an input, and more."""
-
-    value: Tensor
-    saved: Sequence[Tensor]
 
 
 class _WithSlopes(_SingleLevelFunction):
@@ -52,10 +45,13 @@ class _WithSlopes(_SingleLevelFunction):
     """
 
     @staticmethod
-    def forward(ctx: Any, slopes: Slopes, made: _Made, *_inputs: Tensor) -> Tensor:
+    def forward(
+        ctx: Any, slopes: Slopes, made: tuple[Tensor, Sequence[Tensor]], *_inputs: Tensor
+    ) -> Tensor:
+        value, saved = made
         ctx.slopes = slopes
-        ctx.save_for_backward(*made.saved)
-        return made.value
+        ctx.save_for_backward(*saved)
+        return value
 
     @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
