@@ -29,10 +29,10 @@ from residuum.relaxations.arrays import Array
 MOST_BOXES, MOST_SLABS = 3_000_000, 1_000_000
 """As many as fit into a gigabyte or so."""
 
-AT_ONCE = 1_000_000
+AT_ONCE = 2_000_000
 """Coefficients of the largest polynomial on all boxes that are evaluated together."""
 
-MOST_AT_ONCE = (8192, 4096)
+MOST_AT_ONCE = (16384, 8192)
 """Boxes, and slabs, that are parted together."""
 
 FEWEST = 1000
