@@ -14,7 +14,6 @@ from residuum.analysis.slabs import Slabs, is_above, over
 from residuum.analysis.surfaces import advise
 from residuum.relaxations.arrays import Array
 
-
 EASED = 4.0
 """What halving along an axis divides its blame by, more or less."""
 
