@@ -48,6 +48,12 @@ Slabs are fewer in the end, but each takes longer, and until there are many they
 that time must be left for them.
 """
 
+FASTEST = 2.5
+"""No bounds narrow faster than this power of the time for long.
+
+What narrows faster, as slabs do at first, has only begun, and is not preferred for that.
+"""
+
 TRIAL = 1 / 240
 """The share of the time in which each way to cover the cube is tried: 1/4 second at most."""
 
@@ -97,7 +103,7 @@ def enclose(
     while left and not any(cover.is_done() for cover in covers) and time.perf_counter() < deadline:
         # At the beginning time is spent on building cases, and speeds say little.
         by_speed = len(left) <= 2 or follows_guards
-        left.sort(key=lambda cover: cover.forecast(width) if by_speed else cover.width())
+        left.sort(key=lambda c: c.forecast(width, FASTEST) if by_speed else c.width())
         left = left[: math.ceil(len(left) / 2)]
         if time.perf_counter() > began + EARLY * seconds:
             soonest = min(cover.forecast(useful) for cover in left)
@@ -177,15 +183,16 @@ class _Cover:
         values = [_exact(evaluator, numbers) for evaluator, numbers in nodes.items()]
         return None if None in values else sum(filter(None, values), Fraction(0))
 
-    def forecast(self, target: float) -> float:
+    def forecast(self, target: float, fastest: float = math.inf) -> float:
         """Return the logarithm of the time it would take in all to come down to a width.
 
-        The bounds are taken to keep narrowing as they did.
+        The bounds are taken to keep narrowing as they did, or at the `fastest` like that power.
         """
         spent, width = self._course[-1]
         earlier, wider = next(one for one in self._course if one[0] >= spent / 2)
         speed = math.log(wider / width) / max(math.log(spent / earlier), 1e-3)
-        return math.log(spent) + math.log(max(width / target, 1.0)) / max(speed, 1e-3)
+        speed = min(max(speed, 1e-3), fastest)
+        return math.log(spent) + math.log(max(width / target, 1.0)) / speed
 
     def narrow(self, spend: float, deadline: float) -> None:
         """Halve the worst boxes until this much processor time is spent in all, or time is up."""
