@@ -97,7 +97,7 @@ class Evaluator:
             np.zeros(number),
             np.full(number, np.inf),
             np.zeros((self.axes, number)),
-            np.full((MOST_UNDECIDED + 1, number), -1),
+            np.full((MOST_UNDECIDED + 1, number), -1, dtype=np.int32),
         )
         nodes = starts.copy()
         parts: dict[Any, list[_Part]] = {}

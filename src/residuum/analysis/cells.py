@@ -85,7 +85,7 @@ def _most_to_blame(blame: Array) -> Any:
     left = blame.copy()
     first = np.argmax(left, axis=0)
     left[first, np.arange(len(first))] /= EASED
-    return np.stack([first, np.argmax(left, axis=0)])
+    return np.stack([first, np.argmax(left, axis=0)]).astype(np.int8)
 
 
 def parted(evaluator: Evaluator, cells: Cells, along_guards: bool) -> list[tuple[Domain, Any]]:

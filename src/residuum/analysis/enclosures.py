@@ -26,7 +26,7 @@ from residuum.logic import Atom, Formula
 from residuum.relaxations import Relaxation
 from residuum.relaxations.arrays import Array
 
-MOST_BOXES, MOST_SLABS = 3_000_000, 1_000_000
+MOST_BOXES, MOST_SLABS = 4_000_000, 1_500_000
 """As many as fit into a gigabyte or so."""
 
 AT_ONCE = 2_000_000
