@@ -1,4 +1,4 @@
-"""Certified bounds for rational logics such as R-Product: boxes, halved where they are worst.
+"""Certified bounds for rational logics such as R-Product: boxes, quartered where they are worst.
 
 Nobody knows beforehand in which coordinates the boxes are fewest, so that ways to cover the cube
 compete: each has a short time to show how fast its bounds narrow, and the best goes on. Where even
@@ -36,7 +36,7 @@ MOST_AT_ONCE = (16384, 8192)
 """Boxes, and slabs, that are parted together."""
 
 FEWEST = 1000
-"""So many boxes are halved at a time, for fewer would hardly take less."""
+"""So many boxes are parted at a time, for fewer would hardly take less."""
 
 CURVED_AXES = 3
 """Only with so many atoms boxes are cut along guards; with fewer they need not be."""
@@ -48,7 +48,7 @@ Slabs are fewer in the end, but each takes longer, and until there are many they
 that time must be left for them.
 """
 
-FASTEST = 2.5
+FASTEST = 3.0
 """No bounds narrow faster than this power of the time for long.
 
 What narrows faster, as slabs do at first, has only begun, and is not preferred for that.
@@ -195,7 +195,7 @@ class _Cover:
         return math.log(spent) + math.log(max(width / target, 1.0)) / speed
 
     def narrow(self, spend: float, deadline: float) -> None:
-        """Halve the worst boxes until this much processor time is spent in all, or time is up."""
+        """Quarter the worst boxes until this much processor time is spent in all, or time is up."""
         began = time.thread_time() - self._spent
 
         def is_over() -> bool:
