@@ -91,7 +91,8 @@ def _most_to_blame(blame: Array) -> Any:
 def parted(evaluator: Evaluator, cells: Cells, along_guards: bool) -> list[tuple[Domain, Any]]:
     """Return the parts of each cell with their nodes: two slabs where it is cut along a guard.
 
-    Otherwise quarters: to halve twice saves looking at the halves.
+    Otherwise quarters: to halve twice saves looking at the halves. Only boxes that may become slabs
+    are halved once.
     """
     axes, whole = cells.axes.copy(), np.ones(cells.axes.shape[1], dtype=bool)
     parts: dict[int, list[tuple[Any, Any]]] = {}
@@ -100,6 +101,8 @@ def parted(evaluator: Evaluator, cells: Cells, along_guards: bool) -> list[tuple
             parts.setdefault(vertical(part), []).append((part, np.tile(cells.nodes[rows], 2)))
     if isinstance(cells.boxes, Slabs):
         _keep_thick(cells.boxes, axes)
+    elif along_guards:  # a half may be cut already, and better than a quarter
+        axes[1] = -1
     for pair in itertools.product(range(evaluator.axes), range(-1, evaluator.axes)):
         rows = np.flatnonzero(whole & (axes[0] == pair[0]) & (axes[1] == pair[1]))
         if len(rows):
