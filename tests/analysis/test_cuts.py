@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from residuum.analysis.cuts import mean_where_positive
+from residuum.analysis.cuts import curve, mean_where_positive
 from residuum.analysis.expansions import Expansion, exponents
 from residuum.analysis.half_spaces import mean_above
 
@@ -97,7 +97,11 @@ def test_means_where_a_curved_guard_is_positive_hold_the_true_mean(axes):
         delta = {k: v * 0.3 for k, v in terms.items()} if trial % 2 else {}
         delta[(0,) * axes] = delta.get((0,) * axes, 0.0) + (0.0 if trial % 2 else 0.4)
         part = mean_where_positive(
-            np.array([[delta.get(k, 0.0)] for k in listed]), order, cut_order, expansion
+            np.array([[delta.get(k, 0.0)] for k in listed]),
+            order,
+            cut_order,
+            curve(expansion, order),
+            axes,
         )
         bound = np.clip(surface, -1, 1)
         if trial % 2:  # ∫ 0.3 (t − surface) dt from the bound to 1
@@ -114,7 +118,7 @@ def test_means_where_a_curved_guard_is_positive_hold_the_true_mean(axes):
 
 def test_a_guard_without_slope_leaves_everything_open():
     guard = Expansion((2,), np.array([[0.0], [0.0], [1.0]]), np.zeros(1))
-    part = mean_where_positive(np.ones((len(exponents(1, 5)), 1)), 5, 4, guard)
+    part = mean_where_positive(np.ones((len(exponents(1, 5)), 1)), 5, 4, curve(guard, 5), 1)
     assert np.isinf(part.error[0])
 
 
@@ -146,11 +150,15 @@ def test_means_where_a_guard_bends_every_way_hold_those_of_columns():
             np.array([[delta.get(k, 0.0)] for k in exponents(2, 5)]),
             5,
             4,
-            Expansion(
-                (2, 2),
-                np.array([[guard.get(k, 0.0)] for k in itertools.product(range(3), repeat=2)]),
-                np.zeros(1),
+            curve(
+                Expansion(
+                    (2, 2),
+                    np.array([[guard.get(k, 0.0)] for k in itertools.product(range(3), repeat=2)]),
+                    np.zeros(1),
+                ),
+                5,
             ),
+            2,
         )
         # In a column g is a parabola in w that rises; where it is positive lies above its root.
         slope, start = 1 + d * columns, a + b * columns + c * columns**2

@@ -367,3 +367,14 @@ def test_guards_are_followed_where_halving_looks_slow(monkeypatch):
         assert len(followed) == (0 if patience == math.inf else 2)
     (a, b), (c, d) = bounds
     assert max(a, c) <= min(b, d)
+
+
+def test_bounds_that_have_only_begun_to_narrow_are_not_taken_to_go_on_like_that():
+    tree = Tree(parse("P -> Q"), [P, Q], relaxation("r-product"))
+    cover = enclosures._Cover([Evaluator(tree, 2)], 1e-8)
+    cover._course = [(1.0, 1e-2), (2.0, 1e-4)]  # a hundredth in twice the time
+    as_before = 2 * 1e4 ** (math.log(2) / math.log(100))
+    assert math.exp(cover.forecast(1e-8)) == pytest.approx(as_before)
+    assert math.exp(cover.forecast(1e-8, 2.5)) == pytest.approx(2 * 1e4**0.4)
+    cover._course = [(1.0, 1e-2), (2.0, 5e-3)]  # half in twice the time: no faster than 2.5
+    assert cover.forecast(1e-8, 2.5) == cover.forecast(1e-8)

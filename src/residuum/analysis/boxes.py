@@ -15,12 +15,11 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from residuum.analysis import expansions
-from residuum.analysis.cuts import mean_where_positive
-from residuum.analysis.differences import Chosen, differences, fold_slivers, merge
-from residuum.analysis.expansions import UPWARDS, Polynomial, shares, variation
-from residuum.analysis.groups import MOST_COMPARED, MOST_UNDECIDED, Cases, Domain, Group
-from residuum.analysis.models import Model, compared, divide, mean
+from residuum.analysis.differences import Chosen
+from residuum.analysis.expansions import Polynomial, shares
+from residuum.analysis.groups import MOST_COMPARED, MOST_UNDECIDED, Cases, Domain
+from residuum.analysis.means import Means
+from residuum.analysis.models import divide
 from residuum.analysis.pieces import Leaf, Tree
 from residuum.analysis.truncated import Function, Truncated
 from residuum.relaxations.arrays import Array
@@ -43,16 +42,6 @@ COMPARED_ORDER = 2
 SMALL = 2.0**-18
 """Cases are compared where the integral of 1 is less than this; on more they differ by too much."""
 
-ROUNDING = tuple(count * expansions.ROUNDING for count in (200, 600, 6_000, 100_000))
-"""How far rounding can move a mean, as a share of the absolute coefficients of all cases, S.
-
-By the number n of undecided guards. Differences of cases take up to n steps: 5ⁿ roundings of S
-in all, and their coefficients have a sum of 3ⁿ S. Folding slivers adds none to that sum, and rounds
-n 2ⁿ⁻¹ times. For each pair of guards `merge` may treble the sum, which makes 1, 3, 27 and 729 S,
-and rounds 4 times for each of up to 2ⁿ⁻² differences: (12 + 24) · 729 roundings of S for n = 3, to
-be generous. A mean adds up to 84 monomials, and up to 8 means are added up: 94 times the sums.
-"""
-
 
 class Bounds(NamedTuple):
     """Bounds of the mean over each box, and how much each axis is to blame for their width.
@@ -71,10 +60,21 @@ class Bounds(NamedTuple):
 class _Part(NamedTuple):
     """Boxes with the same guards and cases; without a table these are only compared."""
 
-    group: Group
-    guards: list[str]
+    which: Any
+    guards: Sequence[str]
+    undecided: Sequence[Function]
     table: Mapping[Chosen, Leaf] | None
     leaves: Collection[Leaf]
+
+    def joined(self, others: Sequence[_Part]) -> _Part:
+        """Return these and other boxes with the same guards and cases."""
+        parts = (self, *others)
+        return self._replace(
+            which=np.concatenate([part.which for part in parts]),
+            undecided=[
+                one.joined(rest) for one, *rest in zip(*(p.undecided for p in parts), strict=True)
+            ],
+        )
 
 
 @final
@@ -97,16 +97,19 @@ class Evaluator:
             np.zeros(number),
             np.full(number, np.inf),
             np.zeros((self.axes, number)),
-            np.full((MOST_UNDECIDED + 1, number), -1),
+            np.full((MOST_UNDECIDED + 1, number), -1, dtype=np.int32),
         )
         nodes = starts.copy()
-        parts = []
+        parts: dict[Any, list[_Part]] = {}
         allowed = np.where(most * boxes.volumes < SMALL, MOST_COMPARED, MOST_UNDECIDED)
         for group in self.cases.groups(boxes, starts, allowed):
             nodes[group.which] = self.cases.number(group.start)
             if len(group.undecided) <= MOST_UNDECIDED:
                 guards, table = self.cases.table(group)
-                parts.append(_Part(group, guards, table, dict.fromkeys(table.values())))
+                undecided = [group.undecided[name] for name in guards]
+                leaves = dict.fromkeys(table.values())
+                part = _Part(group.which, guards, undecided, table, leaves)
+                parts.setdefault((*guards, *table.values()), []).append(part)
                 if not guards:
                     nodes[group.which] = self.cases.number(table[()])
                 continue
@@ -115,8 +118,10 @@ class Evaluator:
                 bounds.blame[:, group.which] += guard.variation()
                 bounds.cuts[place, group.which] = 2 * self.cases.guard_number(name)
             if not group.is_too_open:
-                parts.append(_Part(group, [], None, self.cases.reached(group)))
-        self._bound(boxes, parts, bounds)
+                reached = self.cases.reached(group)
+                part = _Part(group.which, [], [], None, reached)
+                parts.setdefault(frozenset(reached), []).append(part)
+        self._bound(boxes, [first.joined(rest) for first, *rest in parts.values()], bounds)
         return bounds._replace(high=np.fmin(bounds.high, most)), nodes
 
     def _bound(self, boxes: Domain, parts: Sequence[_Part], bounds: Bounds) -> None:
@@ -125,7 +130,7 @@ class Evaluator:
         divisors: dict[Leaf, _Scattered] = {}
         clear: dict[Leaf, Any] = {}
         for leaf, members in _by_leaf(parts).items():
-            which = np.concatenate([part.group.which for part in members])
+            which = np.concatenate([part.which for part in members])
             below = boxes.of(which).expand(self.cases.quotient(leaf)[1])
             divisors[leaf] = _Scattered(boxes.number, which, below)
             clear[leaf] = np.ones(boxes.number, dtype=bool)
@@ -138,15 +143,23 @@ class Evaluator:
         for order in {self._orders(part)[0] for part in parts}:
             alike = [part for part in parts if self._orders(part)[0] == order]
             for leaf, members in _by_leaf(alike).items():
-                which = np.concatenate([part.group.which for part in members])
+                which = np.concatenate([part.which for part in members])
                 which = which[known[which]]
                 if not len(which):
                     continue
                 above = boxes.of(which).integrand(self.cases.quotient(leaf)[0])
                 quotient = divide(above, divisors[leaf].of(which), order)
                 models[leaf, order] = _Scattered(boxes.number, which, quotient)
+        means = Means(self.axes, boxes.number)
         for part in parts:
-            self._fill(part, known, poles, clear, models, bounds)
+            self._add(part, known, models, means)
+            if part.table is not None:
+                bounds.blame[:, part.which] = _vague_blame(part, poles[:, part.which])
+                self._note_cuts(part, part.table, clear, bounds.cuts)
+        low, high, blame = means.bounds()
+        np.fmax(bounds.low, low, out=bounds.low)
+        np.fmin(bounds.high, high, out=bounds.high)
+        np.copyto(bounds.blame, blame, where=np.isfinite(blame))
 
     def _orders(self, part: _Part) -> tuple[int, int | None]:
         order = ORDERS[self.axes]
@@ -154,90 +167,41 @@ class Evaluator:
             return COMPARED_ORDER, None
         if not part.guards:
             return order, None
-        if isinstance(part.group.undecided[part.guards[0]], Truncated):
+        if isinstance(part.undecided[0], Truncated):
             return SLAB_ORDERS
         return CUT_ORDERS.get(self.axes, (order, None))
 
-    def _fill(
+    def _add(
         self,
         part: _Part,
         known: Any,
-        poles: Array,
-        clear: Mapping[Leaf, Any],
         models: Mapping[tuple[Leaf, int], _Scattered],
-        bounds: Bounds,
+        means: Means,
     ) -> None:
-        """Fill in the bounds of one part."""
+        """Add the boxes of a part on which all cases are known."""
         order, cut_order = self._orders(part)
-        every = part.group.which
-        if part.table is None:
-            which = every[known[every]]
-            if len(which):
-                cases = [models[leaf, order].of(which) for leaf in part.leaves]
-                bounds.low[which], bounds.high[which] = compared(cases, self.axes)
+        inside = np.flatnonzero(known[part.which])
+        if not len(inside):
             return
-        bounds.blame[:, every] = _vague_blame(part, poles[:, every])
-        for place, name in enumerate(part.guards):
-            on_sides = [np.zeros(len(every), dtype=bool) for _ in range(2)]
-            for sides, leaf in part.table.items():
-                on_sides[sides[place]] |= ~clear[leaf][every]
-            number = 2 * self.cases.guard_number(name)
-            bounds.cuts[place, every] = number + (on_sides[0] & ~on_sides[1])
-        inside = np.flatnonzero(known[every])
-        if len(inside):
-            which = every[inside]
-            undecided = [part.group.undecided[name].of(inside) for name in part.guards]
-            here = {leaf: models[leaf, order].of(which) for leaf in part.leaves}
-            low, high, blame = self._bounds_of_known(
-                part.guards, part.table, undecided, here, cut_order
-            )
-            bounds.low[which], bounds.high[which] = low, high
-            bounds.blame[:, which] = np.where(np.isfinite(blame), blame, bounds.blame[:, which])
+        which = part.which[inside]
+        here = {leaf: models[leaf, order].of(which) for leaf in part.leaves}
+        if part.table is None:
+            means.compare(which, list(here.values()))
+            return
+        undecided = [guard.of(inside) for guard in part.undecided]
+        excluded = self.cases.excluded(part.guards)
+        means.add(which, part.table, undecided, excluded, here, cut_order)
 
-    def _bounds_of_known(
-        self,
-        guards: list[str],
-        table: Mapping[Chosen, Leaf],
-        undecided: Sequence[Function],
-        models: Mapping[Leaf, Model],
-        cut_order: int | None,
-    ) -> tuple[Array, Array, Array]:
-        """Return bounds where every case has a model; the blame is infinite where no cut has."""
-        cases = list(models.values())
-        axes, order, number = self.axes, cases[0].order, len(cases[0].error)
-        centre, width = np.zeros(number), np.zeros(number)
-        blame = np.zeros((axes, number))
-        deltas = differences(table, models, len(undecided))
-        width = width + fold_slivers(deltas, undecided)
-        merge(deltas, undecided, self.cases.excluded(guards))
-        for chosen, delta in deltas.items():
-            if sum(chosen) == 0:
-                centre = centre + mean(delta, axes, order)
-            elif sum(chosen) == 1 and cut_order is not None:
-                guard = undecided[chosen.index(True)]
-                here = np.flatnonzero(delta.any(axis=0))  # nothing is left where slivers were
-                if not len(here):
-                    continue
-                cut = mean_where_positive(delta[:, here], order, cut_order, guard.of(here))
-                centre[here] += cut.mean
-                width[here] += cut.error
-                blame[:, here] += cut.blame
-            else:  # between 0 and Δ everywhere
-                half = np.abs(delta).sum(axis=0) / 2
-                centre, width = centre + mean(delta, axes, order) / 2, width + half
-                blame = blame + half * variation(delta, axes, order)
-        worst = np.minimum(
-            np.maximum.reduce([model.error for model in cases]),
-            sum((model.mean_error for model in cases), np.zeros(number)),
-        )
-        size = sum(model.size for model in cases)
-        width = (width + worst + ROUNDING[len(undecided)] * size) * UPWARDS
-        low, high = compared(cases, axes)
-        low, high = np.maximum(low, centre - width), np.minimum(high, centre + width)
-        for model in cases:
-            tail = variation(model.coefficients, axes, order, order - 1)
-            blame = blame + model.mean_error * tail
-        return np.fmax(low, 0.0), high, np.where(np.isfinite(width), blame, np.inf)
+    def _note_cuts(
+        self, part: _Part, table: Mapping[Chosen, Leaf], clear: Mapping[Leaf, Any], cuts: Any
+    ) -> None:
+        """Note the guards of a part, and on which side of each of them poles are."""
+        for place, name in enumerate(part.guards):
+            on_sides = [np.zeros(len(part.which), dtype=bool) for _ in range(2)]
+            for sides, leaf in table.items():
+                on_sides[sides[place]] |= ~clear[leaf][part.which]
+            number = 2 * self.cases.guard_number(name)
+            cuts[place, part.which] = number + (on_sides[0] & ~on_sides[1])
 
 
 class _Scattered:
@@ -266,6 +230,6 @@ def _vague_blame(part: _Part, poles: Array) -> Array:
     A guard often keeps them out, once it is decided.
     """
     total = shares(poles)
-    for name in part.guards:
-        total = total + 2 / len(part.guards) * part.group.undecided[name].variation()
+    for guard in part.undecided:
+        total = total + 2 / len(part.guards) * guard.variation()
     return total

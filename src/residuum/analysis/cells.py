@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -13,9 +14,12 @@ from residuum.analysis.slabs import Slabs, is_above, over
 from residuum.analysis.surfaces import advise
 from residuum.relaxations.arrays import Array
 
+EASED = 4.0
+"""What halving along an axis divides its blame by, more or less."""
+
 
 class Cells(NamedTuple):
-    """Boxes, bounds of the integral over each, the axis to halve next, and their case so far.
+    """Boxes, bounds of the integral over each, two axes to halve next, and their case so far.
 
     For `cuts` see `Bounds`.
     """
@@ -23,7 +27,7 @@ class Cells(NamedTuple):
     boxes: Domain
     low: Array
     high: Array
-    axis: Any
+    axes: Any
     nodes: Any
     cuts: Any
 
@@ -33,7 +37,7 @@ class Cells(NamedTuple):
             self.boxes.of(which),
             self.low[which],
             self.high[which],
-            self.axis[which],
+            self.axes[:, which],
             self.nodes[which],
             self.cuts[:, which],
         )
@@ -72,42 +76,66 @@ def evaluated(evaluator: Evaluator, boxes: Domain, nodes: Any) -> Cells:
     with np.errstate(all="ignore"):  # what is not finite counts as unknown
         bounds, nodes = evaluator.evaluate(boxes, nodes)
     volume = boxes.volumes  # a power of 2: exact
-    axis = np.argmax(bounds.blame, axis=0)
-    return Cells(boxes, bounds.low * volume, bounds.high * volume, axis, nodes, bounds.cuts)
+    axes = _most_to_blame(bounds.blame)
+    return Cells(boxes, bounds.low * volume, bounds.high * volume, axes, nodes, bounds.cuts)
+
+
+def _most_to_blame(blame: Array) -> Any:
+    """Return the axis to halve, and the one to halve after that."""
+    left = blame.copy()
+    first = np.argmax(left, axis=0)
+    left[first, np.arange(len(first))] /= EASED
+    return np.stack([first, np.argmax(left, axis=0)]).astype(np.int8)
 
 
 def parted(evaluator: Evaluator, cells: Cells, along_guards: bool) -> list[tuple[Domain, Any]]:
-    """Return both parts of each cell with their nodes; slabs where it is cut along a guard."""
-    axis, whole = cells.axis.copy(), np.ones(len(cells.axis), dtype=bool)
+    """Return the parts of each cell with their nodes: two slabs where it is cut along a guard.
+
+    Otherwise quarters: to halve twice saves looking at the halves. Only boxes that may become slabs
+    are halved once.
+    """
+    axes, whole = cells.axes.copy(), np.ones(cells.axes.shape[1], dtype=bool)
     parts: dict[int, list[tuple[Any, Any]]] = {}
     if along_guards:
-        for part, rows in _cut(evaluator, cells, axis, whole):
+        for part, rows in _cut(evaluator, cells, axes, whole):
             parts.setdefault(vertical(part), []).append((part, np.tile(cells.nodes[rows], 2)))
     if isinstance(cells.boxes, Slabs):
-        thin = ~is_above(cells.boxes.half, cells.boxes.off)
-        axis[thin & (axis == evaluator.axes - 1)] = 0
-    for along in range(evaluator.axes):
-        rows = np.flatnonzero(whole & (axis == along))
+        _keep_thick(cells.boxes, axes)
+    elif along_guards:  # a half may be cut already, and better than a quarter
+        axes[1] = -1
+    for pair in itertools.product(range(evaluator.axes), range(-1, evaluator.axes)):
+        rows = np.flatnonzero(whole & (axes[0] == pair[0]) & (axes[1] == pair[1]))
         if len(rows):
-            halves = cells.boxes.of(rows).halved(along)
-            parts.setdefault(cells.vertical, []).append((halves, np.tile(cells.nodes[rows], 2)))
+            some = cells.boxes.of(rows)
+            for along in pair:
+                some = some.halved(along) if along >= 0 else some
+            nodes = np.tile(cells.nodes[rows], some.number // len(rows))
+            parts.setdefault(cells.vertical, []).append((some, nodes))
     return [
         (_joined([part for part, _ in some]), np.concatenate([nodes for _, nodes in some]))
         for some in parts.values()
     ]
 
 
-def _cut(evaluator: Evaluator, cells: Cells, axis: Any, whole: Any) -> Iterator[tuple[Slabs, Any]]:
+def _keep_thick(slabs: Slabs, axes: Any) -> None:
+    """Change the axes to halve so that no slab is halved in height that is thin, or twice."""
+    upright = len(slabs.bases.centres)
+    thin = ~is_above(slabs.half, slabs.off)
+    axes[0, thin & (axes[0] == upright)] = 0
+    axes[1, axes[1] == upright] = -1
+
+
+def _cut(evaluator: Evaluator, cells: Cells, axes: Any, whole: Any) -> Iterator[tuple[Slabs, Any]]:
     """Cut cells along guards, note which are left whole, and along which axis to halve some.
 
     A cell from which a guard exits is halved along the base, so that it stays inside of a part.
     """
-    told = np.zeros(len(axis), dtype=bool)
+    told = np.zeros(len(whole), dtype=bool)
     for row in cells.cuts:
         for number in np.unique(row[row >= 0]):
             guard = evaluator.cases.guards[number // 2]
             which = np.flatnonzero(whole & (row == number))
-            for slabs, rows, axes in _as_slabs(cells, which, guard):
+            for slabs, rows, base in _as_slabs(cells, which, guard):
                 with np.errstate(all="ignore"):  # what is not finite is not cut
                     advice = advise(slabs, slabs.expand(guard), bool(number % 2))
                 cut = np.flatnonzero(advice.cuts)
@@ -115,7 +143,7 @@ def _cut(evaluator: Evaluator, cells: Cells, axis: Any, whole: Any) -> Iterator[
                     yield slabs.of(cut).cut(advice.surface[:, cut]), rows[cut]
                     whole[rows[cut]] = False
                 exits = advice.exits & ~told[rows]
-                axis[rows[exits]] = axes[np.argmax(advice.tilt[:, exits], axis=0)]
+                axes[0, rows[exits]] = base[np.argmax(advice.tilt[:, exits], axis=0)]
                 told[rows] |= exits
 
 

@@ -29,13 +29,30 @@ class Part(NamedTuple):
     blame: Array
 
 
-def mean_where_positive(delta: Array, order: int, cut_order: int, guard: Function) -> Part:
+class Curve(NamedTuple):
+    """The coefficients of a guard up to the order of Δ, and a bound of what is missing."""
+
+    low: Array
+    missing: Array
+
+    def of(self, which: Any) -> Curve:
+        """Return the guard on some of the boxes."""
+        return Curve(self.low[:, which], self.missing[which])
+
+
+def curve(guard: Function, order: int) -> Curve:
+    """Return a guard up to an order."""
+    beyond = guard.by_degree()[order + 1 :].sum(axis=0)
+    return Curve(guard.low(order), (beyond + guard.error) * UPWARDS)
+
+
+def mean_where_positive(delta: Array, order: int, cut_order: int, guard: Curve, axes: int) -> Part:
     """Return the mean of Δ · [g > 0], with Δ integrated over the plane's side up to `cut_order`."""
-    axes = len(guard.degrees)
-    low = guard.low(order)
+    low = guard.low
     ranks = np.argsort(np.abs(low[1 : axes + 1]), axis=0)
     delta, low = _turned(delta, ranks, order), _turned(low, ranks, order)
-    plane = _plane(low, guard, axes, order)
+    sums = _by_degree(axes, order) @ np.abs(low) * UPWARDS
+    plane = _plane(low, sums[3:].sum(axis=0) + guard.missing, axes, order)
     steep = np.where(plane.slopes[-1] == 0, 1.0, plane.slopes[-1])
 
     multiple = _multiple(delta, low, axes, order, steep)
@@ -44,11 +61,9 @@ def mean_where_positive(delta: Array, order: int, cut_order: int, guard: Functio
         source, target = _raised(axes, order, axis)
         rest[target] -= factor * low[source]
     tilt = np.abs(multiple[1:]).sum(axis=0)
-    sums = guard.by_degree()
-    beyond = sums[order + 1 :].sum(axis=0) + guard.error
     spread = (
-        (np.abs(multiple[0]) + tilt) * beyond
-        + tilt * sums[order : order + 1].sum(axis=0)
+        (np.abs(multiple[0]) + tilt) * guard.missing
+        + tilt * sums[order]
         # What rounding did to `rest`: 2 operations for each multiple.
         + 2
         * (axes + 1)
@@ -92,18 +107,18 @@ class _Plane(NamedTuple):
     mean_square_gap: Array
 
 
-def _plane(low: Array, guard: Function, axes: int, order: int) -> _Plane:
+def _plane(low: Array, bent: Array, axes: int, order: int) -> _Plane:
     """Return the plane that stands for a guard, and the mean of |q| and q² over the other axes.
 
     |q| is bounded for every value along the steepest axis at once, by a sum of `gaps` times the
-    absolute coordinates along the axes that are their keys; u² is 1/2 up to 1/2.
+    absolute coordinates along the axes that are their keys; u² is 1/2 up to 1/2. All that is not
+    of degree 2 or less is at most `bent`.
     """
     place = {k: i for i, k in enumerate(exponents(axes, order))}
     offset, slopes = low[0].copy(), low[1 : axes + 1].copy()
     steepest = np.abs(slopes[-1])
     flat = np.abs(slopes) < half_spaces.FLATTEST * steepest
-    everywhere = guard.by_degree()[3:].sum(axis=0) + guard.error
-    everywhere = everywhere + np.where(flat, np.abs(slopes), 0.0).sum(axis=0)
+    everywhere = bent + np.where(flat, np.abs(slopes), 0.0).sum(axis=0)
     slopes[flat] = 0.0
     for axis in range(axes):
         square = low[place[tuple(2 * (axis == other) for other in range(axes))]]
@@ -173,6 +188,14 @@ def _raised(axes: int, order: int, axis: int) -> tuple[Any, Any]:
     below = [k for k in exponents(axes, order) if sum(k) < order]
     raised = [(*k[:axis], k[axis] + 1, *k[axis + 1 :]) for k in below]
     return np.array([place[k] for k in below]), np.array([place[k] for k in raised])
+
+
+@cache
+def _by_degree(axes: int, order: int) -> Array:
+    """Return the matrix that adds up terms of each total degree."""
+    totals = np.array([sum(k) for k in exponents(axes, order)])
+    matches: Array = (totals == np.arange(order + 1)[:, None]).astype(float)
+    return matches
 
 
 @cache

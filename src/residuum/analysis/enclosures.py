@@ -1,4 +1,4 @@
-"""Certified bounds for rational logics such as R-Product: boxes, halved where they are worst.
+"""Certified bounds for rational logics such as R-Product: boxes, quartered where they are worst.
 
 Nobody knows beforehand in which coordinates the boxes are fewest, so that ways to cover the cube
 compete: each has a short time to show how fast its bounds narrow, and the best goes on. Where even
@@ -26,17 +26,17 @@ from residuum.logic import Atom, Formula
 from residuum.relaxations import Relaxation
 from residuum.relaxations.arrays import Array
 
-MOST_BOXES, MOST_SLABS = 3_000_000, 1_000_000
+MOST_BOXES, MOST_SLABS = 4_000_000, 1_500_000
 """As many as fit into a gigabyte or so."""
 
-AT_ONCE = 1_000_000
+AT_ONCE = 2_000_000
 """Coefficients of the largest polynomial on all boxes that are evaluated together."""
 
-MOST_AT_ONCE = (8192, 4096)
+MOST_AT_ONCE = (16384, 8192)
 """Boxes, and slabs, that are parted together."""
 
 FEWEST = 1000
-"""So many boxes are halved at a time, for fewer would hardly take less."""
+"""So many boxes are parted at a time, for fewer would hardly take less."""
 
 CURVED_AXES = 3
 """Only with so many atoms boxes are cut along guards; with fewer they need not be."""
@@ -46,6 +46,12 @@ PATIENCE = 15.0
 
 Slabs are fewer in the end, but each takes longer, and until there are many they are behind: twice
 that time must be left for them.
+"""
+
+FASTEST = 3.0
+"""No bounds narrow faster than this power of the time for long.
+
+What narrows faster, as slabs do at first, has only begun, and is not preferred for that.
 """
 
 TRIAL = 1 / 240
@@ -97,7 +103,7 @@ def enclose(
     while left and not any(cover.is_done() for cover in covers) and time.perf_counter() < deadline:
         # At the beginning time is spent on building cases, and speeds say little.
         by_speed = len(left) <= 2 or follows_guards
-        left.sort(key=lambda cover: cover.forecast(width) if by_speed else cover.width())
+        left.sort(key=lambda c: c.forecast(width, FASTEST) if by_speed else c.width())
         left = left[: math.ceil(len(left) / 2)]
         if time.perf_counter() > began + EARLY * seconds:
             soonest = min(cover.forecast(useful) for cover in left)
@@ -177,18 +183,19 @@ class _Cover:
         values = [_exact(evaluator, numbers) for evaluator, numbers in nodes.items()]
         return None if None in values else sum(filter(None, values), Fraction(0))
 
-    def forecast(self, target: float) -> float:
+    def forecast(self, target: float, fastest: float = math.inf) -> float:
         """Return the logarithm of the time it would take in all to come down to a width.
 
-        The bounds are taken to keep narrowing as they did.
+        The bounds are taken to keep narrowing as they did, or at the `fastest` like that power.
         """
         spent, width = self._course[-1]
         earlier, wider = next(one for one in self._course if one[0] >= spent / 2)
         speed = math.log(wider / width) / max(math.log(spent / earlier), 1e-3)
-        return math.log(spent) + math.log(max(width / target, 1.0)) / max(speed, 1e-3)
+        speed = min(max(speed, 1e-3), fastest)
+        return math.log(spent) + math.log(max(width / target, 1.0)) / speed
 
     def narrow(self, spend: float, deadline: float) -> None:
-        """Halve the worst boxes until this much processor time is spent in all, or time is up."""
+        """Quarter the worst boxes until this much processor time is spent in all, or time is up."""
         began = time.thread_time() - self._spent
 
         def is_over() -> bool:

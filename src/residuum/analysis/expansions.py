@@ -161,6 +161,14 @@ class Expansion(NamedTuple):
         """Return the expansion on some of the boxes."""
         return Expansion(self.degrees, self.coefficients[:, which], self.error[which])
 
+    def joined(self, others: Sequence[Expansion]) -> Expansion:
+        """Return the same polynomial on these and other boxes."""
+        parts = (self, *others)
+        return self._replace(
+            coefficients=np.concatenate([part.coefficients for part in parts], axis=1),
+            error=np.concatenate([part.error for part in parts]),
+        )
+
     def low(self, order: int) -> Array:
         """Return the coefficients up to a total degree, in the order of `exponents`."""
         places = _places(self.degrees, order)

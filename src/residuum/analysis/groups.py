@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -52,6 +52,7 @@ class Cases:
         self._quotients: dict[Leaf, tuple[Polynomial, Polynomial]] = {}
         self._numbers: dict[Node, int] = {tree.root: 0}
         self._reached: dict[Any, list[Leaf]] = {}
+        self._tables: dict[Any, tuple[list[str], dict[Chosen, Leaf]]] = {}
         self.guards: list[Polynomial] = []
         self.nodes: list[Node] = [tree.root]
         self.largest = 1
@@ -84,7 +85,7 @@ class Cases:
         self.largest = max(self.largest, polynomial.coefficients.size)
         return polynomial
 
-    def excluded(self, names: list[str]) -> dict[tuple[int, int], Collection[Pair]]:
+    def excluded(self, names: Sequence[str]) -> dict[tuple[int, int], Collection[Pair]]:
         """Return the signs that each pair of guards never has at once, anywhere."""
         return {
             (i, j): self._tree.exclude(names[i], names[j])
@@ -194,6 +195,12 @@ class Cases:
 
     def table(self, group: Group) -> tuple[list[str], dict[Chosen, Leaf]]:
         """Return the undecided guards that matter, and the case for each of their signs."""
+        key = group.start, frozenset(group.signs.items())
+        if key not in self._tables:
+            self._tables[key] = self._table(group)
+        return self._tables[key]
+
+    def _table(self, group: Group) -> tuple[list[str], dict[Chosen, Leaf]]:
         names = list(group.undecided)
         table = {}
         for sides in itertools.product((False, True), repeat=len(names)):

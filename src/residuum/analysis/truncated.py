@@ -5,6 +5,7 @@ The last coordinate w runs from the lower surface of a slab at −1 to the upper
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -68,6 +69,14 @@ class Truncated(NamedTuple):
     def of(self, which: Any) -> Truncated:
         """Return the function on some of the slabs."""
         return Truncated(self.axes, self.coefficients[:, which], self.error[which])
+
+    def joined(self, others: Sequence[Truncated]) -> Truncated:
+        """Return the same function on these and other slabs."""
+        parts = (self, *others)
+        return self._replace(
+            coefficients=np.concatenate([part.coefficients for part in parts], axis=1),
+            error=np.concatenate([part.error for part in parts]),
+        )
 
     def low(self, order: int) -> Array:
         """Return the coefficients up to a total degree, in the order of `exponents`."""
