@@ -221,6 +221,22 @@ def _curvature(penalty, inputs):
     return [one.cpu() for one in torch.autograd.grad(bend, list(inputs.values()))]
 
 
+@pytest.mark.parametrize("wanted", ["RP", "R"])
+def test_second_derivatives_where_some_inputs_have_no_slope(device, wanted):
+    """Under `r-godel` a rule costs what its consequent does: no slope goes to its antecedent."""
+    rule = rs.compile("forall a in d: R -> P(a)", "r-godel", domains={"d": 4})
+    for seed in range(CALLS):
+        given = drawn("R", (3,), seed, device) | drawn("P", (3, 4), seed, device)
+        given = {name: one.detach().requires_grad_(name in wanted) for name, one in given.items()}
+        total = rule(given).sum()
+        if not total.requires_grad:  # so it is before there are recordings
+            continue
+        leaves = [given[name] for name in wanted]
+        slopes = torch.autograd.grad(total, leaves, create_graph=True, allow_unused=True)
+        assert slopes[0] is None or not slopes[0].any()
+    assert any(rule._recordings._kept.values())
+
+
 def test_without_slopes_and_for_some_inputs_only(device):
     rule = rs.compile(SUM, "s-product", domains={"d": 4})
     for seed in range(CALLS):
