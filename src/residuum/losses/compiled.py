@@ -57,7 +57,7 @@ from residuum.losses.reductions import Reduction, SharedGroup, cap_of, reduce_ba
 from residuum.losses.replays import Replay, is_launch_bound, replayed
 from residuum.losses.single_groundings import SingleGroundings, single_groundings
 from residuum.losses.sources import Form, Source, sources_of
-from residuum.losses.tensors import in_full
+from residuum.losses.tensors import in_full, to_keep
 from residuum.relaxations import Degree, Relaxation
 from residuum.relaxations.lukasiewicz import Lukasiewicz
 from residuum.relaxations.meanings import EXACT
@@ -506,12 +506,14 @@ class CompiledRule(nn.Module):
         if (key, "cpu") not in self._bound:
             _make_room(self._bound)
             layout = layout or lay_out(self.plan, sizes)
-            self._bound[key, "cpu"] = bind(
-                self.plan, layout, self.relaxation, detaches=self.detach is not None
-            )
+            with to_keep():
+                self._bound[key, "cpu"] = bind(
+                    self.plan, layout, self.relaxation, detaches=self.detach is not None
+                )
         if (key, str(device)) in self._bound:
             return self._bound[key, str(device)]
-        moved = move(self._bound[key, "cpu"], device)
+        with to_keep():
+            moved = move(self._bound[key, "cpu"], device)
         if not torch.compiler.is_compiling():  # a trace must not leave its tensors behind
             self._bound[key, str(device)] = moved
         return moved
@@ -521,11 +523,12 @@ class CompiledRule(nn.Module):
         key = tuple(sizes.items()), device
         if key not in self._clauses:
             bound = self.bind(sizes, torch.device("cpu"))
-            found = find_clauses(
-                self.plan, bound.layout, self.relaxation, bound.masks, is_bundle=self._is_bundle
-            )
             _make_room(self._clauses)
-            self._clauses[key] = None if found is None else found.to(device)
+            with to_keep():
+                found = find_clauses(
+                    self.plan, bound.layout, self.relaxation, bound.masks, is_bundle=self._is_bundle
+                )
+                self._clauses[key] = None if found is None else found.to(device)
         return self._clauses[key]
 
 
