@@ -50,7 +50,7 @@ class Clauses:
 
     def __post_init__(self) -> None:
         listed = [sign for group in self.groups for sign in group.signs]
-        signs = torch.tensor(listed, device=self.matrix.device).reshape(-1, 1)
+        signs = self.matrix.new_tensor(listed).reshape(-1, 1)
         object.__setattr__(self, "signs", signs)
         back = self.matrix.t() * signs if self.width else self.matrix.t()
         object.__setattr__(self, "transposed", back)
