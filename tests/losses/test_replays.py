@@ -195,6 +195,20 @@ def test_values_that_take_care_after_others_were_recorded(device, relaxation, va
         check(found, without_recordings(lambda given, k=afresh: stacked(k, given), others))
 
 
+def test_products_that_may_be_coarse_after_others_were_recorded(device):
+    """Then nothing is multiplied, and what was recorded for clauses does not fit."""
+    rule = rs.compile(SUM, "s-product", domains={"d": 4})
+    fresh = rs.compile(SUM, "s-product", domains={"d": 4}, replay=False)
+    try:
+        for precision in ("highest", "high", "highest"):
+            torch.set_float32_matmul_precision(precision)
+            for seed in range(CALLS):
+                inputs = drawn("PQS", (5, 4), seed, device)
+                check(with_slopes(rule(inputs), inputs), without_recordings(fresh, inputs))
+    finally:
+        torch.set_float32_matmul_precision("highest")
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("relaxation", ["r-product", "s-product", "lukasiewicz"])
 def test_narrow_numbers_are_rounded_once(device, relaxation, dtype):
