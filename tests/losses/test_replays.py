@@ -1,16 +1,19 @@
 """Penalties by recordings: the same as without them, call after call.
 
-Without a GPU something stands in for CUDA graphs, which does what was recorded step by step.
+Without a GPU something stands in for CUDA graphs, which does what was recorded step by step, and
+cannot record what looks at values.
 """
 
 import copy
 import pickle
+from unittest import mock
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import residuum as rs
-from residuum.losses import receivers, recordings, replays
+from residuum.losses import receivers, recordings, replays, softmaxes, tensors
 
 CALLS = recordings.CALLS + 3
 SUM = "forall a, b in d: P(a) & Q(b) -> S((a + b) mod 4)"
@@ -21,11 +24,27 @@ predicate Tag(position, tag)
 rule begin: forall i in position: Tag(i, O) -> ~Tag(i + 1, I)
 rule never: forall i in position: ~(Tag(i, B) & Tag(i + 1, B) & Tag(i + 2, B))
 """
+PAIRS = """domain tag = B, I, O
+domain position sequence
+predicate Tag(position, tag)
+rule begin: forall i in position: Tag(i, O) -> ~Tag(i + 1, I)
+rule inside: forall i in position: Tag(i, B) & ~Tag(i + 1, O) -> Tag(i + 1, I)
+"""
 GROUND = """domain feature = 0..5
 predicate Has(feature) independent
 """ + "\n".join(
     f"rule r{n}: Has({n}) & ~Has({(n + 1) % 6}) -> Has({(n + 3) % 6})" for n in range(6)
 )
+
+
+class Blind(TorchDispatchMode):
+    """Refuses what depends on values in any other way than by arithmetic."""
+
+    def __torch_dispatch__(self, function, _types, args=(), kwargs=None):
+        looks = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
+        if looks & set(function.tags):
+            raise RuntimeError(f"{function} cannot be recorded")
+        return function(*args, **(kwargs or {}))
 
 
 class StepByStep:
@@ -36,11 +55,15 @@ class StepByStep:
         self._given = [one.detach().clone() for one in inputs]
         self._given = [one.float() if one.dtype in (torch.float16, torch.bfloat16) else one
                        for one in self._given]  # fmt: skip
+        self(inputs)
 
     def __call__(self, inputs):
         for own, one in zip(self._given, inputs, strict=True):
             own.copy_(one.detach())
-        return [one.detach().clone() for one in self._function(self._given)]
+        captured = [mock.patch.object(module, "is_traced", return_value=True)
+                    for module in (tensors, softmaxes)]  # fmt: skip
+        with captured[0], captured[1], Blind():
+            return [one.detach().clone() for one in self._function(self._given)]
 
 
 @pytest.fixture(params=["cpu", "cuda"])
@@ -81,6 +104,13 @@ def check(found, expected, **tolerance):
         torch.testing.assert_close(mine, theirs, **tolerance or {"rtol": 1e-9, "atol": 1e-12})
 
 
+def check_recorded(*rules):
+    """Check that something was recorded, and nothing was tried in vain."""
+    kept = [one for rule in rules for one in rule._recordings._kept.values()]
+    assert kept
+    assert all(kept)
+
+
 @pytest.mark.parametrize("text", [SUM, FEW])
 @pytest.mark.parametrize("relaxation", [*rs.PAPER, "lukasiewicz-maxsat"])
 def test_call_after_call(device, relaxation, text):
@@ -89,7 +119,7 @@ def test_call_after_call(device, relaxation, text):
         inputs = drawn("PQS", (5, 4), seed, device)
         fresh = rs.compile(text, relaxation, domains={"d": 4})
         check(with_slopes(rule(inputs), inputs), without_recordings(fresh, inputs))
-    assert any(rule._recordings._kept.values())
+    check_recorded(rule)
 
 
 def stacked(knowledge, inputs, **more):
@@ -97,9 +127,9 @@ def stacked(knowledge, inputs, **more):
 
 
 @pytest.mark.parametrize("relaxation", [*rs.PAPER, "lukasiewicz-maxsat"])
-@pytest.mark.parametrize("text", [TAGS, GROUND])
+@pytest.mark.parametrize("text", [TAGS, PAIRS, GROUND])
 def test_rules_of_a_knowledge(device, relaxation, text):
-    names, shape = (("Tag",), (5, 6, 3)) if text == TAGS else (("Has",), (5, 6))
+    names, shape = (("Has",), (5, 6)) if text == GROUND else (("Tag",), (5, 6, 3))
     knowledge = rs.compile(rs.loads(text), relaxation)
     for seed in range(CALLS):
         inputs = drawn(names, shape, seed, device)
@@ -109,17 +139,18 @@ def test_rules_of_a_knowledge(device, relaxation, text):
         total = with_slopes(knowledge.total(inputs), inputs)
         check(total, without_recordings(fresh.total, inputs))
     compiled_rules = (*knowledge._bundles.values(), *knowledge.rules.values())
-    assert any(any(one._recordings._kept.values()) for one in compiled_rules)
+    check_recorded(*compiled_rules)
 
 
+@pytest.mark.parametrize("text", [TAGS, PAIRS])
 @pytest.mark.parametrize("relaxation", ["r-product", "s-product", "s-godel", "lukasiewicz"])
-def test_sequences_of_other_lengths_in_every_call(device, relaxation):
-    knowledge = rs.compile(rs.loads(TAGS), relaxation)
-    alone = rs.compile("begin", relaxation, knowledge=rs.loads(TAGS))
+def test_sequences_of_other_lengths_in_every_call(device, relaxation, text):
+    knowledge = rs.compile(rs.loads(text), relaxation)
+    alone = rs.compile("begin", relaxation, knowledge=rs.loads(text))
     for seed in range(CALLS):
         inputs = drawn(("Tag",), (4, 6, 3), seed, device)
         lengths = torch.randint(0, 7, (4,), generator=torch.Generator().manual_seed(seed))
-        fresh = rs.compile(rs.loads(TAGS), relaxation)
+        fresh = rs.compile(rs.loads(text), relaxation)
         expected = without_recordings(
             lambda given, k=fresh, n=lengths: stacked(k, given, lengths=n), inputs
         )
@@ -164,6 +195,20 @@ def test_values_that_take_care_after_others_were_recorded(device, relaxation, va
         check(found, without_recordings(lambda given, k=afresh: stacked(k, given), others))
 
 
+def test_products_that_may_be_coarse_after_others_were_recorded(device):
+    """Then nothing is multiplied, and what was recorded for clauses does not fit."""
+    rule = rs.compile(SUM, "s-product", domains={"d": 4})
+    fresh = rs.compile(SUM, "s-product", domains={"d": 4}, replay=False)
+    try:
+        for precision in ("highest", "high", "highest"):
+            torch.set_float32_matmul_precision(precision)
+            for seed in range(CALLS):
+                inputs = drawn("PQS", (5, 4), seed, device)
+                check(with_slopes(rule(inputs), inputs), without_recordings(fresh, inputs))
+    finally:
+        torch.set_float32_matmul_precision("highest")
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("relaxation", ["r-product", "s-product", "lukasiewicz"])
 def test_narrow_numbers_are_rounded_once(device, relaxation, dtype):
@@ -183,7 +228,7 @@ def test_narrow_numbers_are_rounded_once(device, relaxation, dtype):
 
 def test_ties_share_the_slope(device):
     rule = rs.compile(SUM, "s-godel", domains={"d": 4})
-    knowledge = rs.compile(rs.loads(TAGS), "s-godel")
+    knowledge = rs.compile(rs.loads(PAIRS), "s-godel")
     for _ in range(CALLS):
         inputs = {name: torch.zeros(2, 4, device=device).requires_grad_() for name in "PQS"}
         fresh = rs.compile(SUM, "s-godel", domains={"d": 4})
@@ -194,7 +239,7 @@ def test_ties_share_the_slope(device):
             atol=1e-7,
         )
         tags = {"Tag": torch.zeros(2, 5, 3, device=device).requires_grad_()}
-        afresh = rs.compile(rs.loads(TAGS), "s-godel")
+        afresh = rs.compile(rs.loads(PAIRS), "s-godel")
         expected = without_recordings(lambda given, k=afresh: stacked(k, given), tags)
         check(with_slopes(stacked(knowledge, tags), tags), expected, rtol=1e-5, atol=1e-7)
 
@@ -219,6 +264,22 @@ def _curvature(penalty, inputs):
     slopes = torch.autograd.grad(penalty.sum(), list(inputs.values()), create_graph=True)
     bend = sum((one**2).sum() for one in slopes)
     return [one.cpu() for one in torch.autograd.grad(bend, list(inputs.values()))]
+
+
+@pytest.mark.parametrize("wanted", ["RP", "R"])
+def test_second_derivatives_where_some_inputs_have_no_slope(device, wanted):
+    """Under `r-godel` a rule costs what its consequent does: no slope goes to its antecedent."""
+    rule = rs.compile("forall a in d: R -> P(a)", "r-godel", domains={"d": 4})
+    for seed in range(CALLS):
+        given = drawn("R", (3,), seed, device) | drawn("P", (3, 4), seed, device)
+        given = {name: one.detach().requires_grad_(name in wanted) for name, one in given.items()}
+        total = rule(given).sum()
+        if not total.requires_grad:  # so it is before there are recordings
+            continue
+        leaves = [given[name] for name in wanted]
+        slopes = torch.autograd.grad(total, leaves, create_graph=True, allow_unused=True)
+        assert slopes[0] is None or not slopes[0].any()
+    check_recorded(rule)
 
 
 def test_without_slopes_and_for_some_inputs_only(device):

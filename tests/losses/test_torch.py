@@ -46,6 +46,25 @@ def test_functional_gradients_are_those_of_backward(name):
 
 
 @pytest.mark.parametrize("name", PAPER)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+def test_the_default_dtype_changes_nothing(name, dtype):
+    leaves = {key: given.requires_grad_() for key, given in logits(5, dtype=dtype).items()}
+
+    def found():
+        penalty = rule(name)(leaves)
+        slopes = torch.autograd.grad(penalty.sum(), list(leaves.values()), materialize_grads=True)
+        return penalty.detach(), *slopes
+
+    expected = found()
+    torch.set_default_dtype(torch.float64)
+    try:
+        for mine, theirs in zip(found(), expected, strict=True):
+            torch.testing.assert_close(mine, theirs)
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.parametrize("name", PAPER)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_is_answered_in_single_and_differentiated_in_half(name, dtype):
     leaves = {key: given.requires_grad_() for key, given in logits(5, dtype=dtype).items()}

@@ -13,6 +13,7 @@ from torch import Tensor
 from residuum.losses.columns import Columns, Stack
 from residuum.losses.crosses import Cross
 from residuum.losses.tables import Table
+from residuum.losses.tensors import to_keep
 
 MOST_BATCHES: Final = 16
 """Sizes of batches whose stacks are kept."""
@@ -49,7 +50,7 @@ class Clauses:
 
     def __post_init__(self) -> None:
         listed = [sign for group in self.groups for sign in group.signs]
-        signs = torch.tensor(listed, device=self.matrix.device).reshape(-1, 1)
+        signs = self.matrix.new_tensor(listed).reshape(-1, 1)
         object.__setattr__(self, "signs", signs)
         back = self.matrix.t() * signs if self.width else self.matrix.t()
         object.__setattr__(self, "transposed", back)
@@ -90,9 +91,11 @@ class Clauses:
         found = self._stacks.get(examples)
         if found is None:
             device = self.matrix.device
-            found = tuple(
-                Stack(group, examples, _positions(group, inputs), device) for group in self.groups
-            )
+            with to_keep():
+                found = tuple(
+                    Stack(group, examples, _positions(group, inputs), device)
+                    for group in self.groups
+                )
             if len(self._stacks) >= MOST_BATCHES:
                 self._stacks.clear()
             self._stacks[examples] = found

@@ -32,6 +32,7 @@ from residuum.losses.receiving import (
 )
 from residuum.losses.replays import is_launch_bound
 from residuum.losses.sources import Form
+from residuum.losses.tensors import to_keep
 from residuum.relaxations import Relaxation
 from residuum.relaxations.lukasiewicz import Lukasiewicz
 from residuum.relaxations.meanings import EXACT
@@ -158,12 +159,14 @@ class Receiver:
         if (key, "cpu") not in self._bound:
             _make_room(self._bound)
             layout = layout or lay_out(self._plan, sizes)
-            self._bound[key, "cpu"] = bind(
-                self._plan, layout, self._relaxation, detaches=self._detaches
-            )
+            with to_keep():
+                self._bound[key, "cpu"] = bind(
+                    self._plan, layout, self._relaxation, detaches=self._detaches
+                )
         if (key, str(device)) in self._bound:
             return self._bound[key, str(device)]
-        moved = move(self._bound[key, "cpu"], device)
+        with to_keep():
+            moved = move(self._bound[key, "cpu"], device)
         if not torch.compiler.is_compiling():  # a trace must not leave its tensors behind
             self._bound[key, str(device)] = moved
         return moved
@@ -173,11 +176,16 @@ class Receiver:
         key = tuple(sizes.items()), device
         if key not in self._clauses:
             bound = self.bind(sizes, torch.device("cpu"))
-            found = find_clauses(
-                self._plan, bound.layout, self._relaxation, bound.masks, is_bundle=self._is_bundle
-            )
             _make_room(self._clauses)
-            self._clauses[key] = None if found is None else found.to(device)
+            with to_keep():
+                found = find_clauses(
+                    self._plan,
+                    bound.layout,
+                    self._relaxation,
+                    bound.masks,
+                    is_bundle=self._is_bundle,
+                )
+                self._clauses[key] = None if found is None else found.to(device)
         return self._clauses[key]
 
 

@@ -63,7 +63,10 @@ _places: Final[dict[tuple[int, int], _Place]] = {}
 
 @final
 class Recording:
-    """A function for tensors of certain shapes, used on the stream on which it was recorded."""
+    """A function for tensors of certain shapes, used on the stream on which it was recorded.
+
+    One thread makes them at a time.
+    """
 
     def __init__(self, function: Function, inputs: Sequence[Tensor]) -> None:
         # Narrow numbers are widened on the way: slopes must not be rounded twice.
@@ -72,7 +75,7 @@ class Recording:
         ]
         used = torch.cuda.current_stream(inputs[0].device)
         key = used.device_index, used.cuda_stream
-        with _recording, torch.cuda.device(used.device):
+        with torch.cuda.device(used.device):
             function(self._given)  # what is loaded on first use cannot be recorded
             if key not in _places:
                 _places[key] = _Place()
@@ -110,17 +113,25 @@ class Recordings(Generic[T]):
 
     def find(self, key: Hashable, record: Callable[[], T]) -> T | None:
         """Return what was recorded for a key; None until it was met often enough, or cannot be."""
-        if key in self._kept:
-            return self._kept[key]
-        if len(self._kept) == MOST:
-            return None
+        # Nobody waits for a thread that records: to record slopes it waits for PyTorch's own
+        # thread of the GPU, in which hooks and checkpoints call rules, too.
+        if key not in self._kept and _recording.acquire(blocking=False):
+            try:
+                self._count(key, record)
+            finally:
+                _recording.release()
+        return self._kept.get(key)
+
+    def _count(self, key: Hashable, record: Callable[[], T]) -> None:
+        """Count a call and, if there were enough, record it."""
+        if key in self._kept or len(self._kept) == MOST:
+            return
         if len(self._calls) == MOST_COUNTED:
             self._calls.clear()
         self._calls[key] = self._calls.get(key, 0) + 1
         if self._calls[key] < CALLS:
-            return None
+            return
         try:
             self._kept[key] = record()
         except RuntimeError:  # there is not enough memory, or something looks at values
             self._kept[key] = None
-        return self._kept[key]

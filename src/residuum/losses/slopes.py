@@ -71,5 +71,9 @@ def _with_slopes_themselves(
     wanted = [given for given in inputs if given.requires_grad]
     with in_full(upstream.device):
         value = slopes.value_again(inputs).reshape(upstream.shape)
-        found = iter(torch.autograd.grad(value, wanted, upstream, create_graph=True))
+        if not value.requires_grad:  # as under `r-godel` where antecedents alone have slopes
+            return [None] * len(inputs)
+        found = iter(
+            torch.autograd.grad(value, wanted, upstream, create_graph=True, allow_unused=True)
+        )
     return [next(found) if given.requires_grad else None for given in inputs]

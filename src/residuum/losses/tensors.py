@@ -70,6 +70,11 @@ def without_graph() -> AbstractContextManager[Any]:
     return context
 
 
+def to_keep() -> AbstractContextManager[Any]:
+    """Return a context for tensors that outlive a call: those of inference mode bar slopes."""
+    return torch.inference_mode(False) if torch.is_inference_mode_enabled() else _AS_IT_IS
+
+
 def bounded(
     given: Tensor, smallest: float = -LARGEST, largest: float = LARGEST
 ) -> tuple[Tensor, bool]:
