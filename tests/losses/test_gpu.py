@@ -7,6 +7,7 @@ import torch
 
 import residuum as rs
 from residuum.losses.compiled import CompiledRule
+from residuum.losses.recordings import Recording
 from residuum.relaxations import relaxation_names
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
@@ -189,3 +190,22 @@ def test_a_rule_that_cannot_be_recorded_is_evaluated_as_ever(monkeypatch):
         ):
             torch.testing.assert_close(mine.cpu(), theirs, rtol=1e-9, atol=1e-12)
     assert all(other._recordings._kept.values())
+
+
+def test_memory_is_used_again_after_a_recording_that_was_broken_off():
+    test = torch.zeros(3, device="cuda")
+    with pytest.raises(RuntimeError):
+        Recording(lambda tensors: [tensors[0] * _one_of(tensors[0])], [test])
+    large = torch.empty(1 << 26, device="cuda")
+    beside = torch.cuda.Stream()
+    large.record_stream(beside)
+    before = torch.cuda.memory_allocated()
+    del large
+    torch.cuda.synchronize()
+    torch.empty(1 << 20, device="cuda")
+    assert torch.cuda.memory_allocated() < before
+
+
+def _one_of(tensor):
+    """Return a number that depends on values, though not when a recording is tried out first."""
+    return tensor.sum().item() if torch.cuda.is_current_stream_capturing() else 1.0

@@ -42,12 +42,15 @@ LARGEST_FACTOR: Final = 2**31
 
 @dataclass(frozen=True)
 class Entry:
-    """How one dimension of a slot is read: a member, a run, or listed members along an axis."""
+    """How one dimension of a slot is read: a member, a run, or listed members along an axis.
+
+    The list is an array, or what a device has for one.
+    """
 
     axis: int | None
     start: int
     length: int
-    index: Array | None = None
+    index: Any = None
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,11 @@ from residuum.losses.reading import Window
 Block = Callable[[Sequence[Tensor], slice, Any], Tensor]
 
 
-CPU_BLOCK: Final = 140_000
+CPU_BLOCK: Final = 1 << 18
 """Groundings evaluated at a time on a CPU: what its cache holds."""
+
+CPU_ROWS: Final = 140_000
+"""Groundings of clauses evaluated at a time on a CPU if a batch has more than a block."""
 
 GPU_BLOCK: Final = 1 << 26
 """Groundings evaluated at a time on a GPU, which is fast when it has much to do."""

@@ -14,7 +14,7 @@ from residuum.grounding import Layout, Plan
 from residuum.grounding.plans import Connect
 from residuum.logic import Formula
 from residuum.logic.expansion import as_label
-from residuum.losses.blocks import LARGEST_BLOCK, evaluate_in_blocks, split
+from residuum.losses.blocks import CPU_ROWS, LARGEST_BLOCK, evaluate_in_blocks, split
 from residuum.losses.clause_penalties import penalties, penalties_by_rows
 from residuum.losses.crisp import Crisp, with_predictions
 from residuum.losses.evaluation import Detached, Evaluation
@@ -153,8 +153,8 @@ class CompiledRule(nn.Module):
             return penalty
         return reduce_batch(penalty, self.reduction, self.relaxation, process_group=group)
 
-    def parts(self, call: Call) -> Sequence[Tensor] | None:
-        """Return the penalties of the rules in a bundle, one per example.
+    def stacked(self, call: Call) -> Tensor | None:
+        """Return the penalties of the rules in a bundle, rules × batch, not yet capped.
 
         None if they had better be evaluated one after the other.
         """
@@ -168,8 +168,14 @@ class CompiledRule(nn.Module):
             found = replayed(self._recordings, call, shape, in_steps)
             if found is None:
                 found = self._as_clauses(call.inputs, call, call.batch, call.lengths, shape)
-            if found is not None:
-                return found.unbind(0)
+            return found
+
+    def parts(self, call: Call) -> Sequence[Tensor] | None:
+        """Return the penalties of the rules in a bundle one by one; None as of `stacked`."""
+        found = self.stacked(call)
+        if found is not None:
+            return found.unbind(0)
+        with in_full(call.device):
             return None if self.plan.rank else self._parts_in_steps(call)
 
     def truth(
@@ -309,13 +315,17 @@ class CompiledRule(nn.Module):
             )
 
         examples = math.prod(call.batch)
-        parts = split(self.plan, call.bound.layout, examples, self._receiver.block(call.device))
+        block = self._receiver.block(call.device)
+        parts = split(self.plan, call.bound.layout, examples, block)
         inputs = self._flat_inputs(call)
         total = None
-        if call.clauses is not None and all(window is None for _, window in parts):
+        if call.clauses is not None:
             lengths = None if call.lengths is None else call.lengths.reshape(-1)
-            rows = [rows for rows, _ in parts]
-            total = penalties_by_rows(call.clauses, inputs, lengths, rows, in_blocks)
+            few = block if call.device.type == "cuda" else min(block, CPU_ROWS)
+            pieces = split(self.plan, call.bound.layout, examples, few)
+            if all(window is None for _, window in pieces):
+                rows = [rows for rows, _ in pieces]
+                total = penalties_by_rows(call.clauses, inputs, lengths, rows, in_blocks)
         if total is None:
             total = in_blocks(inputs)
         return total.reshape(call.batch)

@@ -15,7 +15,13 @@ from residuum.losses.compiled import CompiledRule, Tensors, named_tensors
 from residuum.losses.inspection import Violation
 from residuum.losses.lifting import FEWEST
 from residuum.losses.receiving import Call, refuse_unknown, sequence_sizes
-from residuum.losses.reductions import Combination, cap_of, check_combination, conjoined
+from residuum.losses.reductions import (
+    Combination,
+    cap_of,
+    capped,
+    check_combination,
+    conjoined,
+)
 from residuum.losses.sources import Source
 from residuum.relaxations import Relaxation
 from residuum.relaxations.tnorms import Archimedean
@@ -89,26 +95,28 @@ class CompiledKnowledge(nn.Module):
         relaxation = next(iter(self._rules.values())).relaxation
         is_conjunction = combine == "conjunction" or _is_sum(relaxation)
         call = self._call_of_all(given, lengths)
-        if call is not None and is_conjunction:
+        if call is not None:
             [bundle] = self._bundles.values()
-            return bundle.penalty(call)
+            if is_conjunction:
+                as_one = None if call.clauses is None else call.clauses.as_one
+                return bundle.penalty(call._replace(clauses=as_one))
+            found = bundle.stacked(call)
+            if found is not None:
+                return capped(found, relaxation).sum(0)
         each = tuple(self(given, lengths=lengths).values())
         shape = torch.broadcast_shapes(*(one.shape for one in each))  # type: ignore[no-untyped-call]
         penalties = torch.stack([one.expand(shape) for one in each], -1)
         return conjoined(penalties, relaxation) if is_conjunction else penalties.sum(-1)
 
     def _call_of_all(self, given: Tensors, lengths: Any) -> Call | None:
-        """Return the call of all rules as one; None unless alike and evaluated together."""
+        """Return the call of all rules; None unless they are alike and evaluated together."""
         if len(self._bundles) != 1:
             return None
         [(names, bundle)] = self._bundles.items()
         kinds = {(rule.weight, rule.reduction) for rule in self._rules.values()}
         if len(names) < len(self._rules) or kinds != {(1.0, "none")}:
             return None
-        if not _have_one_batch(bundle.plan, given):
-            return None
-        call = _call(bundle, given, lengths, {})
-        return call if call.clauses is None else call._replace(clauses=call.clauses.as_one)
+        return _call(bundle, given, lengths, {}) if _have_one_batch(bundle.plan, given) else None
 
     def satisfied(
         self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor

@@ -67,8 +67,8 @@ def _along(given: Tensor, dimension: int, entry: Entry, window: Window | None) -
     if window is not None and window.dimension == entry.axis:
         first, length = window.start, window.stop - window.start
     if entry.index is not None:
-        index = torch.as_tensor(entry.index[first : first + length], device=given.device)
-        return given.index_select(dimension, index)
+        listed = torch.as_tensor(entry.index, device=given.device)
+        return given.index_select(dimension, listed[first : first + length])
     if start + first == 0 and length == given.shape[dimension]:
         return given
     return given.narrow(dimension, start + first, length)

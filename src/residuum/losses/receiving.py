@@ -11,6 +11,7 @@ from torch import Tensor
 
 from residuum.errors import GroundingError, suggest
 from residuum.grounding import Layout, Plan
+from residuum.grounding.layouts import Entry
 from residuum.grounding.plans import Slot
 from residuum.losses.clauses import Clauses
 from residuum.losses.lifting import Lifted, lift
@@ -88,7 +89,23 @@ def move(bound: Bound, device: torch.device) -> Bound:
     if lifted is not None:
         groups = (replace(group, indices=_on(group.indices, device)) for group in lifted.groups)
         lifted = replace(lifted, groups=tuple(groups))
-    return Bound(bound.layout, _on(bound.indices, device), _on(bound.masks, device), lifted)
+    layout = _with_lists_on(bound.layout, device)
+    return Bound(layout, _on(bound.indices, device), _on(bound.masks, device), lifted)
+
+
+def _with_lists_on(layout: Layout, device: torch.device) -> Layout:
+    """Return a layout whose listed members need not be moved whenever they are read."""
+
+    def moved(entry: Entry | None) -> Entry | None:
+        if entry is None or entry.index is None:
+            return entry
+        return replace(entry, index=torch.as_tensor(entry.index, device=device))
+
+    accesses = {
+        number: replace(access, entries=tuple(moved(entry) for entry in access.entries))
+        for number, access in layout.accesses.items()
+    }
+    return replace(layout, accesses=accesses)
 
 
 def _on(tensors: Mapping[int, Tensor], device: torch.device) -> dict[int, Tensor]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from typing import Any, Final, Generic, TypeVar, final
 
 import torch
@@ -47,7 +48,6 @@ class _Place:
     def record(self, function: Callable[[], Sequence[Tensor]]) -> tuple[torch.cuda.CUDAGraph, Any]:
         """Return the graph of a function, and the tensors it writes to."""
         graph = torch.cuda.CUDAGraph()
-        torch.cuda.synchronize()
         with torch.cuda.stream(self._stream):
             # Other threads may go on with what they do on the GPU.
             graph.capture_begin(self._pool, capture_error_mode="thread_local")
@@ -56,6 +56,11 @@ class _Place:
             finally:
                 graph.capture_end()
         return graph, made
+
+    def abandon(self) -> None:
+        """Have memory be used again that others let go of, after a recording was broken off."""
+        with suppress(RuntimeError):
+            torch._C._cuda_endAllocateToPool(self._stream.device_index, self._pool)
 
 
 _places: Final[dict[tuple[int, int], _Place]] = {}
@@ -82,7 +87,7 @@ class Recording:
             try:
                 self._graph, self._made = _places[key].record(lambda: function(self._given))
             except RuntimeError:
-                del _places[key]  # what was broken off leaves its memory in disorder
+                _places.pop(key).abandon()  # what was broken off leaves its memory in disorder
                 raise
 
     def __call__(self, inputs: Sequence[Tensor]) -> list[Tensor]:

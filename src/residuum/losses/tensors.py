@@ -72,7 +72,9 @@ def without_graph() -> AbstractContextManager[Any]:
 
 def to_keep() -> AbstractContextManager[Any]:
     """Return a context for tensors that outlive a call: those of inference mode bar slopes."""
-    return torch.inference_mode(False) if torch.is_inference_mode_enabled() else _AS_IT_IS
+    if torch.compiler.is_compiling() or not torch.is_inference_mode_enabled():
+        return _AS_IT_IS
+    return torch.inference_mode(False)
 
 
 def bounded(
