@@ -128,7 +128,7 @@ def _known_slopes(
     clauses: Clauses, sides: Sides, outcome: Outcome, into: Sequence[Tensor] | None = None
 ) -> list[Tensor]:
     """Return the slopes of a single rule for each stack, of which every example has its own."""
-    # Not all positions count, as what comes from upstream is told.
+    # Which positions count is decided where what comes from upstream is spread over them.
     upstream = torch.ones_like(outcome.value) if clauses.inside else None
     return sides.slopes(outcome.back(upstream, *outcome.kept), into)
 

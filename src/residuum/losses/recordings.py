@@ -27,7 +27,7 @@ MOST_COUNTED: Final = 256
 """Keys whose calls are counted at a time: hardly any is met again where there are more."""
 
 MOST: Final = 16
-"""Recordings of one rule, whose memory is kept; other shapes are evaluated as ever."""
+"""Recordings of one rule, whose memory is kept; what else it is given is evaluated as ever."""
 
 _recording: Final = threading.Lock()  # the streams that record are shared
 _replaying: Final = threading.Lock()  # no thread may copy in before another has copied out
