@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from residuum.losses.columns import Columns, Stack
 from residuum.losses.crosses import Cross
@@ -85,6 +86,19 @@ class Clauses:
     def literals(self) -> tuple[Tensor, ...]:
         """The places of the first literal of each row, of the second, and so on."""
         return self.places.unbind(0)
+
+    @cached_property
+    def first_readings(self) -> Tensor | None:
+        """Which columns read an entry on a side for the first time, columns × 1 × positions.
+
+        None if all do; `Tag(i + 1)` does not where `Tag(i)` is read as well.
+        """
+        with to_keep():
+            found = torch.cat([group.first_readings for group in self.groups])
+            if bool(found.all()):
+                return None
+            found = functional.pad(found, (0, 0, 0, int(self.is_ragged)))
+            return found.unsqueeze(1).to(self.matrix.device)
 
     def stacks(self, examples: int, inputs: Sequence[Tensor]) -> tuple[Stack, ...]:
         """Return the slots by kinds, for so many examples; sequences are as long as ever."""

@@ -86,6 +86,23 @@ class Columns:
         """The sides that pieces are of."""
         return frozenset(piece.side for piece in self.pieces)
 
+    @property
+    def first_readings(self) -> Tensor:
+        """Which rows read an entry on a side for the first time, rows × positions."""
+        positions = self.length + max(piece.start for piece in self.pieces)
+        unread = {
+            (piece.slot, piece.side): torch.ones(
+                (math.prod(self.kind.sizes), positions), dtype=torch.bool
+            )
+            for piece in self.pieces
+        }
+        rows = []
+        for slot, side, start, first, size in self.pieces:
+            read = unread[slot, side][first : first + size, start : start + self.length]
+            rows.append(read.clone())
+            read.fill_(False)
+        return torch.cat(rows)
+
 
 @final
 class Stack:

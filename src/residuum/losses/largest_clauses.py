@@ -6,7 +6,7 @@ Only the worst groundings of an example have slopes, so that these are looked fo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any, Final
 
 import torch
@@ -20,6 +20,9 @@ from residuum.losses.sides import Outcome
 
 ROWS: Final = 32
 """Rules whose slopes are computed at a time on a CPU: they stay in the cache."""
+
+BLOCK: Final = 1 << 17
+"""Least sides that are computed at a time on a CPU."""
 
 Found = tuple[Tensor, tuple[Tensor, ...]]
 """Values, and what their slopes are made of."""
@@ -104,12 +107,12 @@ class _WithSlopes(torch.autograd.Function):
 
 
 def _each(clauses: Clauses, columns: Tensor, _crossed: Crossed | None) -> Found:
-    return _least(clauses, columns), (columns,)
+    return _least(columns, clauses.literals), (columns,)
 
 
-def _least(clauses: Clauses, columns: Tensor) -> Tensor:
-    """Return the least side of every row."""
-    first, *others = clauses.literals
+def _least(columns: Tensor, literals: Sequence[Tensor]) -> Tensor:
+    """Return the least side of every row that has such literals."""
+    first, *others = literals
     least = columns.index_select(0, first)
     part = torch.empty_like(least)
     for place in others:
@@ -152,15 +155,19 @@ def _largest(
     crossed: Crossed | None,
 ) -> Found:
     """Return the largest of the least sides, of all rows of a rule and positions of an example."""
-    rules, tops, value = _tops(clauses, examples, inside, columns, crossed)
-    entries = columns.view(-1, *rules[0].shape[1:])
+    blocks = partial(_blocks, clauses, examples, inside, columns, crossed)
+    tops = [_top(rule) for rule in blocks()] if crossed is None else [crossed.top]
+    entries = columns.view(len(columns), examples, -1)
     hits = [entries == top.unsqueeze(1) for top in tops]
-    if inside is not None:
-        hits = [hit & inside for hit in hits]
+    # What is read more than once counts once, even if only another reading of it lies inside.
+    counted = inside if clauses.first_readings is None else clauses.first_readings
+    if counted is not None:
+        hits = [hit & counted for hit in hits]
     most = max([int(hit.sum(0).sum(1).amax()) for hit in hits])
+    value = _of_rules(tops, inside)
     if most <= 1:  # then it is the least in whichever rows are the largest
         return value, tuple(hits)
-    rows, *where = _ties(rules, tops)
+    rows, *where = _ties(blocks(), tops)
     if crossed is not None:
         rows = crossed.rows[crossed.at[rows, where[0]]]
     return value, (columns, rows, *where)
@@ -174,47 +181,75 @@ def _largest_of_all(
     _crossed: Crossed | None,
 ) -> Found:
     """Return the largest of the least sides, and every row's share of the slope."""
-    rules, tops, value = _tops(clauses, examples, inside, columns, None)
-    shares = []
-    for rule, top in zip(rules, tops, strict=True):
-        ties = (rule == top.unsqueeze(1)).to(top.dtype)
+    tops, shares = [], []
+    for rule in _blocks(clauses, examples, inside, columns, None):
+        least = torch.cat([block for _, block in rule])
+        top = least.amax(0).amax(1)
+        ties = (least == top.unsqueeze(1)).to(top.dtype)
         count = ties.sum(0).sum(1)
+        tops.append(top)
         shares.append(ties * torch.div(top >= 0, count).unsqueeze(1))
-    return value, (columns, torch.cat(shares))
+    return _of_rules(tops, inside), (columns, torch.cat(shares))
 
 
-def _tops(
+def _blocks(
     clauses: Clauses,
     examples: int,
     inside: Tensor | None,
     columns: Tensor,
     crossed: Crossed | None,
-) -> tuple[Sequence[Tensor], Sequence[Tensor], Tensor]:
-    """Return the least sides of each rule, rows × examples × positions, and the largest of them."""
-    each = _least(clauses, columns) if crossed is None else crossed.least
-    least = each.view(len(each), examples, -1)
-    if inside is not None:
-        least.masked_fill_(~inside, -1.0)
-    rules = torch.split(least, list(clauses.segments)) if len(clauses.segments) > 1 else (least,)
-    tops = [rule.amax(0).amax(1) for rule in rules] if crossed is None else [crossed.top]
+) -> Iterator[Iterator[tuple[int, Tensor]]]:
+    """Return the least sides of each rule, some rows × examples × positions at a time.
+
+    With the number of the first row. What does not count is −1.
+    """
+    if crossed is not None:
+        yield iter([(0, crossed.least.view(len(crossed.least), examples, -1))])
+        return
+    step = clauses.count if columns.is_cuda else max(1, BLOCK // columns.shape[1])
+    outside = None if inside is None else ~inside
+
+    def least(start: int, stop: int) -> tuple[int, Tensor]:
+        found = _least(columns, clauses.places[:, start:stop].unbind(0))
+        block = found.view(stop - start, examples, -1)
+        return start, block if outside is None else block.masked_fill_(outside, -1.0)
+
+    first = 0
+    for size in clauses.segments:
+        last = first + size
+        yield (least(at, min(at + step, last)) for at in range(first, last, step))
+        first = last
+
+
+def _top(rule: Iterator[tuple[int, Tensor]]) -> Tensor:
+    """Return the largest of each example."""
+    return reduce(torch.maximum, (block.amax(0) for _, block in rule)).amax(1)
+
+
+def _of_rules(tops: list[Tensor], inside: Tensor | None) -> Tensor:
     value = tops[0] if len(tops) == 1 else torch.stack(tops)
     # A sequence too short for any grounding has no largest.
-    return rules, tops, value if inside is None else value.clamp(min=0)
+    return value if inside is None else value.clamp(min=0)
 
 
-def _ties(rules: Sequence[Tensor], tops: Sequence[Tensor]) -> Iterator[Tensor]:
+def _ties(
+    rules: Iterator[Iterator[tuple[int, Tensor]]], tops: Sequence[Tensor]
+) -> Iterator[Tensor]:
     """Return the row, column, rule and example of what is the largest, and a share of the slope."""
     ties = []
-    first = 0
     for number, (rule, top) in enumerate(zip(rules, tops, strict=True)):
-        _, examples, positions = rule.shape
-        rows, example, position = (rule == top.unsqueeze(1)).nonzero(as_tuple=True)
-        count = torch.bincount(example, minlength=examples).to(top.dtype)
+        found = [_where(block == top.unsqueeze(1), start) for start, block in rule]
+        rows, example, column = (torch.cat(one) for one in zip(*found, strict=True))
+        count = torch.bincount(example, minlength=len(top)).to(top.dtype)
         shares = (top >= 0).div(count)[example]
-        column = example * positions + position
-        ties.append((rows + first, column, number * examples + example, shares))
-        first += len(rule)
+        ties.append((rows, column, number * len(top) + example, shares))
     return (torch.cat(one) for one in zip(*ties, strict=True))
+
+
+def _where(hits: Tensor, start: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the rows, counted from `start`, the examples and the columns of what is hit."""
+    rows, example, position = hits.nonzero(as_tuple=True)
+    return rows + start, example, example * hits.shape[2] + position
 
 
 def _slopes_of_largest(clauses: Clauses, upstream: Tensor, *kept: Tensor) -> Tensor:
