@@ -164,6 +164,28 @@ def test_one_rule_on_streams_and_in_threads(relaxation):
                 torch.testing.assert_close(mine.cpu(), theirs, rtol=1e-4, atol=1e-5)
 
 
+def test_nothing_is_recorded_on_a_stream_that_others_get(monkeypatch):
+    """What they launched there meanwhile would be recorded, not run."""
+    used = []
+    begin = torch.cuda.CUDAGraph.capture_begin
+
+    def note(self, *args, **kwargs):
+        used.append(torch.cuda.current_stream().cuda_stream)
+        begin(self, *args, **kwargs)
+
+    monkeypatch.setattr(torch.cuda.CUDAGraph, "capture_begin", note)
+    rule = rs.compile(SUM, "r-product", domains={"digit": 5})
+    given = {
+        name: torch.randn(64, 5, device="cuda", requires_grad=True)
+        for name in ("Left", "Right", "Sum")
+    }
+    for _ in range(4):
+        _penalty_and_slopes(rule, given)
+    assert used
+    lent = {torch.cuda.Stream(priority=rank).cuda_stream for rank in (0, -1) for _ in range(64)}
+    assert not lent.intersection(used)
+
+
 def test_a_rule_that_cannot_be_recorded_is_evaluated_as_ever(monkeypatch):
     rule = rs.compile(SUM, "r-product", domains={"digit": 5})
     in_steps = CompiledRule._in_steps

@@ -33,6 +33,14 @@ _recording: Final = threading.Lock()  # the streams that record are shared
 _replaying: Final = threading.Lock()  # no thread may copy in before another has copied out
 
 
+RAREST: Final = -3
+"""The priority of the streams that record.
+
+PyTorch has 32 streams of each priority, which it lends in turn. What another thread launched on one
+that records would be recorded, not run: so they are of a priority that hardly anyone asks for.
+"""
+
+
 class _Place:
     """Where the recordings that are used on one stream are made.
 
@@ -40,7 +48,7 @@ class _Place:
     """
 
     def __init__(self) -> None:
-        self._stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        self._stream = torch.cuda.Stream(priority=RAREST)  # type: ignore[no-untyped-call]
         self._pool = torch.cuda.graph_pool_handle()
         # Memory is lost to all with the last graph that uses it.
         self._anchor, _ = self.record(lambda: [torch.zeros(1, device="cuda")])
