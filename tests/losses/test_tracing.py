@@ -84,15 +84,31 @@ def test_probabilities_are_traced_too(form):
     torch.testing.assert_close(found[0], found[1])
 
 
-@pytest.mark.parametrize("name", ["r-product", "exact"])
-def test_sequences_are_traced_after_one_call(name):
-    rule = rs.compile(
-        "forall i in s, a in d: Tag(i, a) -> ~Tag(i + 1, (a + 1) mod 4)",
-        name,
-        domains={"s": "sequence", "d": 4},
-        predicates={"Tag": ("s", "d")},
-    )
-    given = torch.randn(2, 5, 4)
-    expected = rule(Tag=given)
-    traced = torch.compile(rule, fullgraph=True, backend="eager")
-    torch.testing.assert_close(traced(Tag=given), expected)
+@pytest.mark.parametrize("name", ["r-product", "s-godel", "exact"])
+def test_sequences_are_traced_for_each_length(name):
+    def compiled():
+        return rs.compile(
+            "forall i in s, a in d: Tag(i, a) -> ~Tag(i + 1, (a + 1) mod 4)",
+            name,
+            domains={"s": "sequence", "d": 4},
+            predicates={"Tag": ("s", "d")},
+        )
+
+    traced = torch.compile(compiled(), fullgraph=True, backend="eager")
+    for length in (5, 6, 9):
+        given = torch.randn(2, length, 4)
+        torch.testing.assert_close(traced(Tag=given), compiled()(Tag=given))
+
+
+def test_a_knowledge_over_sequences_is_traced_whole():
+    knowledge = rs.loads("""
+        domain s sequence
+        domain d = 0..3
+        predicate Tag(s, d)
+        rule up: forall i in s, a in d: Tag(i, a) -> ~Tag(i + 1, (a + 1) mod 4)
+        rule first: Tag(0, 0) | Tag(0, 1)
+    """)
+    traced = torch.compile(rs.compile(knowledge, "r-product"), fullgraph=True, backend="eager")
+    given, lengths = torch.randn(2, 5, 4), torch.tensor([5, 2])
+    expected = rs.compile(knowledge, "r-product")(Tag=given, lengths=lengths)
+    torch.testing.assert_close(dict(traced(Tag=given, lengths=lengths)), dict(expected))

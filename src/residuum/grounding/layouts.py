@@ -101,7 +101,7 @@ class _Layout:
         self._windows = self._find_windows()
 
     def run(self) -> Layout:
-        shortest = max((self._fixed(position) + 1 for position in self._plan.fixed), default=0)
+        shortest = max([0, *(self._fixed(position) + 1 for position in self._plan.fixed)])
         accesses: dict[int, Access] = {}
         selections: dict[int, Selection] = {}
         for number, step in enumerate(self._plan.steps):

@@ -30,7 +30,7 @@ from residuum.losses.inspection import (
 from residuum.losses.pieces import Piece, ask, cut, flat_masks, truth_in_pieces
 from residuum.losses.reading import Window
 from residuum.losses.receivers import Receiver
-from residuum.losses.receiving import Bound, Call
+from residuum.losses.receiving import Bound, Call, sequence_sizes
 from residuum.losses.recordings import Recordings
 from residuum.losses.reductions import Reduction, SharedGroup, cap_of, reduce_batch
 from residuum.losses.replays import Replay, replayed
@@ -97,7 +97,7 @@ class CompiledRule(nn.Module):
         if not plan.sequence_domains:  # mistakes in the rule show when it is compiled
             bound = self._receiver.bind({}, torch.device("cpu"), layout)
             if self._exact is not None:
-                self._exact.prepare(_sizes(plan), bound)
+                self._exact.prepare(_sizes(plan, {}), bound)
 
     # nn.Module would ask of each attribute whether it is to be registered. A rule has neither
     # parameters nor modules, and knowledge has rules by the hundred.
@@ -284,6 +284,8 @@ class CompiledRule(nn.Module):
     def _total(self, call: Call) -> Tensor:
         """Return the penalties of the batch, in blocks if they would not fit into one."""
         if self._exact is not None:
+            if torch.compiler.is_compiling():
+                self._prepare_exact(tuple(sequence_sizes(self.plan, call.inputs).items()))
             flat = self._exact.log_probability(self._flat_inputs(call), call, self)
             return -flat.reshape(call.batch)
         if call.may_replay:
@@ -431,14 +433,24 @@ class CompiledRule(nn.Module):
         """Return a call with everything checked; GroundingError says what does not fit."""
         return self._receiver.receive(given, lengths, check=self.check)
 
+    @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+    def _prepare_exact(self, lengths: tuple[tuple[str, int], ...]) -> None:
+        """Have what the rule forbids at hand; a trace has this done, and does not look inside."""
+        assert self._exact is not None
+        sizes = dict(lengths)
+        self._exact.prepare(_sizes(self.plan, sizes), self.bind(sizes, torch.device("cpu")))
+
     def bind(self, sizes: Mapping[str, int], device: torch.device) -> Bound:
         """Return the rule's tables for sequences of these lengths."""
         return self._receiver.bind(sizes, device)
 
 
-def _sizes(plan: Plan) -> tuple[tuple[int, ...], ...]:
-    """Return the shape of the tensor of each slot, of which none is a sequence."""
-    return tuple(tuple(len(d.labels or ()) for d in slot.domains) for slot in plan.slots)
+def _sizes(plan: Plan, lengths: Mapping[str, int]) -> tuple[tuple[int, ...], ...]:
+    """Return the shape of the tensor of each slot, for sequences of these lengths."""
+    return tuple(
+        tuple(lengths[d.name] if d.is_sequence else len(d.labels or ()) for d in slot.domains)
+        for slot in plan.slots
+    )
 
 
 def named_tensors(tensors: Tensors | None, named: Tensors) -> Tensors:

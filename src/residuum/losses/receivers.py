@@ -155,21 +155,24 @@ class Receiver:
 
         Its layout may be known.
         """
-        key = tuple(sizes.items())
-        if (key, "cpu") not in self._bound:
-            _make_room(self._bound)
-            layout = layout or lay_out(self._plan, sizes)
-            with to_keep():
-                self._bound[key, "cpu"] = bind(
+        key = tuple(sizes.items()), str(device)
+        if torch.compiler.is_compiling() or key not in self._bound:
+            self._bind(*key, layout)
+        return self._bound[key]
+
+    @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+    def _bind(self, sizes: tuple[tuple[str, int], ...], device: str, layout: Layout | None) -> None:
+        """Keep the rule's tables; a trace has this done, and does not look inside."""
+        with to_keep():
+            if (sizes, "cpu") not in self._bound:
+                _make_room(self._bound)
+                layout = layout or lay_out(self._plan, dict(sizes))
+                self._bound[sizes, "cpu"] = bind(
                     self._plan, layout, self._relaxation, detaches=self._detaches
                 )
-        if (key, str(device)) in self._bound:
-            return self._bound[key, str(device)]
-        with to_keep():
-            moved = move(self._bound[key, "cpu"], device)
-        if not torch.compiler.is_compiling():  # a trace must not leave its tensors behind
-            self._bound[key, str(device)] = moved
-        return moved
+            if (sizes, device) not in self._bound:
+                on_cpu = self._bound[sizes, "cpu"]
+                self._bound[sizes, device] = move(on_cpu, torch.device(device))
 
     def find_clauses(self, sizes: Mapping[str, int], device: torch.device) -> Clauses | None:
         """Return the rule as clauses, found when needed: by one in a bundle, hardly ever."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -232,7 +233,8 @@ def sequence_sizes(plan: Plan, tensors: Sequence[Tensor]) -> dict[str, int]:
         for place, domain in enumerate(slot.domains):
             if not domain.is_sequence:
                 continue
-            size = tensor.shape[tensor.dim() - len(slot.domains) + place]
+            # A trace is for one length: it must not take this for a variable.
+            size = operator.index(tensor.shape[tensor.dim() - len(slot.domains) + place])
             if found.setdefault(domain.name, size) != size:
                 raise GroundingError(
                     f"sequence `{domain.name}` has length {found[domain.name]} in one tensor "
