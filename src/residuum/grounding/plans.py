@@ -59,7 +59,7 @@ class Slot:
     @property
     def is_exclusive(self) -> bool:
         """Whether the last dimension is one categorical variable."""
-        return bool(self.domains) and not self.predicate.is_independent
+        return len(self.domains) > 0 and not self.predicate.is_independent
 
     def __str__(self) -> str:
         sizes = ", ".join(f"{d.name} {'' if d.labels is None else len(d.labels)}".strip()

@@ -18,6 +18,7 @@ from residuum.losses.reading import Window, length_in, narrowed, read
 from residuum.losses.softmaxes import Side
 from residuum.losses.tensors import LARGEST, TENSORS, impossible
 from residuum.relaxations import Degree, Relaxation
+from residuum.relaxations.carriers import as_float
 from residuum.relaxations.degrees import Later, truth_of
 from residuum.relaxations.minimum import Minimum
 from residuum.relaxations.product import Product
@@ -151,14 +152,14 @@ class Evaluation:
     @property
     def _cap(self) -> float:
         tnorm = self._relaxation.tnorm
-        limit = float(tnorm.limit) if isinstance(tnorm, Archimedean) else 1.0
+        limit = as_float(tnorm.limit) if isinstance(tnorm, Archimedean) else 1.0
         return limit if math.isfinite(limit) else -impossible(torch.float32)
 
     def _capped(self, penalty: Any) -> Any:
         tnorm = self._relaxation.tnorm
         if not isinstance(tnorm, Archimedean) or tnorm.limit == math.inf:
             return penalty
-        return TENSORS.minimum(penalty, float(tnorm.limit))
+        return TENSORS.minimum(penalty, as_float(tnorm.limit))
 
     def _conjoin(self, parts: Sequence[Any], is_outermost: bool) -> Any:
         if not isinstance(self._relaxation.tnorm, Archimedean):
@@ -277,7 +278,7 @@ class Evaluation:
             )
         if isinstance(tnorm, Archimedean):
             penalties = side(tnorm.penalty(x), 0.0).sum(dimensions, keepdim=True)
-            limit = min(float(tnorm.limit), LARGEST)
+            limit = min(as_float(tnorm.limit), LARGEST)
             return tnorm.degree(TENSORS, TENSORS.minimum(penalties, limit))
         return _halving(tnorm.conjoin, side(x.true, 1.0), dimensions)
 

@@ -16,7 +16,7 @@ from typing import Any, Final, final
 import torch
 from torch import Tensor
 
-from residuum.relaxations.carriers import Exact, LazyCarrier, Number, Pick
+from residuum.relaxations.carriers import Exact, LazyCarrier, Number, Pick, as_float
 from residuum.relaxations.degrees import Later
 
 FLOORS: Final = {torch.float32: 1e-30, torch.float64: 1e-300}
@@ -103,7 +103,7 @@ class Tensors(LazyCarrier):
     """
 
     def constant(self, value: Exact) -> float:
-        return _finite(float(value))
+        return _finite(as_float(value))
 
     def minimum(self, x: Number, y: Number) -> Number:
         if not isinstance(y, Tensor):
@@ -121,7 +121,7 @@ class Tensors(LazyCarrier):
 
     def ratio(self, x: Number, y: Number, at_zero: Exact) -> Number:
         if not isinstance(y, Tensor):
-            limit = _finite(float(at_zero))
+            limit = _finite(as_float(at_zero))
             return x / y if y else torch.full_like(x, limit) if isinstance(x, Tensor) else limit
         if at_zero == math.inf:  # below 1 / LARGEST the quotient goes on along its tangent
             kept = y.clamp(min=1 / LARGEST)
@@ -129,14 +129,14 @@ class Tensors(LazyCarrier):
         # A denominator below the floor would give a slope beyond the range of floats.
         is_zero = y.abs() < floor(y)
         quotient = x / torch.where(is_zero, torch.ones_like(y), y)
-        return torch.where(is_zero, _finite(float(at_zero)), quotient.clamp(-LARGEST, LARGEST))
+        return torch.where(is_zero, _finite(as_float(at_zero)), quotient.clamp(-LARGEST, LARGEST))
 
     def choose(self, x: Number, y: Number, then: Number, otherwise: Number) -> Number:
         return torch.where(torch.as_tensor(x <= y), then, otherwise)
 
     def power(self, x: Number, exponent: Exact) -> Number:
         if not isinstance(x, Tensor):
-            return x ** float(exponent)
+            return x ** as_float(exponent)
         p = self.constant(exponent)
         largest = LARGEST / max(p, 1.0)
         with torch.no_grad():

@@ -22,6 +22,11 @@ LARGEST_EXACT_EXPONENT = 1000
 """Beyond it a power of a fraction has too many digits to be worth having."""
 
 
+def as_float(value: Exact) -> float:
+    """Return the nearest float, in a way that traces of PyTorch 2.11 know too."""
+    return value.numerator / value.denominator if isinstance(value, Fraction) else float(value)
+
+
 class Carrier(Protocol):
     """What floats, fractions, arrays, tensors and exact functions all offer."""
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
-from residuum.relaxations.carriers import Carrier, Exact, Number
+from residuum.relaxations.carriers import Carrier, Exact, Number, as_float
 from residuum.relaxations.degrees import Degree, choose, log1pexp, ordered, truth_of
 from residuum.relaxations.expressions import Expressions
 from residuum.relaxations.lukasiewicz import Lukasiewicz
@@ -44,8 +44,10 @@ class Frank(Archimedean):
 
     @property
     def _log_s(self) -> float:
-        # log1p keeps the digits of a parameter close to 1. Traces know no `math` of fractions.
-        return math.log1p(float(self.s - 1)) if 0.5 < self.s < 2 else math.log(float(self.s))
+        # log1p keeps the digits of a parameter close to 1. Traces know no `math` of fractions, and
+        # those of PyTorch 2.11 not that a float may be compared with one.
+        is_near = self.s > 0.5 and self.s < 2
+        return math.log1p(as_float(self.s - 1)) if is_near else math.log(as_float(self.s))
 
     @property
     def _scale(self) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
-from residuum.relaxations.carriers import Carrier, Exact, LazyCarrier, Number
+from residuum.relaxations.carriers import Carrier, Exact, LazyCarrier, Number, as_float
 from residuum.relaxations.degrees import Degree, log1pexp
 from residuum.relaxations.expressions import Expressions
 from residuum.relaxations.product import Product
@@ -60,7 +60,7 @@ class Hamacher(ClosedForm):
         if self.gamma < _SMALL:
             weighed = on.constant(self.gamma) * on.exp(log_odds)
             return on.log1p(weighed) * on.constant(1 / self.gamma)
-        weighed = log_odds + math.log(float(self.gamma))
+        weighed = log_odds + math.log(as_float(self.gamma))
         return log1pexp(on, weighed) * on.constant(1 / self.gamma)
 
     def degree(self, on: Carrier, penalty: Number) -> Degree:

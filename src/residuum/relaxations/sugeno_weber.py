@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from residuum.relaxations.carriers import Carrier, Exact, Number
+from residuum.relaxations.carriers import Carrier, Exact, Number, as_float
 from residuum.relaxations.degrees import Degree
 from residuum.relaxations.expressions import Expressions
 from residuum.relaxations.lukasiewicz import Lukasiewicz
@@ -40,7 +40,7 @@ class SugenoWeber(ClosedForm):
 
     @property
     def limit(self) -> Exact:
-        return self._logarithm / float(self._kappa)
+        return self._logarithm / as_float(self._kappa)
 
     @property
     def parameters(self) -> Mapping[str, Exact]:
@@ -56,8 +56,8 @@ class SugenoWeber(ClosedForm):
         """log(1 + λ), also for λ so close to −1 that a float would be −1."""
         weight = Fraction(self.weight)
         if abs(weight) < Fraction(1, 2):
-            return math.log1p(float(weight))
-        return math.log(float(1 + weight))  # a trace knows no `math` of fractions
+            return math.log1p(as_float(weight))
+        return math.log(as_float(1 + weight))  # a trace knows no `math` of fractions
 
     def penalty(self, x: Degree) -> Number:
         on = x.on
