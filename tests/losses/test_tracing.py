@@ -112,3 +112,67 @@ def test_a_knowledge_over_sequences_is_traced_whole():
     given, lengths = torch.randn(2, 5, 4), torch.tensor([5, 2])
     expected = rs.compile(knowledge, "r-product")(Tag=given, lengths=lengths)
     torch.testing.assert_close(dict(traced(Tag=given, lengths=lengths)), dict(expected))
+
+
+def graphs_for(function, batches):
+    """Return how many graphs are traced for calls with these; results must not change."""
+    graphs = []
+
+    def count(graph, _inputs):
+        graphs.append(graph)
+        return graph
+
+    traced = torch.compile(function, fullgraph=True, backend=count)
+    for given in batches:
+        found, expected = traced(**given), function(**given)
+        if isinstance(expected, dict):
+            found, expected = dict(found), dict(expected)
+        torch.testing.assert_close(found, expected)
+    return len(graphs)
+
+
+@pytest.mark.parametrize(
+    ("name", "question"),
+    [("r-product", "forward"), ("s-godel", "forward"), ("exact", "forward"),
+     ("s-product", "truth"), ("s-product", "satisfied"), ("s-product", "coverage")],
+)  # fmt: skip
+def test_batch_sizes_share_one_graph(name, question):
+    rule = rs.compile(NESTED, name, domains={"d": 4})
+    batches = ({key: torch.randn(size, 4) for key in SIDES} for size in (3, 4, 5, 6, 7))
+    assert graphs_for(getattr(rule, question), batches) <= 2  # the first is for its size alone
+
+
+@pytest.mark.parametrize("question", ["forward", "total", "satisfied"])
+def test_batch_sizes_of_a_knowledge_share_one_graph(question):
+    knowledge = rs.compile(
+        rs.loads("""
+        domain d = 0..3
+        predicate P(d)
+        predicate Q(d)
+        rule up: forall x in d: P(x) -> Q(x)
+        rule down weight 0.5: exists x in d: Q(x) & ~P(x)
+        rule turn: forall x in d: Q(x) -> P((x + 1) mod 4)
+    """)
+    )
+    batches = ({key: torch.randn(size, 4) for key in "PQ"} for size in (3, 4, 5, 6, 7))
+    assert graphs_for(getattr(knowledge, question), batches) <= 2
+
+
+def test_batch_sizes_of_facts_share_one_graph():
+    batches = (
+        {"outputs": torch.randn(size, 4), "labels": torch.randint(4, (size,))}
+        for size in (3, 4, 5, 6, 7)
+    )
+    assert graphs_for(rs.facts, batches) <= 2
+
+
+def test_shapes_may_be_variables_from_the_first_trace_on():
+    rule = rs.compile(
+        "forall i in s, a in d: Tag(i, a) -> ~Tag(i + 1, (a + 1) mod 4)",
+        domains={"s": "sequence", "d": 4},
+        predicates={"Tag": ("s", "d")},
+    )
+    traced = torch.compile(rule, fullgraph=True, backend="eager", dynamic=True)
+    for size in (2, 3):
+        given = torch.randn(size, 5, 4)
+        torch.testing.assert_close(traced(Tag=given), rule(Tag=given))

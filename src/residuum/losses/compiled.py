@@ -27,7 +27,7 @@ from residuum.losses.inspection import (
     lowest,
     name_violations,
 )
-from residuum.losses.pieces import Piece, ask, cut, flat_masks, truth_in_pieces
+from residuum.losses.pieces import Piece, ask, cut, flat_masks, in_one, truth_in_pieces
 from residuum.losses.reading import Window
 from residuum.losses.receivers import Receiver
 from residuum.losses.receiving import Bound, Call, sequence_sizes
@@ -267,7 +267,7 @@ class CompiledRule(nn.Module):
                 f"the batch has {count:,} groundings, more than the {LARGEST_BLOCK:,} that are "
                 "looked at one by one; pass fewer examples, or make the domains smaller"
             )
-        [piece] = cut(call, self._flat_inputs(call), [(slice(0, math.prod(call.batch)), None)])
+        piece = in_one(call, self._flat_inputs(call))
         evaluation = self._evaluation(piece.call.inputs, piece.call)
         return single_groundings(self.plan, evaluation, self._crisp(piece), piece.call)
 
@@ -349,11 +349,12 @@ class CompiledRule(nn.Module):
 
     def _pieces(self, call: Call) -> Iterator[Piece]:
         """Return the parts of a call that fit a block each."""
+        whole = in_one(call, self._flat_inputs(call))
+        if not self._needs_pieces(call):  # nor is it cut: a trace would settle on the batch size
+            return iter([whole])
         examples = math.prod(call.batch)
-        parts: list[tuple[slice, Window | None]] = [(slice(0, examples), None)]
-        if self._needs_pieces(call):
-            parts = split(self.plan, call.bound.layout, examples, self._receiver.block(call.device))
-        return cut(call, self._flat_inputs(call), parts)
+        block = self._receiver.block(call.device)
+        return cut(whole, split(self.plan, call.bound.layout, examples, block))
 
     def _as_clauses(
         self,

@@ -192,12 +192,12 @@ def _is_sum(relaxation: Relaxation) -> bool:
 
 def _have_one_batch(plan: Plan, given: Tensors) -> bool:
     """Return whether no tensor must be broadcast, which would change the batch of a rule."""
-    shapes = {
+    shapes = [
         given[slot.name].shape[: given[slot.name].dim() - len(slot.domains)]
         for slot in plan.slots
         if isinstance(given.get(slot.name), Tensor)
-    }
-    return len(shapes) <= 1
+    ]
+    return all(shape == shapes[0] for shape in shapes[1:])
 
 
 def _read_by(rule: CompiledRule, given: Tensors) -> Tensors:

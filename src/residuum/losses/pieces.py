@@ -29,18 +29,26 @@ class Piece(NamedTuple):
     first: int
 
 
-def cut(
-    call: Call, inputs: Sequence[Tensor], parts: Iterable[tuple[slice, Window | None]]
-) -> Iterator[Piece]:
-    """Yield the parts of a call whose inputs, with one batch dimension, are given too."""
-    masks = flat_masks(call.masks, call.batch)
-    lengths = None if call.lengths is None else call.lengths.reshape(-1)
+def in_one(call: Call, inputs: Sequence[Tensor]) -> Piece:
+    """Return a call as one piece; its inputs, with one batch dimension, are given too."""
+    flat = call._replace(
+        inputs=list(inputs),
+        batch=(math.prod(call.batch),),
+        masks=flat_masks(call.masks, call.batch),
+        lengths=None if call.lengths is None else call.lengths.reshape(-1),
+    )
+    return Piece(flat, None, 0)
+
+
+def cut(piece: Piece, parts: Iterable[tuple[slice, Window | None]]) -> Iterator[Piece]:
+    """Yield the parts of a call that is in one piece."""
+    call = piece.call
     for rows, window in parts:
         part = call._replace(
-            inputs=[given[rows] for given in inputs],
+            inputs=[given[rows] for given in call.inputs],
             batch=(rows.stop - rows.start,),
-            masks={number: mask[rows] for number, mask in masks.items()},
-            lengths=None if lengths is None else lengths[rows],
+            masks={number: mask[rows] for number, mask in call.masks.items()},
+            lengths=None if call.lengths is None else call.lengths[rows],
         )
         yield Piece(part, window, rows.start)
 

@@ -165,7 +165,7 @@ def _take(slot: Slot, given: Mapping[str, Tensor], known: Sequence[str]) -> Tens
     own = shape[max(0, len(shape) - len(sizes)) :]
     fits = own == sizes or (
         len(own) == len(sizes)
-        and all(size in (None, found) for size, found in zip(sizes, own, strict=True))
+        and all(size is None or size == found for size, found in zip(sizes, own, strict=True))
     )
     if not fits:
         expected = " and ".join(
@@ -208,7 +208,8 @@ def batch_of(plan: Plan, tensors: Sequence[Tensor]) -> tuple[int, ...]:
         tuple(tensor.shape[: tensor.dim() - len(slot.domains)])
         for slot, tensor in zip(plan.slots, tensors, strict=True)
     ]
-    if len(set(shapes)) <= 1:
+    # Compared, not hashed: a trace would have to settle on one batch size.
+    if all(shape == shapes[0] for shape in shapes[1:]):
         return shapes[0] if shapes else ()
     listed = ", ".join(
         f"`{slot.name}` {shape}" for slot, shape in zip(plan.slots, shapes, strict=True)

@@ -140,7 +140,8 @@ def sources_of(
     for number, tensor in enumerate(wide):
         # Over no classes there is nothing to choose from, and no largest.
         if exclusive[number] and forms[number] == "logits" and 0 not in tensor.shape:
-            is_small = tensor.numel() <= MOST_STACKED
+            # A trace would have to settle on the batch size, to tell what is alike.
+            is_small = not torch.compiler.is_compiling() and tensor.numel() <= MOST_STACKED
             alike.setdefault((tensor.shape, tensor.dtype) if is_small else number, []).append(
                 number
             )
