@@ -176,3 +176,14 @@ def test_shapes_may_be_variables_from_the_first_trace_on():
     for size in (2, 3):
         given = torch.randn(size, 5, 4)
         torch.testing.assert_close(traced(Tag=given), rule(Tag=given))
+
+
+def test_a_theory_whose_relaxation_changes_is_traced_whole():
+    knowledge = rs.loads("domain d = 0..3\npredicate P(d)\nrule up: P(0) -> P(1) | P(2)")
+    schedule = rs.steps({0: "r-product", 2: "s-godel"})
+    theories = [rs.Theory(knowledge, relaxation=schedule, P=torch.nn.Identity()) for _ in range(2)]
+    traced = torch.compile(theories[0], fullgraph=True, backend="eager")
+    given = torch.randn(5, 4)
+    for epoch in (0, 1, 2):
+        theories[0].epoch = theories[1].epoch = epoch
+        torch.testing.assert_close(traced(P=given).total, theories[1](P=given).total)

@@ -234,20 +234,29 @@ class Theory(nn.Module):
 
     def _rules(self) -> CompiledKnowledge:
         relaxation = self.relaxation
-        if relaxation not in self._compiled:
-            compiled = compile_knowledge(
-                self.knowledge,
-                relaxation,
-                inputs=self._inputs,
-                functions=self._functions,
-                reduction=self._reduction,
-                process_group=self._group.group,
-                replay=self._replay,
-            )
-            for rule in compiled.rules.values():
-                rule.weight = 1.0  # weights are applied to the parts
-            self._compiled[relaxation] = compiled
+        # A trace must not have seen what is kept before all of it is there.
+        if torch.compiler.is_compiling() or relaxation not in self._compiled:
+            self._compile()
         return self._compiled[relaxation]
+
+    @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+    def _compile(self) -> None:
+        """Keep the rules of the present epoch; a trace has this done, and does not look inside."""
+        relaxation = self.relaxation
+        if relaxation in self._compiled:
+            return
+        compiled = compile_knowledge(
+            self.knowledge,
+            relaxation,
+            inputs=self._inputs,
+            functions=self._functions,
+            reduction=self._reduction,
+            process_group=self._group.group,
+            replay=self._replay,
+        )
+        for rule in compiled.rules.values():
+            rule.weight = 1.0  # weights are applied to the parts
+        self._compiled[relaxation] = compiled
 
     def _predicates_in_use(self) -> list[str]:
         used = [slot.predicate.name for slot in _slots(self._rules())]
