@@ -142,11 +142,37 @@ def test_positions_of_one_sequence_may_index_another():
         ([1.0, 2, 3, 4, 0], "expected integers"),
         ([5, 0, 1, 3, 2], "lengths lie between 0, .* and 4, the padded length"),
         ([-1, 0, 1, 3, 2], "lengths lie between 0"),
+        ([True, False, True, True, False], "expected integers .* got torch.bool"),
+        ([1j, 0, 1, 3, 2], "expected integers .* got torch.complex64"),
+        (torch.zeros(5, dtype=torch.int64, device="meta"), "`meta` has a shape and no values"),
     ],
 )
 def test_wrong_lengths_are_refused_in_words(lengths, message):
     with pytest.raises(GroundingError, match=message):
         compiled(RULES["next"], "r-product")(Tag=batch(), lengths=lengths)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.uint16, torch.int32, torch.uint64])
+def test_lengths_may_be_integers_of_any_width(dtype):
+    rule, given = compiled(RULES["next"], "s-product"), batch()
+    found = rule(Tag=given, lengths=torch.tensor(LENGTHS, dtype=dtype))
+    torch.testing.assert_close(found, rule(Tag=given, lengths=LENGTHS))
+
+
+@pytest.mark.parametrize("rule", ["next", "exists", "exists a step"])
+@pytest.mark.parametrize("name", ["s-product", "s-godel", "lukasiewicz"])
+def test_lengths_are_mapped_with_their_sequences(rule, name):
+    module, given, lengths = compiled(RULES[rule], name), batch(), torch.tensor(LENGTHS)
+    for ask in (module, module.truth, module.satisfied):
+        mapped = torch.func.vmap(lambda one, length, ask=ask: ask(Tag=one, lengths=length))
+        torch.testing.assert_close(mapped(given, lengths), ask(Tag=given, lengths=lengths))
+
+
+def test_exact_cannot_map_over_lengths():
+    module = compiled(RULES["next"], "exact")
+    mapped = torch.func.vmap(lambda one, length: module(Tag=one, lengths=length))
+    with pytest.raises(GroundingError, match="lengths, which vmap hides; pass the whole batch"):
+        mapped(batch(), torch.tensor(LENGTHS))
 
 
 def test_lengths_without_a_sequence_are_refused():

@@ -99,6 +99,11 @@ class ExactTwin:
         if call.lengths is None or not examples:
             return self._of_one_length(inputs, call.bound, examples, call.device, rule)
         lengths = call.lengths.reshape(examples)
+        if torch._C._functorch.is_batchedtensor(lengths):
+            raise GroundingError(
+                "`exact` looks at the values of lengths, which vmap hides; pass the whole batch to "
+                "the rule instead"
+            )
         order, parts = [], []
         for length in sorted(set(lengths.tolist())):
             rows = torch.nonzero(lengths == length).flatten()

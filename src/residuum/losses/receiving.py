@@ -17,6 +17,7 @@ from residuum.grounding.plans import Slot
 from residuum.losses.clauses import Clauses
 from residuum.losses.lifting import Lifted, lift
 from residuum.losses.sources import Form, Source
+from residuum.losses.tensors import is_traced
 from residuum.relaxations import Relaxation
 
 
@@ -258,12 +259,14 @@ def check_lengths(
         checked: Tensor = torch.as_tensor(lengths)
     except (RuntimeError, TypeError, ValueError):
         raise GroundingError(f"lengths: expected integers, got {lengths!r:.80}") from None
-    if checked.is_floating_point() or tuple(checked.shape) != batch:
+    if not _is_integral(checked.dtype) or tuple(checked.shape) != batch:
         raise GroundingError(
             f"lengths: expected integers of shape {batch}, one per sequence, "
             f"got {checked.dtype} of shape {tuple(checked.shape)}"
         )
-    if torch.compiler.is_compiling() or not checked.numel():  # a trace has no values to look at
+    refuse_meta(checked)
+    checked = checked.long()  # of unsigned integers there is no smallest
+    if is_traced(checked) or not checked.numel():  # a trace has no values to look at
         return checked.to(device)
     shortest, longest = layout.shortest, min(sizes.values())
     low, high = int(checked.min()), int(checked.max())
@@ -273,6 +276,10 @@ def check_lengths(
             f"the padded length, got {low if low < shortest else high}"
         )
     return checked.to(device)  # looked at where they were: the device need not be waited for
+
+
+def _is_integral(dtype: torch.dtype) -> bool:
+    return not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool)
 
 
 def without_padding(
