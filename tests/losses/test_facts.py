@@ -159,3 +159,27 @@ def test_facts_are_traced_and_mapped():
     torch.testing.assert_close(torch.func.vmap(rs.facts)(logits, labels), expected)
     traced = torch.compile(lambda z, y: rs.facts(z, y), fullgraph=True, backend="eager")
     torch.testing.assert_close(traced(logits, labels), rs.facts(logits, labels))
+
+
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # by torch
+def test_facts_about_independent_outputs_are_traced_and_mapped():
+    def cost(z, y):
+        return rs.facts(z, y, independent=True)
+
+    logits, labels = torch.randn(4, 2, 3), torch.randint(2, (4, 2, 3))
+    each = zip(logits, labels.float(), strict=True)
+    expected = [functional.binary_cross_entropy_with_logits(*one) for one in each]
+    torch.testing.assert_close(torch.func.vmap(cost)(logits, labels), torch.stack(expected))
+    traced = torch.compile(cost, fullgraph=True, backend="eager")
+    torch.testing.assert_close(traced(logits, labels), torch.stack(expected).mean())
+
+
+@pytest.mark.parametrize("wrong", [0.5, -100, 2, torch.nan])
+def test_a_statement_is_0_or_1(wrong):
+    with pytest.raises(GroundingError, match=rf"expected 0 or 1 in shape \(2,\), got {wrong:g}"):
+        rs.facts(torch.zeros(2), torch.tensor([1, wrong]), independent=True)
+
+
+def test_complex_labels_are_refused():
+    with pytest.raises(GroundingError, match=r"expected integers .* got torch\.complex64"):
+        rs.facts(torch.zeros(1, 2), torch.tensor([1 + 1j]))

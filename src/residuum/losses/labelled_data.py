@@ -67,7 +67,8 @@ def facts(
 
 
 def _check_labels(outputs: Tensor, labels: Tensor) -> None:
-    if outputs.dim() == 0 or labels.shape != outputs.shape[:-1] or labels.is_floating_point():
+    is_integral = not (labels.is_floating_point() or labels.is_complex())
+    if outputs.dim() == 0 or labels.shape != outputs.shape[:-1] or not is_integral:
         raise GroundingError(
             f"labels: expected integers of shape {tuple(outputs.shape[:-1])}, one per example, "
             f"got {labels.dtype} of shape {tuple(labels.shape)}"
@@ -88,11 +89,13 @@ def _check_labels(outputs: Tensor, labels: Tensor) -> None:
 
 
 def _check_statements(outputs: Tensor, labels: Tensor) -> None:
-    if labels.shape != outputs.shape or bool(((labels != 0) & (labels != 1)).any()):
-        raise GroundingError(
-            f"labels of independent outputs: expected 0 or 1 in shape {tuple(outputs.shape)}, "
-            f"got shape {tuple(labels.shape)}"
-        )
+    expected = f"labels of independent outputs: expected 0 or 1 in shape {tuple(outputs.shape)}"
+    if labels.shape != outputs.shape:
+        raise GroundingError(f"{expected}, got shape {tuple(labels.shape)}")
+    if not is_traced(labels):
+        wrong = labels[(labels != 0) & (labels != 1)]
+        if wrong.numel():
+            raise GroundingError(f"{expected}, got {wrong[0].item():g}")
 
 
 def _labelled(source: Source, labels: Tensor) -> Degree:
