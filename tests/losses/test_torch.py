@@ -169,3 +169,41 @@ def test_a_call_keeps_nothing_alive(name, block, text):
         assert tensors_alive() <= before + grads
     finally:
         gc.enable()
+
+
+@pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning")  # by torch
+@pytest.mark.parametrize("name", PAPER)
+def test_a_transform_sees_all_blocks_as_one(name):
+    given = tuple(logits(5).values())
+
+    def costs(block):
+        return lambda p, q, s: rule(name, block=block)(P=p, Q=q, S=s)
+
+    for block in (1, 7):
+        for transform in (
+            lambda cost: torch.func.grad(lambda *x: cost(*x).sum(), argnums=(0, 1, 2))(*given),
+            lambda cost: torch.func.vmap(cost)(*given),
+            lambda cost: torch.func.jvp(cost, given, given),
+        ):
+            torch.testing.assert_close(transform(costs(block)), transform(costs(None)))
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_gradients_are_taken_in_batches(name):
+    module = rs.compile(
+        "forall i in s, a in d: T(i, a) -> ~T(i + 1, (a + 1) mod 3)",
+        name,
+        domains={"s": "sequence", "d": 3},
+        predicates={"T": ("s", "d")},
+    )
+    given = torch.randn(4, 5, 3, requires_grad=True)
+    for lengths in (None, [5, 3, 0, 2]):
+        penalties = module(T=given, lengths=lengths)
+        upstream = torch.eye(4)
+        found = torch.autograd.grad(
+            penalties, given, upstream, is_grads_batched=True, retain_graph=True
+        )
+        one_by_one = [
+            torch.autograd.grad(penalties, given, row, retain_graph=True)[0] for row in upstream
+        ]
+        torch.testing.assert_close(found[0], torch.stack(one_by_one))

@@ -240,7 +240,8 @@ class _Positions(NamedTuple):
     def spread(self, slope: Tensor, size: int) -> Tensor:
         """Return the slopes of the parts, rules × size, from those of what they add up to."""
         apart = slope.unsqueeze(-1).expand(-1, -1, size // self.examples)
-        return (apart if self.inside is None else apart.where(self.inside, 0.0)).flatten(1)
+        counted = apart if self.inside is None else apart.where(self.inside, 0.0)
+        return counted.reshape(-1, size)  # `flatten` knows nothing of batches of gradients
 
 
 def are_ordinary(inputs: Sequence[Tensor]) -> bool:

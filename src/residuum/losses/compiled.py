@@ -345,7 +345,7 @@ class CompiledRule(nn.Module):
 
     def _needs_pieces(self, call: Call) -> bool:
         """Return whether there are more groundings in the batch than are evaluated at a time."""
-        return call.is_large and (self.block is not None or not _is_transformed())
+        return call.is_large and not _is_transformed()
 
     def _pieces(self, call: Call) -> Iterator[Piece]:
         """Return the parts of a call that fit a block each."""
