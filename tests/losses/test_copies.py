@@ -108,3 +108,10 @@ def test_a_process_group_is_given_again_after_pickling(group, duplicate):
         for given in (group, None):
             twin.set_process_group(given)
             torch.testing.assert_close(cost(twin), cost(module))
+
+
+def test_a_process_group_is_given_again_for_the_total_too(group):
+    original = rs.compile(rs.loads(KNOWLEDGE.replace("weight 0.5", "")), process_group=group)
+    twin = pickled(original)
+    twin.set_process_group(None)
+    torch.testing.assert_close(twin.total(outputs()), original.total(outputs()))

@@ -50,7 +50,7 @@ class CompiledKnowledge(nn.Module):
 
     def set_process_group(self, group: Any) -> None:
         """Give all rules a process group, as is needed after unpickling rules that had one."""
-        for rule in self._rules.values():
+        for rule in (*self._rules.values(), *self._bundles.values()):
             rule.set_process_group(group)
 
     def forward(
