@@ -60,3 +60,42 @@ def test_labels_may_be_integers_of_numpy_and_pytorch(labels):
     given = torch.tensor([0.0, 0.5, 0.25])
     assert rule(P=given) == 0.5 + 0.75
     assert str(rule.violations(P=given)[0].grounding) == "P(2)"
+
+
+@pytest.mark.parametrize(
+    ("guard", "message"),
+    [
+        ('x = "1"', r'`x = "1"`: "1" is no label .* "1" is text, and the label 1 is a number'),
+        ('"1" != x', '"1" is text, and the label 1 is a number'),
+        ('x = 2 | x != "1"', '"1" is text, and the label 1 is a number'),
+        ("w = 1", '1 is a number, and the label "1" is text'),
+        ('w = "tow"', r'"tow" is no label of domain `word` \(1, two\)\. Did you mean `two`'),
+        ('i = "0"', '"0" is text, and the label 0 is a number'),
+        ("x = w", "`x = w` compares text with numbers, which are never equal"),
+        ("size(w) = w", "compares text with numbers"),
+        ('x + 1 != "2"', "compares text with numbers"),
+    ],
+)
+def test_a_guard_that_compares_in_vain_is_refused(guard, message):
+    with pytest.raises(GroundingError, match=message):
+        rs.compile(
+            f"forall x in number, w in word, i in s where {guard}: P(x, w) -> Q(i)",
+            domains={"number": 3, "word": ("1", "two"), "s": "sequence"},
+            functions={"size": {"1": 1, "two": 3}},
+        )(P=torch.zeros(3, 2), Q=torch.zeros(4))
+
+
+@pytest.mark.parametrize(
+    ("guard", "members", "counted"),
+    [("x = 7", 3, 0), ("x != 7", 3, 3), ('x = "1"', (1, "1", "b"), 1), ("x = 1", (1, "1", "b"), 1),
+     ("x = b", (1, "1", "b"), 1), ('x = "b"', (), 0)],
+)  # fmt: skip
+def test_a_guard_may_tell_members_from_each_other(guard, members, counted):
+    rule = rs.compile(
+        f"forall x in d where {guard}: P(x)",
+        "lukasiewicz-maxsat",
+        domains={"d": members},
+        inputs="probs",
+    )
+    size = members if isinstance(members, int) else len(members)
+    assert rule(P=torch.zeros(size)) == counted

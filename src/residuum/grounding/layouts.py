@@ -382,11 +382,21 @@ def _arithmetic(term: Arithmetic, parts: Sequence[Array], counted: Array | None)
 
 
 def _compare(guard: Comparison, left: Array, right: Array) -> Array:
+    is_equation = guard.operator in ("=", "!=")
+    if is_equation and left.size and right.size and _kinds(left).isdisjoint(_kinds(right)):
+        raise GroundingError(
+            f"the guard `{guard}` compares text with numbers, which are never equal; write both as "
+            'text ("1") or both as numbers (1)'
+        )
     try:
         held = COMPARE[guard.operator](left, right)
     except TypeError:
         raise GroundingError(f"the guard `{guard}` cannot order labels and integers") from None
     return np.asarray(held, dtype=bool)
+
+
+def _kinds(values: Array) -> set[type]:
+    return {int} if values.dtype != object else set(map(type, values.flat))
 
 
 def _all(parts: Sequence[Array]) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -23,6 +24,7 @@ from residuum.grounding.signatures import Signature
 from residuum.logic import (
     And,
     Atom,
+    Comparison,
     Constant,
     Forall,
     Formula,
@@ -36,6 +38,7 @@ from residuum.logic import (
     Truth,
     Variable,
     depth,
+    distinct_nodes,
     fold_scoped,
     free_variables,
     substitute,
@@ -176,7 +179,12 @@ class _Planning:
                     f"the guard `{guard}`: `{name}` is neither a variable that a quantifier binds "
                     "nor a label of a domain that one ranges over"
                 )
-        return substitute(guard, {Variable(name): Constant(name) for name in unbound})
+        read = substitute(guard, {Variable(name): Constant(name) for name in unbound})
+        known = {axis.variable: axis.domain for axis in axes}
+        for node in distinct_nodes(read):
+            if isinstance(node, Comparison) and node.operator in ("=", "!="):
+                _refuse_foreign_label(node, known)
+        return read
 
     def _open_axis(self, variable: str, domain: Domain, node: Formula, scope: _Scope) -> Axis:
         axis = Axis(variable, domain, None)
@@ -296,6 +304,20 @@ class _Planning:
 
     def _slot(self, step: Read) -> Slot:
         return list(self._slots.values())[step.slot]
+
+
+def _refuse_foreign_label(comparison: Comparison, known: Mapping[str, Domain]) -> None:
+    """Raise where a variable is compared with what its domain cannot have, silently in vain."""
+    for variable, constant in itertools.permutations((comparison.left, comparison.right)):
+        if not isinstance(variable, Variable) or not isinstance(constant, Constant):
+            continue
+        domain, value = known[variable.name], constant.value
+        is_number = domain.is_numeric and isinstance(value, int)
+        if not (domain.has(value) or is_number or domain.labels == ()):
+            hint = domain.twin_of(value) or suggest(str(value), map(str, domain.labels or ()))
+            raise GroundingError(
+                f"the guard `{comparison}`: {constant} is no label of domain {domain}.{hint}"
+            )
 
 
 def _refuse_unread_sequences(plan: Plan) -> None:
