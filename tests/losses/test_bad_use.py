@@ -253,3 +253,43 @@ def test_layouts_of_very_many_lengths_are_not_all_kept():
         assert rule(P=torch.zeros(length)).isfinite()
     assert len(rule._receiver._bound) <= 256
     assert len(rule._receiver._fits) <= 256
+
+
+@pytest.mark.filterwarnings("ignore:.*prototype")  # PyTorch's, of nested tensors
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
+def test_a_nested_tensor_is_refused_with_what_to_pass_instead(layout):
+    parts = [torch.zeros(2, 3), torch.zeros(4, 3)]
+    given = {"P": torch.nested.nested_tensor(parts, layout=layout), "Q": torch.zeros(2, 3)}
+    remedy = r"got a nested one; pass `torch\.nested\.to_padded_tensor"
+    rule = "rule {}: forall x in d: {}(x) -> {}(x)"
+    text = f"domain d = 0..2\npredicate P(d)\npredicate Q(d)\n{rule.format('a', 'P', 'Q')}\n"
+    knowledge = rs.compile(rs.loads(text + rule.format("b", "Q", "P")))
+    for ask in (knowledge, knowledge.total, knowledge.rules["a"], knowledge.rules["a"].satisfied):
+        with pytest.raises(GroundingError, match=remedy):
+            ask(given)
+    with pytest.raises(GroundingError, match=remedy):
+        rs.facts(given["P"], [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (torch.zeros(2), r"by name, rule\(P=…, Q=…\)"),
+        ([torch.zeros(2), torch.zeros(2)], "by name"),
+        ({"P": torch.zeros(2), 1: torch.zeros(2)}, "nothing reads `1`"),
+    ],
+)
+def test_knowledge_takes_tensors_by_name(given, message):
+    knowledge = rs.compile(rs.loads("predicate P\npredicate Q\nrule a: P -> Q"))
+    rule = knowledge.rules["a"]
+    asked = (knowledge, knowledge.total, knowledge.satisfied, knowledge.violations, rule)
+    for ask in asked:
+        with pytest.raises(GroundingError, match=message):
+            ask(given)
+
+
+def test_knowledge_without_sequences_takes_no_lengths():
+    knowledge = rs.compile(rs.loads("predicate P\nrule a: P"))
+    for ask in (knowledge, knowledge.total, knowledge.satisfied, knowledge.violations):
+        with pytest.raises(GroundingError, match="lengths are given, but no rule has a sequence"):
+            ask(P=torch.zeros(2), lengths=[1, 2])

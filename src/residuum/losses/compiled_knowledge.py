@@ -57,7 +57,7 @@ class CompiledKnowledge(nn.Module):
         self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
     ) -> dict[str, Tensor]:
         """Return each rule's penalty; every rule takes the tensors it reads."""
-        given = self._known(named_tensors(tensors, named))
+        given = self._known(named_tensors(tensors, named), lengths)
         sources: dict[str, Source] = {}
         together: dict[str, Tensor] = {}
         for names, bundle in self._bundles.items():
@@ -91,7 +91,7 @@ class CompiledKnowledge(nn.Module):
         check_combination(combine)
         if not self._rules:
             raise GroundingError("the knowledge has no rules that could cost anything")
-        given = self._known(named_tensors(tensors, named))
+        given = self._known(named_tensors(tensors, named), lengths)
         relaxation = next(iter(self._rules.values())).relaxation
         is_conjunction = combine == "conjunction" or _is_sum(relaxation)
         call = self._call_of_all(given, lengths)
@@ -122,7 +122,7 @@ class CompiledKnowledge(nn.Module):
         self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
     ) -> dict[str, Tensor]:
         """Return for each rule whether the predictions obey it, one Boolean per example."""
-        given = self._known(named_tensors(tensors, named))
+        given = self._known(named_tensors(tensors, named), lengths)
         return {
             name: rule.satisfied(_read_by(rule, given), lengths=_lengths_for(rule, lengths))
             for name, rule in self._rules.items()
@@ -138,7 +138,7 @@ class CompiledKnowledge(nn.Module):
         **named: Tensor,
     ) -> dict[str, list[Violation]]:
         """Return for each rule its groundings with the lowest degrees, worst first."""
-        given = self._known(named_tensors(tensors, named))
+        given = self._known(named_tensors(tensors, named), lengths)
         return {
             name: rule.violations(
                 _read_by(rule, given), top=top, lengths=_lengths_for(rule, lengths)
@@ -162,9 +162,12 @@ class CompiledKnowledge(nn.Module):
                 rule = self._rules[name]
                 rule.receive(_read_by(rule, given), _lengths_for(rule, lengths))
 
-    def _known(self, given: Tensors) -> Tensors:
-        """Return the tensors if some rule reads each of them."""
+    def _known(self, given: Tensors, lengths: Any) -> Tensors:
+        """Return the tensors if some rule reads each of them, and the lengths."""
         refuse_unknown(given, self._predicates)
+        rules = self._rules.values()
+        if lengths is not None and not any(rule.plan.sequence_domains for rule in rules):
+            raise GroundingError("lengths are given, but no rule has a sequence domain")
         return given
 
 
@@ -195,7 +198,7 @@ def _have_one_batch(plan: Plan, given: Tensors) -> bool:
     shapes = [
         given[slot.name].shape[: given[slot.name].dim() - len(slot.domains)]
         for slot in plan.slots
-        if isinstance(given.get(slot.name), Tensor)
+        if isinstance(given.get(slot.name), Tensor) and not given[slot.name].is_nested
     ]
     return all(shape == shapes[0] for shape in shapes[1:])
 

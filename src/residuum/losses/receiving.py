@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -122,20 +122,19 @@ def signature_of(given: Any, names: Sequence[str]) -> tuple[Any, ...] | None:
     if type(given) is not dict or len(given) != len(names) or torch.compiler.is_compiling():
         return None
     found: list[Any] = []
-    for name in names:
-        one = given.get(name)
-        if isinstance(one, Tensor):
-            found += (one.dtype, one.layout, one.device, one.shape)
+    try:
+        for name in names:
+            one = given.get(name)
+            if isinstance(one, Tensor):
+                found += (one.dtype, one.layout, one.device, one.shape)
+    except RuntimeError:  # a nested tensor has no shape
+        return None
     return tuple(found)
 
 
 def take_tensors(plan: Plan, given: Mapping[str, Tensor]) -> list[Tensor]:
     """Return the tensor of each slot; GroundingError says which is missing or does not fit."""
     known = [slot.name for slot in plan.slots]
-    if not isinstance(given, Mapping):
-        raise GroundingError(
-            f"pass the tensors by name, rule({'=…, '.join(known)}=…), or as a mapping"
-        )
     refuse_unknown(given, known)
     tensors = [_take(slot, given, known) for slot in plan.slots]
     devices = {tensor.device for tensor in tensors}
@@ -147,12 +146,16 @@ def take_tensors(plan: Plan, given: Mapping[str, Tensor]) -> list[Tensor]:
     return tensors
 
 
-def refuse_unknown(given: Iterable[str], known: Sequence[str]) -> None:
-    """Raise for a tensor that nothing reads."""
+def refuse_unknown(given: Any, known: Sequence[str]) -> None:
+    """Raise for a tensor that nothing reads, or that has no name."""
+    if not isinstance(given, Mapping):
+        raise GroundingError(
+            f"pass the tensors by name, rule({'=…, '.join(known)}=…), or as a mapping"
+        )
     for name in given:
         if name not in known:
             raise GroundingError(
-                f"nothing reads `{name}`.{suggest(name, known)} "
+                f"nothing reads `{name}`.{suggest(str(name), known)} "
                 f"Expected: {', '.join(known) or 'no tensors'}"
             )
 
@@ -186,6 +189,11 @@ def floating_point(given: Any, name: str) -> Tensor:
         raise GroundingError(
             f"{name}: expected numbers of 16 bits or more, got {given.dtype}, which PyTorch hardly "
             "computes with; pass `tensor.float()`"
+        )
+    if given.is_nested:
+        raise GroundingError(
+            f"{name}: expected a dense tensor, got a nested one; pass "
+            "`torch.nested.to_padded_tensor(tensor, 0.0)`, and the lengths of sequences as lengths="
         )
     if given.layout is not torch.strided:
         raise GroundingError(
