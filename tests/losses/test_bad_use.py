@@ -10,6 +10,7 @@ from residuum.errors import GroundingError, ResiduumError
 
 SUM = "forall a, b in digit: Left(a) & Right(b) -> Sum((a + b) mod 10)"
 TEN = {"digit": 10}
+P_ALONE = rs.loads("predicate P")
 GIVEN = {name: torch.zeros(64, 10) for name in ("Left", "Right", "Sum")}
 
 
@@ -26,6 +27,10 @@ GIVEN = {name: torch.zeros(64, 10) for name in ("Left", "Right", "Sum")}
         (SUM, {"domains": {"digit": [[0], [1]]}}, r"integer or text, got \[0\]"),
         (SUM, {"domains": ["digit"]}, "domains: expected a mapping by name, got list"),
         (SUM, {"predicates": ["Sum"], "domains": TEN}, "predicates: expected a mapping by name"),
+        (SUM, {"functions": [min], "domains": TEN}, "functions: expected a mapping by name"),
+        (SUM, {"knowledge": "digits.rsd"}, "knowledge: expected a Knowledge, as rs.load gives"),
+        ("P", {"knowledge": P_ALONE, "domains": TEN}, "domains: a Knowledge says that itself"),
+        ("P", {"knowledge": P_ALONE, "predicates": {"P": ()}}, "predicates: a Knowledge says that"),
         (SUM, {"predicates": {"Smu": ("digit",)}, "domains": TEN}, "called `Smu`. Did you mean"),
         (SUM, {"predicates": {"Sum": "digit"}, "domains": TEN}, "expected a tuple of domain names"),
         (SUM, {"predicates": {"Sum": ()}, "domains": TEN}, "`Sum` takes 0 arguments"),
@@ -111,6 +116,12 @@ def test_values_are_checked_on_demand(form, value, message):
         rs.compile("P", inputs=form, check=True)(P=torch.tensor([value]))
 
 
+def test_values_cannot_be_checked_where_vmap_hides_them():
+    rule = rs.compile("P", check=True)
+    with pytest.raises(GroundingError, match="check=True looks at values, which vmap hides"):
+        torch.func.vmap(lambda given: rule(P=given))(torch.zeros(2))
+
+
 def test_a_masked_class_passes_the_check():
     rule = rs.compile("forall x in d: P(x)", domains={"d": 2}, check=True)
     assert rule(P=torch.tensor([0.0, -torch.inf])).isfinite()
@@ -127,10 +138,20 @@ def test_an_empty_batch_costs_nothing_and_still_backpropagates(name, reduction):
     assert all(leaf.grad.shape == (0, 10) for leaf in given.values())
 
 
-@pytest.mark.parametrize("block", [0, -1, 1.5, "8"])
+@pytest.mark.parametrize("block", [0, -1, 1.5, "8", True])
 def test_a_block_of_no_groundings_is_refused(block):
     with pytest.raises(GroundingError, match="block: expected"):
         rs.compile("P", block=block)
+
+
+@pytest.mark.parametrize("budget", [0, -1, "1 GB", True, float("nan"), float("inf")])
+def test_a_memory_budget_is_a_number_of_bytes(budget):
+    with pytest.raises(GroundingError, match=f"memory_budget: expected bytes, got {budget!r}"):
+        rs.compile("P", memory_budget=budget)
+
+
+def test_a_memory_budget_may_be_written_with_an_exponent():
+    assert rs.compile("P", memory_budget=1e3).block == rs.compile("P", memory_budget=1000).block
 
 
 def test_a_sequence_has_one_length():

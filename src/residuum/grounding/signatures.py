@@ -61,7 +61,8 @@ def signature_of_rule(
     functions: Mapping[str, Any],
 ) -> Signature:
     """Return the signature of one rule, the domains of predicates inferred where not given."""
-    for option, value in (("domains", domains), ("predicates", predicates)):
+    options = {"domains": domains, "predicates": predicates, "functions": functions}
+    for option, value in options.items():
         if not isinstance(value, Mapping):
             raise GroundingError(
                 f"{option}: expected a mapping by name, got {type(value).__name__} {value!r}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, overload
@@ -134,6 +135,11 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
         formula = as_formula(rule)
         signature = signature_of_rule(formula, domains or {}, predicates or {}, functions or {})
     else:
+        if not isinstance(knowledge, Knowledge):
+            raise GroundingError(
+                f"knowledge: expected a Knowledge, as rs.load gives, got {type(knowledge).__name__}"
+            )
+        _refuse_for_knowledge(domains=domains, predicates=predicates)
         signature = signature_of_knowledge(knowledge, functions or {})
         if isinstance(rule, str) and rule.isidentifier() and rule not in knowledge.predicates:
             if rule not in knowledge.rules:
@@ -178,14 +184,20 @@ def _check_options(options: _Options) -> None:
     check_reduction(options.reduction)
     if options.block is not None and options.memory_budget is not None:
         raise GroundingError("give `block` or `memory_budget`, not both")
-    if options.memory_budget is not None and options.memory_budget <= 0:
-        raise GroundingError(f"memory_budget: expected bytes, got {options.memory_budget}")
+    budget = options.memory_budget
+    if budget is not None and (not _is_number(budget) or not 0 < budget < math.inf):
+        raise GroundingError(f"memory_budget: expected bytes, got {budget!r}")
     if options.detach not in (None, "antecedent", "consequent"):
         raise GroundingError(
             f"detach: expected 'antecedent' or 'consequent', got {options.detach!r}"
         )
-    if options.block is not None and (not isinstance(options.block, int) or options.block < 1):
+    is_whole = isinstance(options.block, int) and not isinstance(options.block, bool)
+    if options.block is not None and (not is_whole or options.block < 1):
         raise GroundingError(f"block: expected at least 1 grounding, got {options.block}")
+
+
+def _is_number(given: object) -> bool:
+    return isinstance(given, int | float) and not isinstance(given, bool)
 
 
 def _compiled(
@@ -240,7 +252,7 @@ def _has_sides(plan: Plan) -> bool:
 def _block(plan: Plan, options: _Options) -> int | None:
     if options.memory_budget is None:
         return options.block
-    return max(1, options.memory_budget // bytes_for(plan, 1))
+    return max(1, int(options.memory_budget // bytes_for(plan, 1)))
 
 
 def _forms(plan: Plan, signature: Signature, inputs: Inputs) -> dict[str, Form]:

@@ -332,6 +332,11 @@ def masks_for(plan: Plan, bound: Bound, lengths: Tensor) -> dict[int, Tensor]:
 
 def check_values(slot: Slot, tensor: Tensor, form: Form, lengths: Tensor | None) -> None:
     """Raise for a NaN, an infinity, or what is no probability; the padding was cleared."""
+    if torch._C._functorch.is_batchedtensor(tensor):
+        raise GroundingError(
+            f"`{slot.name}`: check=True looks at values, which vmap hides; compile the rule "
+            "without it"
+        )
     if bool((torch.isnan(tensor) | (tensor == torch.inf)).any()):
         raise GroundingError(f"`{slot.name}`: the tensor has a NaN or an infinity")
     if form == "probs" and not bool(((tensor >= 0) & (tensor <= 1)).all()):
