@@ -317,3 +317,55 @@ def test_a_theory_says_which_rules_its_networks_break_and_where():
     assert found["same"][0].degree == pytest.approx(0.5, abs=1e-3)
     with pytest.raises(rs.ResiduumError, match="has no tensor `pair`"):
         theory.satisfied(pair=images)
+
+
+def test_names_are_checked_by_every_question(networks):
+    theory = rs.Theory(DIGITS, **networks)
+    with pytest.raises(GroundingError, match=r"no predicate `Digt`. Did you mean `Digit`"):
+        theory.unfreeze("Digt")
+    with pytest.raises(GroundingError, match=r"no rule or set of facts `sum`. Did you mean `sums`"):
+        theory.weight("sum")
+
+
+def test_facts_are_given_by_name_as_pairs(networks, labelled):
+    theory = rs.Theory(DIGITS, **networks)
+    expected = theory(labelled).total
+    assert theory({name: list(pair) for name, pair in labelled.items()}).total == expected
+    for wrong in (next(iter(labelled.values())), torch.zeros(3, 4)):
+        with pytest.raises(GroundingError, match=r"expected facts by name, \{name: \(inputs"):
+            theory(wrong)
+
+
+class Answering(nn.Module):
+    """A network that answers what it is told to."""
+
+    def __init__(self, answer):
+        super().__init__()
+        self.answer = answer
+
+    def forward(self, given):
+        return self.answer(given)
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        (lambda given: (given, given), "got tuple"),
+        (lambda given: {"logits": given}, "got dict"),
+        (lambda given: given[:3], r"got shape \(3, 4\)"),
+    ],
+)
+def test_a_network_gives_a_row_for_each_input(networks, data, answer, found):
+    theory = rs.Theory(DIGITS, Digit=Answering(answer), Sum=networks["Sum"])
+    with pytest.raises(GroundingError, match=f"network of `Digit`: .* each of 10 inputs, {found}"):
+        theory(**data)
+
+
+def test_a_network_may_take_what_is_no_tensor(networks, data):
+    theory = rs.Theory(
+        DIGITS, Digit=Answering(lambda rows: networks["Digit"](torch.stack(rows))),
+        Sum=networks["Sum"],
+    )  # fmt: skip
+    listed = {**data, "left": list(data["left"]), "right": list(data["right"])}
+    expected = rs.Theory(DIGITS, **networks)(**data).total
+    torch.testing.assert_close(theory(**listed).total, expected)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, final
@@ -132,6 +132,7 @@ class Theory(nn.Module):
 
     def weight(self, name: str) -> float:
         """Return the weight of a rule or a set of facts in the present epoch."""
+        _check_names("rule or set of facts", [name], self._weights)
         weight = at(self._weights[name], self.epoch)
         check_weight(weight, name)
         return weight
@@ -143,22 +144,27 @@ class Theory(nn.Module):
 
     def unfreeze(self, *predicates: str) -> None:
         """Let these networks learn again; all of them if none is named."""
+        _check_names("predicate", predicates, self.knowledge.predicates)
         self._frozen.difference_update(predicates or tuple(self._frozen))
 
     def forward(
         self,
-        facts: Mapping[str, tuple[Tensor, Any]] | None = None,
+        facts: Mapping[str, Sequence[Any]] | None = None,
         /,
         *,
         lengths: Any = None,
         **tensors: Tensor,
     ) -> Assessment:
         """Return the total penalty of facts and rules, and its parts."""
-        given = dict(facts or {})
+        given = {} if facts is None else facts
+        if not isinstance(given, Mapping):
+            raise GroundingError(
+                f"expected facts by name, {{name: (inputs, labels)}}, got {type(facts).__name__}"
+            )
         _check_names("set of facts", given, self.knowledge.facts)
         requests = _Requests(dict(self.networks.items()), self._frozen)
         for name, pair in given.items():
-            if not isinstance(pair, tuple) or len(pair) != 2:
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
                 raise GroundingError(f"facts `{name}`: expected a pair (inputs, labels)")
         for name, (inputs, _) in given.items():
             requests.add(("facts", name), self.knowledge.facts[name].predicate, (inputs,))
@@ -330,18 +336,31 @@ class _Requests:
         found: dict[Key, Tensor] = {}
         for predicate, wanted in self._wanted.items():
             with torch.set_grad_enabled(torch.is_grad_enabled() and predicate not in self._frozen):
-                found |= _apply_once(self._networks[predicate], wanted)
+                found |= _apply_once(predicate, self._networks[predicate], wanted)
         return found
 
 
 def _apply_once(
-    network: Callable[..., Tensor], wanted: Mapping[Key, tuple[Tensor, ...]]
+    predicate: str, network: Callable[..., Tensor], wanted: Mapping[Key, tuple[Tensor, ...]]
 ) -> dict[Key, Tensor]:
     """Apply a network to all its inputs as one batch, where they are alike."""
     inputs = list(wanted.values())
-    alike = len({(len(one), *(tuple(t.shape[1:]) for t in one)) for one in inputs}) == 1
-    if len(inputs) == 1 or not alike:
+    if len(inputs) == 1 or not _are_alike(inputs):
         return {key: network(*one) for key, one in wanted.items()}
     together = network(*(torch.cat(same) for same in zip(*inputs, strict=True)))
     sizes = [len(one[0]) for one in inputs]
+    if not isinstance(together, Tensor) or together.shape[:1] != (sum(sizes),):
+        is_tensor = isinstance(together, Tensor)
+        found = f"shape {tuple(together.shape)}" if is_tensor else type(together).__name__
+        raise GroundingError(
+            f"the network of `{predicate}`: expected a tensor with a row for each of "
+            f"{sum(sizes)} inputs, got {found}"
+        )
     return dict(zip(wanted, torch.split(together, sizes), strict=True))
+
+
+def _are_alike(inputs: Sequence[tuple[Any, ...]]) -> bool:
+    """Return whether inputs make one batch: tensors whose rows have one shape."""
+    if not all(isinstance(given, Tensor) for one in inputs for given in one):
+        return False
+    return len({(len(one), *(tuple(t.shape[1:]) for t in one)) for one in inputs}) == 1
