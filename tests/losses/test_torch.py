@@ -147,6 +147,32 @@ def test_a_penalty_may_be_changed_in_place(name, batch):
     torch.testing.assert_close(found, expected)
 
 
+@pytest.mark.parametrize("name", ["s-godel", "r-godel", "s-nilpotent-minimum"])
+@pytest.mark.parametrize("reduction", ["none", "conjunction"])
+def test_what_is_largest_may_be_changed_in_place(name, reduction):
+    text = "forall a in d: P(a) & ~S(a) -> (exists b in d where b != a: Q(b))"
+    module = rs.compile(text, name, domains={"d": 4}, reduction=reduction)
+    knowledge = rs.compile(
+        rs.loads(f"""
+        domain d = 0..3
+        predicate P(d)
+        predicate Q(d)
+        predicate S(d)
+        rule one: {text}
+        rule two: exists a in d: P(a) & S(a)
+    """),
+        name,
+        reduction=reduction,
+    )
+    leaves = {key: given.requires_grad_() for key, given in logits(3).items()}
+    for ask in (module, module.truth, knowledge.total):
+        slopes = []
+        for change in (lambda x: x * 2, lambda x: x.mul_(2)):
+            total = change(ask(leaves)).sum()
+            slopes.append(torch.autograd.grad(total, list(leaves.values()), allow_unused=True))
+        torch.testing.assert_close(slopes[0], slopes[1])
+
+
 def tensors_alive():
     return sum(type(thing) is torch.Tensor for thing in gc.get_objects())
 

@@ -32,7 +32,13 @@ from residuum.losses.reading import Window
 from residuum.losses.receivers import Receiver
 from residuum.losses.receiving import Bound, Call, sequence_sizes
 from residuum.losses.recordings import Recordings
-from residuum.losses.reductions import Reduction, SharedGroup, cap_of, reduce_batch
+from residuum.losses.reductions import (
+    Reduction,
+    SharedGroup,
+    cap_of,
+    changeable,
+    reduce_batch,
+)
 from residuum.losses.replays import Replay, replayed
 from residuum.losses.single_groundings import SingleGroundings, single_groundings
 from residuum.losses.sources import Form, Source, sources_of
@@ -92,6 +98,7 @@ class CompiledRule(nn.Module):
         self._forms = [forms[slot.name] for slot in plan.slots]
         self._is_exact = relaxation == EXACT
         self._cap = cap_of(relaxation)
+        self._adds_up = isinstance(relaxation.tnorm, Archimedean)
         self._exclusive = [slot.is_exclusive for slot in plan.slots]
         self._exact = ExactTwin(plan) if self._is_exact else None
         if not plan.sequence_domains:  # mistakes in the rule show when it is compiled
@@ -311,9 +318,8 @@ class CompiledRule(nn.Module):
             return total.expand((count, *(1,) * self.plan.rank)).reshape(count)
 
         def in_blocks(inputs: Sequence[Tensor]) -> Tensor:
-            takes_largest = not isinstance(self.relaxation.tnorm, Archimedean)
             return evaluate_in_blocks(
-                evaluate, parts, inputs, examples=examples, takes_largest=takes_largest
+                evaluate, parts, inputs, examples=examples, takes_largest=not self._adds_up
             )
 
         examples = math.prod(call.batch)
@@ -383,7 +389,8 @@ class CompiledRule(nn.Module):
     def _per_example(self, given: Tensor, call: Call) -> Tensor:
         value: Tensor = torch.as_tensor(given, device=call.device)
         if 0 not in call.batch or not value.dtype.is_floating_point:
-            return value.expand((*call.batch, *(1,) * self.plan.rank)).reshape(call.batch)
+            found = value.expand((*call.batch, *(1,) * self.plan.rank)).reshape(call.batch)
+            return found if self._adds_up else changeable(found)
         # An empty batch costs nothing and still belongs to the graph of its inputs.
         nothing: Tensor = sum((one.sum() for one in call.inputs), value.new_zeros(()))
         return nothing.expand(call.batch)

@@ -89,7 +89,12 @@ def conjoined(penalties: Tensor, relaxation: Relaxation) -> Tensor:
     """Return the penalty of the outermost conjunction of what stands along the last dimension."""
     if isinstance(relaxation.tnorm, Archimedean):
         return capped(penalties.sum(-1), relaxation)
-    return penalties.amax(-1)
+    return changeable(penalties.amax(-1))
+
+
+def changeable(largest: Tensor) -> Tensor:
+    """Return what may be changed in place: a maximum needs its value again, for its slopes."""
+    return largest.clone() if largest.requires_grad else largest
 
 
 def reduce_batch(
