@@ -128,3 +128,20 @@ def test_a_probability_above_1_by_a_rounding_counts_as_1(name, form, beyond, end
     rule = rs.compile("P -> ~Q", name, inputs=form)
     found = [rule(P=torch.tensor([p]), Q=torch.tensor([p])) for p in (beyond, end)]
     torch.testing.assert_close(found[0], found[1])
+
+
+COMPARED_ONLY = {("r-godel", "P -> Q"), ("s-drastic", "P | Q"), ("s-drastic", "P -> Q"),
+                 ("s-drastic", "Q -> P"), ("s-drastic", "P <-> Q")}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*relaxation_names(), "exact"])
+@pytest.mark.parametrize("wrong", [torch.nan, torch.inf])
+def test_what_is_no_number_comes_out_of_its_own_example_alone(name: str, wrong: float):
+    for text in ("~P", "P & Q", "P | Q", "P -> Q", "Q -> P", "P <-> Q"):
+        rule = rs.compile(text, name)
+        given = {key: torch.tensor([-1.0, 0.5, 2.0]) for key in rule.forms}
+        expected = rule(given)
+        given["P"] = torch.tensor([-1.0, wrong, 2.0])
+        found = rule(given)
+        assert bool(found[1].isnan()) == ((name, text) not in COMPARED_ONLY), text
+        torch.testing.assert_close(found[[0, 2]], expected[[0, 2]])
