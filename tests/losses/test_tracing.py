@@ -158,6 +158,15 @@ def test_batch_sizes_of_a_knowledge_share_one_graph(question):
     assert graphs_for(getattr(knowledge, question), batches) <= 2
 
 
+def test_batches_that_broadcast_share_one_graph():
+    rule = rs.compile(SUM, "s-product", domains={"d": 4})
+    batches = (
+        {"P": torch.randn(size, 1, 4), "Q": torch.randn(1, 2, 4), "S": torch.randn(2, 4)}
+        for size in (3, 4, 5, 6)
+    )
+    assert graphs_for(rule, batches) <= 2
+
+
 def test_batch_sizes_of_facts_share_one_graph():
     batches = (
         {"outputs": torch.randn(size, 4), "labels": torch.randint(4, (size,))}

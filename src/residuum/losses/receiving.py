@@ -220,20 +220,28 @@ def batch_of(plan: Plan, tensors: Sequence[Tensor]) -> tuple[int, ...]:
     # Compared, not hashed: a trace would have to settle on one batch size.
     if all(shape == shapes[0] for shape in shapes[1:]):
         return shapes[0] if shapes else ()
-    listed = ", ".join(
-        f"`{slot.name}` {shape}" for slot, shape in zip(plan.slots, shapes, strict=True)
-    )
     try:
         batch = tuple(torch.broadcast_shapes(*shapes))  # type: ignore[no-untyped-call]
     except RuntimeError:
+        listed = _listed(plan, shapes)
         raise GroundingError(f"the batches do not fit together: {listed}") from None
     # (5, 1) and (5,) would silently pair every example with every other.
-    if any(shape[-1:] == (1,) and shape[:-1] in shapes and max(shape) > 1 for shape in shapes):
+    if any(
+        shape[-1:] == (1,) and shape[:-1] == other and max(shape) > 1
+        for shape in shapes
+        for other in shapes
+    ):
         raise GroundingError(
-            f"the batches {listed} would make {batch} examples; drop a dimension of length 1 "
-            "(`tensor.squeeze(-1)`), or give both the same number of dimensions"
+            f"the batches {_listed(plan, shapes)} would make {batch} examples; drop a dimension of "
+            "length 1 (`tensor.squeeze(-1)`), or give both the same number of dimensions"
         )
     return batch
+
+
+def _listed(plan: Plan, shapes: Sequence[tuple[int, ...]]) -> str:
+    """Return the batch of each slot in words, which a trace cannot have of sizes it varies."""
+    pairs = zip(plan.slots, shapes, strict=True)
+    return ", ".join(f"`{slot.name}` {shape}" for slot, shape in pairs)
 
 
 def sequence_sizes(plan: Plan, tensors: Sequence[Tensor]) -> dict[str, int]:
