@@ -159,6 +159,12 @@ def test_lengths_may_be_integers_of_any_width(dtype):
     torch.testing.assert_close(found, rule(Tag=given, lengths=LENGTHS))
 
 
+def test_positions_may_lie_beyond_64_bits():
+    rule = compiled("forall i in s: Tag(i * 9000000000000000000 * 9, A)", "lukasiewicz-maxsat")
+    given = torch.zeros(2, 3, len(TAGS))  # of which only 0 is a position
+    torch.testing.assert_close(rule(Tag=given, lengths=[3, 0]), torch.tensor([2 / 3, 0.0]))
+
+
 @pytest.mark.parametrize("rule", ["next", "exists", "exists a step"])
 @pytest.mark.parametrize("name", ["s-product", "s-godel", "lukasiewicz"])
 def test_lengths_are_mapped_with_their_sequences(rule, name):

@@ -100,6 +100,42 @@ def test_sequences_are_traced_for_each_length(name):
         torch.testing.assert_close(traced(Tag=given), compiled()(Tag=given))
 
 
+def test_exact_with_lengths_is_traced_in_parts():
+    rule = rs.compile(
+        "forall i in s, a in d: Tag(i, a) -> ~Tag(i + 1, (a + 1) mod 4)",
+        "exact",
+        domains={"s": "sequence", "d": 4},
+        predicates={"Tag": ("s", "d")},
+    )
+    traced = torch.compile(rule, backend="eager")
+    for lengths in ([5, 2, 0], [1, 4, 4, 3]):
+        given = {"Tag": torch.randn(len(lengths), 5, 4, requires_grad=True)}
+        read = [
+            slopes_of(lambda one, ask=ask, lengths=lengths: ask(one, lengths=torch.tensor(lengths)),
+                      given)
+            for ask in (traced, rule)
+        ]  # fmt: skip
+        torch.testing.assert_close(read[0], read[1])
+
+
+@pytest.mark.parametrize("lengths", [None, [5, 2]])
+def test_a_trace_in_inference_mode_does_not_bar_one_with_slopes(lengths):
+    rule = rs.compile(
+        "forall i in s, a in d: Tag(i, a) -> ~Tag(i + 1, (a + 1) mod 4)",
+        domains={"s": "sequence", "d": 4},
+        predicates={"Tag": ("s", "d")},
+    )
+    traced = torch.compile(rule, fullgraph=True, backend="eager")
+    given = {"Tag": torch.randn(2, 5, 4, requires_grad=True)}
+    lengths = None if lengths is None else torch.tensor(lengths)
+    expected = slopes_of(lambda one: rule(one, lengths=lengths), given)
+    for _ in range(2):
+        with torch.inference_mode():
+            torch.testing.assert_close(traced(given, lengths=lengths), expected[0])
+        found = slopes_of(lambda one: traced(one, lengths=lengths), given)
+        torch.testing.assert_close(found, expected)
+
+
 def test_a_knowledge_over_sequences_is_traced_whole():
     knowledge = rs.loads("""
         domain s sequence

@@ -98,7 +98,14 @@ class ExactTwin:
         examples = math.prod(call.batch)
         if call.lengths is None or not examples:
             return self._of_one_length(inputs, call.bound, examples, call.device, rule)
-        lengths = call.lengths.reshape(examples)
+        found: Tensor = self._by_lengths(inputs, call, call.lengths.reshape(examples), rule)
+        return found
+
+    @torch.compiler.disable  # type: ignore[untyped-decorator]  # a trace would take lengths for symbols
+    def _by_lengths(
+        self, inputs: Sequence[Tensor], call: Call, lengths: Tensor, rule: ReadsTensors
+    ) -> Tensor:
+        """Return log P(rule), the sequences of each length by themselves."""
         if torch._C._functorch.is_batchedtensor(lengths):
             raise GroundingError(
                 "`exact` looks at the values of lengths, which vmap hides; pass the whole batch to "

@@ -280,7 +280,7 @@ class _Search:
                 return None
             shape[entry.axis] = -1
             listed = entry.start + np.arange(entry.length) if entry.index is None else entry.index
-            along[place] = listed.reshape(shape)
+            along[place] = np.asarray(listed).reshape(shape)
         if access.joint:
             if kind.outer in access.joint or access.index is None:
                 return None

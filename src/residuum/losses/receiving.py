@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -82,7 +83,7 @@ def bind(plan: Plan, layout: Layout, relaxation: Relaxation, *, detaches: bool) 
     }
     # A clause has no antecedent left to detach.
     lifted = lift(plan, layout, as_clauses=relaxation.kind == "S" and not detaches)
-    return Bound(layout, indices, masks, lifted)
+    return Bound(_with_lists_on(layout, torch.device("cpu")), indices, masks, lifted)
 
 
 def move(bound: Bound, device: torch.device) -> Bound:
@@ -96,7 +97,10 @@ def move(bound: Bound, device: torch.device) -> Bound:
 
 
 def _with_lists_on(layout: Layout, device: torch.device) -> Layout:
-    """Return a layout whose listed members need not be moved whenever they are read."""
+    """Return a layout whose lists are tensors, which need not be moved at each call.
+
+    Nor does a trace in inference mode take them for those of another one, as it does arrays.
+    """
 
     def moved(entry: Entry | None) -> Entry | None:
         if entry is None or entry.index is None:
@@ -105,9 +109,22 @@ def _with_lists_on(layout: Layout, device: torch.device) -> Layout:
 
     accesses = {
         number: replace(access, entries=tuple(moved(entry) for entry in access.entries))
+        if any(entry is not None and entry.index is not None for entry in access.entries)
+        else access
         for number, access in layout.accesses.items()
     }
-    return replace(layout, accesses=accesses)
+    selections = {
+        number: replace(selection, positions=tuple(_moved(p, device) for p in selection.positions))
+        for number, selection in layout.selections.items()
+    }
+    return replace(layout, accesses=accesses, selections=selections)
+
+
+def _moved(positions: Any, device: torch.device) -> Tensor:
+    """Return positions as a tensor; those of more than 64 bits are cut, for none is that long."""
+    if isinstance(positions, np.ndarray) and positions.dtype == object:
+        positions = positions.clip(-1, 2**62).astype(np.int64)
+    return torch.as_tensor(positions, device=device)
 
 
 def _on(tensors: Mapping[int, Tensor], device: torch.device) -> dict[int, Tensor]:
@@ -332,7 +349,7 @@ def masks_for(plan: Plan, bound: Bound, lengths: Tensor) -> dict[int, Tensor]:
     masks: dict[int, Tensor] = {}
     for number, selection in bound.layout.selections.items():
         for positions in selection.positions:
-            inside = torch.as_tensor(positions, device=lengths.device) < limits
+            inside = positions < limits
             so_far = masks.get(number, bound.masks.get(number))
             masks[number] = inside if so_far is None else inside & so_far
     return masks
