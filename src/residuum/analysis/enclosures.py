@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any, final
@@ -113,7 +113,7 @@ def enclose(
         pays = axes == CURVED_AXES and deadline - time.perf_counter() > 2 * PATIENCE
         if slow and pays and len(left) <= 2 and not follows_guards:
             follows_guards = True
-            along = [cover.along_guards() for cover in left]
+            along = [cover.along_guards(trial, deadline) for cover in left]
             covers, left = [*covers, *along], [*left, *along]
         trial = 2 * trial
         for cover in tuple(left):
@@ -137,15 +137,18 @@ def enclose(
 class _Cover:
     """Charts that cover the cube, halved into boxes until the bounds are narrow enough.
 
-    Or else cut along guards.
+    Or else cut along guards, into slabs with one axis of each chart upright.
     """
 
     def __init__(
-        self, evaluators: Sequence[Evaluator], width: float, *, follows_guards: bool = False
+        self,
+        evaluators: Sequence[Evaluator],
+        width: float,
+        upright: Mapping[Evaluator, int] | None = None,
     ) -> None:
         self._evaluators = evaluators
         self._width = width
-        self._follows_guards = follows_guards
+        self._upright = {} if upright is None else upright
         half = np.full((evaluators[0].axes, 1), 0.5)
         self._sheets = {
             (one, -1): evaluated(one, Boxes(half, half), np.zeros(1, dtype=int))
@@ -154,9 +157,33 @@ class _Cover:
         self._spent = 0.0
         self._course: list[tuple[float, float]] = []
 
-    def along_guards(self) -> _Cover:
-        """Return the same charts as they were at first, to be cut along guards."""
-        return _Cover(self._evaluators, self._width, follows_guards=True)
+    def along_guards(self, spend: float, deadline: float) -> _Cover:
+        """Return the same charts cut along guards, after trying each axis upright for some time.
+
+        A curve of poles lies in the surface of a slab only if its axis fits, and which one does is
+        seen from what came of it: each chart goes on with the slabs that are narrowest.
+        """
+        tried = []
+        for axis in range(self._evaluators[0].axes):
+            one = _Cover(self._evaluators, self._width, dict.fromkeys(self._evaluators, axis))
+            with suppress(NotThisWay):  # what it has found so far holds all the same
+                one.narrow(spend, deadline)
+            tried.append(one)
+        best = {one: min(tried, key=lambda c: c.width_of(one)) for one in self._evaluators}
+        whole = _Cover(
+            self._evaluators,
+            self._width,
+            {one: cover._upright[one] for one, cover in best.items()},
+        )
+        whole._sheets = {
+            key: cells
+            for one, cover in best.items()
+            for key, cells in cover._sheets.items()
+            if key[0] is one
+        }
+        whole._spent = max(cover._spent for cover in tried)
+        whole._course = [(whole._spent, whole.width())]
+        return whole
 
     def bounds(self) -> tuple[float, float]:
         """Return bounds of the mean degree."""
@@ -169,10 +196,16 @@ class _Cover:
         low, high = self.bounds()
         return high - low
 
+    def width_of(self, evaluator: Evaluator) -> float:
+        """Return the same for one chart."""
+        return sum(
+            float(c.widths.sum()) for (one, _), c in self._sheets.items() if one is evaluator
+        )
+
     def is_done(self) -> bool:
         """Say whether there is nothing left to do."""
         number = sum(len(cells.low) for cells in self._sheets.values())
-        most = MOST_SLABS if self._follows_guards else MOST_BOXES
+        most = MOST_SLABS if self._upright else MOST_BOXES
         return self.width() <= self._width or number > most
 
     def exact(self) -> Fraction | None:
@@ -226,7 +259,7 @@ class _Cover:
             children = [parents]
             if not is_over():
                 with suppress(OutOfTime):
-                    parts = parted(evaluator, parents, self._follows_guards)
+                    parts = parted(evaluator, parents, self._upright.get(evaluator))
                     children = [evaluated(evaluator, *part) for part in parts]
             found.extend(children)
         return [some for some in found if len(some.low)]
