@@ -348,6 +348,16 @@ def test_bounds_along_guards_and_without_overlap_and_hold_the_sample(seed):
     assert c - error <= sampled.mean() <= d + error
 
 
+def test_bounds_that_were_found_are_kept_where_parts_are_worse():
+    tree = Tree(parse("P & Q -> R & R"), [P, Q, R], relaxation("r-product"))
+    cover = enclosures._Cover([Evaluator(tree, 3)], 1e-8)
+    at_first = cover._sheets
+    cover.narrow(0.05, math.inf)
+    found = cover.bounds()
+    cover._take(at_first)
+    assert cover.bounds() == found != (0.0, 1.0)
+
+
 def test_each_chart_goes_on_with_the_axis_upright_that_is_narrowest(monkeypatch):
     formula = parse("P & Q -> R & R")
     trees = [Tree(formula, [P, Q, R], relaxation("r-product"), one) for one in atlases(3)[1]]

@@ -126,11 +126,8 @@ def enclose(
                 return value
             if cover.is_done():
                 break
-    bounds = [cover.bounds() for cover in covers]
-    return (
-        max([0.0, *(low for low, _ in bounds)]),
-        min([1.0, *(high for _, high in bounds)]),
-    )
+    bounds = [(0.0, 1.0), *(cover.bounds() for cover in covers)]
+    return max(low for low, _ in bounds), min(high for _, high in bounds)
 
 
 @final
@@ -150,10 +147,13 @@ class _Cover:
         self._width = width
         self._upright = {} if upright is None else upright
         half = np.full((evaluators[0].axes, 1), 0.5)
-        self._sheets = {
-            (one, -1): evaluated(one, Boxes(half, half), np.zeros(1, dtype=int))
-            for one in evaluators
-        }
+        self._bounds = 0.0, 1.0
+        self._take(
+            {
+                (one, -1): evaluated(one, Boxes(half, half), np.zeros(1, dtype=int))
+                for one in evaluators
+            }
+        )
         self._spent = 0.0
         self._course: list[tuple[float, float]] = []
 
@@ -175,25 +175,35 @@ class _Cover:
             self._width,
             {one: cover._upright[one] for one, cover in best.items()},
         )
-        whole._sheets = {
-            key: cells
-            for one, cover in best.items()
-            for key, cells in cover._sheets.items()
-            if key[0] is one
-        }
+        whole._take(
+            {
+                key: cells
+                for one, cover in best.items()
+                for key, cells in cover._sheets.items()
+                if key[0] is one
+            }
+        )
         whole._spent = max(cover._spent for cover in tried)
         whole._course = [(whole._spent, whole.width())]
         return whole
 
+    def _take(self, sheets: dict[tuple[Evaluator, int], Cells]) -> None:
+        """Go on with these cells; bounds from others hold as well, and may be narrower.
+
+        The parts of a slab can be worse than the slab at first.
+        """
+        self._sheets = sheets
+        low = _rounded_sum(np.concatenate([cells.low for cells in sheets.values()]))
+        high = -_rounded_sum(-np.concatenate([cells.high for cells in sheets.values()]))
+        self._bounds = max(self._bounds[0], low), min(self._bounds[1], high)
+
     def bounds(self) -> tuple[float, float]:
         """Return bounds of the mean degree."""
-        low = _rounded_sum(np.concatenate([cells.low for cells in self._sheets.values()]))
-        high = -_rounded_sum(-np.concatenate([cells.high for cells in self._sheets.values()]))
-        return low, high
+        return self._bounds
 
     def width(self) -> float:
         """Return how far the bounds are apart."""
-        low, high = self.bounds()
+        low, high = self._bounds
         return high - low
 
     def width_of(self, evaluator: Evaluator) -> float:
@@ -240,7 +250,7 @@ class _Cover:
             for (evaluator, _), cells in self._sheets.items():
                 for part in self._refined(evaluator, cells, least, is_over):
                     sheets.setdefault((evaluator, part.vertical), []).append(part)
-            self._sheets = {key: joined(parts) for key, parts in sheets.items()}
+            self._take({key: joined(parts) for key, parts in sheets.items()})
             self._spent = time.thread_time() - began
             self._course.append((self._spent, self.width()))
             if is_over():
