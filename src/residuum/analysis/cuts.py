@@ -55,8 +55,12 @@ def mean_where_positive(delta: Array, order: int, cut_order: int, guard: Curve, 
     above = above + means @ delta[kept:] / 2 + multiple.middle * gap.centre
     cut_off = sizes @ np.abs(delta[kept:]) / 2
     # What stands in at most doubles the coefficients, and adding up rounds a hundred times.
-    size = np.abs(delta).sum(axis=0) + np.abs(multiple.middle) * (gap.size + gap.centre)
-    error = (mismatch + unmatched + cut_off + 3 * half_spaces.ROUNDING * size) * UPWARDS
+    size = np.abs(delta).sum(axis=0) + np.abs(multiple.middle) * gap.centre
+    rounding = (
+        3 * half_spaces.ROUNDING * size
+        + half_spaces.SURFACE_ROUNDING * np.abs(multiple.middle) * gap.size
+    )
+    error = (mismatch + unmatched + cut_off + rounding) * UPWARDS
     error = np.where((plane.slopes[-1] != 0) & np.isfinite(error), error, np.inf)
     blame = (
         (mismatch + unmatched / 2) * variation(low, axes, order, 2)

@@ -57,6 +57,9 @@ What narrows faster, as slabs do at first, has only begun, and is not preferred 
 TRIAL = 1 / 240
 """The share of the time in which each way to cover the cube is tried: 1/4 second at most."""
 
+UPRIGHT_TRIALS = 8
+"""How many such shares are spent on slabs with each axis upright: they are behind at first."""
+
 EARLY, HOPELESS = 1 / 10, 10
 """Bounds are given up after this share of the time if they would take so many times all of it."""
 
@@ -80,7 +83,7 @@ def enclose(
         raise NotThisWay(f"bounding the cube of more than {max(ORDERS)} atoms takes too long")
     began = time.perf_counter()
     deadline = began + seconds
-    trial = min(0.25, seconds * TRIAL)
+    first = trial = min(0.25, seconds * TRIAL)
     covers: list[_Cover] = []
     for atlas in atlases(axes):
         try:
@@ -111,11 +114,12 @@ def enclose(
                 raise NotThisWay(f"its certified bounds would stay wider than {useful:g}")
         slow = min(cover.forecast(width) for cover in left) > math.log(PATIENCE)
         pays = axes == CURVED_AXES and deadline - time.perf_counter() > 2 * PATIENCE
+        trial = 2 * trial
         if slow and pays and len(left) <= 2 and not follows_guards:
             follows_guards = True
-            along = [cover.along_guards(trial, deadline) for cover in left]
-            covers, left = [*covers, *along], [*left, *along]
-        trial = 2 * trial
+            along = left[0].along_guards(UPRIGHT_TRIALS * first, deadline)
+            covers, left = [*covers, along], [left[0], along]
+            trial = max(trial, 2 * UPRIGHT_TRIALS * first)
         for cover in tuple(left):
             try:
                 cover.narrow(trial, deadline)

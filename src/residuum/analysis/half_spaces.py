@@ -41,9 +41,16 @@ polynomials, and a shorter one by 16 δ · 12 · 32 δ S: less than 1e-17 S, for
 every axis.
 """
 
-
 SURFACE_ORDER = 4
 """The total degree of what is integrated along the plane itself."""
+
+SURFACE_ROUNDING = 1e-7
+"""The same for that, as a share of its absolute coefficients.
+
+It begins at once where the plane enters the box, so that an end that is off by δ counts as δ, and
+an interval shorter than 16 δ as itself: 4 · 17 · 16 δ < 4e-8 on all axes. A plane along an end, up
+to rounding, may be taken for inside or outside.
+"""
 
 
 def mean_above(
