@@ -57,7 +57,7 @@ What narrows faster, as slabs do at first, has only begun, and is not preferred 
 TRIAL = 1 / 240
 """The share of the time in which each way to cover the cube is tried: 1/4 second at most."""
 
-UPRIGHT_TRIALS = 8
+UPRIGHT_TRIALS = 12
 """How many such shares are spent on slabs with each axis upright: they are behind at first."""
 
 EARLY, HOPELESS = 1 / 10, 10
@@ -119,7 +119,7 @@ def enclose(
             follows_guards = True
             along = left[0].along_guards(UPRIGHT_TRIALS * first, deadline)
             covers, left = [*covers, along], [left[0], along]
-            trial = max(trial, 2 * UPRIGHT_TRIALS * first)
+            trial = max(trial, UPRIGHT_TRIALS * first)
         for cover in tuple(left):
             try:
                 cover.narrow(trial, deadline)
@@ -188,7 +188,8 @@ class _Cover:
             }
         )
         whole._spent = max(cover._spent for cover in tried)
-        whole._course = [(whole._spent, whole.width())]
+        narrowest = min(tried, key=_Cover.width)
+        whole._course = [*narrowest._course, (whole._spent, whole.width())]
         return whole
 
     def _take(self, sheets: dict[tuple[Evaluator, int], Cells]) -> None:
