@@ -64,12 +64,13 @@ def test_what_lies_between_a_plane_and_a_guard_is_held(rest):
     sharp = 0
     for _ in range(200):
         offset, slope, bend = rng.uniform(-1, 1, 3) * (2.0, 1.0, rng.choice((0.02, 0.3)))
-        gap = Plane(
+        plane = Plane(
             np.array([offset]),
             np.array([[slope], [1.0]]),
             np.array([[-bend / 2], [0.0], [bend]]),
             np.array([rest]),
-        ).gap()
+        )
+        gap = plane.gap()
         moved = bend * (u**2 - 0.5) + rng.choice((-1, 1)) * rest
         foot = offset + slope * u
         # Signs differ between the roots −foot and −foot − moved; there ∫ g dw is half of g².
@@ -83,6 +84,9 @@ def test_what_lies_between_a_plane_and_a_guard_is_held(rest):
         assert found <= gap.most[0] + grid
         length = gap.lengths[()][0]
         assert np.abs(ends[0] - ends[1]).max() / 2 <= length
+        bounded = plane.gap(with_surface=False)
+        assert (bounded.surface == 0).all()
+        assert abs(found - bounded.centre[0]) <= bounded.error[0] + grid
         sharp += gap.error[0] < gap.most[0] / 4
     if rest == 0:
         assert sharp > 20

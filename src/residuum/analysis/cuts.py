@@ -38,7 +38,9 @@ def mean_where_positive(delta: Array, order: int, cut_order: int, guard: Curve, 
     plane = plane_for(low, bent, axes, order)
     multiple = factored(delta, guard._replace(low=low), axes, order)
 
-    gap = plane.gap()
+    # With more atoms an integral along the plane would take longer than all else.
+    with_surface = cut_order >= half_spaces.SURFACE_ORDER
+    gap = plane.gap(with_surface=with_surface)
     mismatch = np.abs(multiple.middle) * gap.error + multiple.tilt * gap.most
     unmatched = np.zeros(len(mismatch))
     for others, length in gap.lengths.items():
@@ -47,7 +49,7 @@ def mean_where_positive(delta: Array, order: int, cut_order: int, guard: Curve, 
 
     kept = len(exponents(axes, cut_order))
     stand_in, means, sizes = _economised(axes, order, cut_order)
-    surface = multiple.middle * gap.surface
+    surface = multiple.middle * gap.surface if with_surface else None
     above = half_spaces.mean_above(
         delta[:kept] + stand_in @ delta[kept:], cut_order, plane.slopes, plane.offset, surface
     )

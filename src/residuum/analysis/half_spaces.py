@@ -54,7 +54,7 @@ to rounding, may be taken for inside or outside.
 
 
 def mean_above(
-    coefficients: Array, order: int, slopes: Array, offset: Array, surface: Array
+    coefficients: Array, order: int, slopes: Array, offset: Array, surface: Array | None = None
 ) -> Array:
     """Return ∫ polynomial · [offset + slopes · u > 0] du / 2ⁿ over u ∈ [−1, 1]ⁿ.
 
@@ -63,21 +63,25 @@ def mean_above(
     `exponents`. Along each axis the integral over the steeper ones is a polynomial between the
     places where a corner of the rest crosses the plane, so that Gauss's rule is exact there.
     """
-    return _integral(coefficients, order, slopes, offset, 2 * surface) / 2.0 ** len(slopes)
+    twice = None if surface is None else 2 * surface
+    return _integral(coefficients, order, slopes, offset, twice) / 2.0 ** len(slopes)
 
 
-def _integral(polynomial: Array, order: int, slopes: Array, offset: Array, surface: Array) -> Array:
+def _integral(
+    polynomial: Array, order: int, slopes: Array, offset: Array, surface: Array | None
+) -> Array:
     """Integrate over the first axis what integrating over the others leaves."""
     slope, rest = slopes[0], slopes[1:]
     if len(rest) == 0:
-        return _on_a_line(polynomial, slope, offset, surface[0])
+        return _on_a_line(polynomial, slope, offset, surface)
     lower, upper = _intervals(slope, rest, offset)
     middle, half = (lower + upper) / 2, (upper - lower) / 2
     highest = offset + slope * middle + np.abs(rest).sum(axis=0)
     interval, box = np.nonzero((half > 0) & (highest > 0))
     # As a function of this place the rest is a polynomial of degree order + len(rest), or for the
     # surface of one less.
-    nodes, weights = _gauss((max(order, SURFACE_ORDER - 1) + len(rest)) // 2 + 1)
+    degree = order if surface is None else max(order, SURFACE_ORDER - 1)
+    nodes, weights = _gauss((degree + len(rest)) // 2 + 1)
     at = middle[interval, box] + nodes[:, None] * half[interval, box]
     every = np.tile(box, len(nodes))
     inner = _integral(
@@ -85,7 +89,7 @@ def _integral(polynomial: Array, order: int, slopes: Array, offset: Array, surfa
         order,
         rest[:, every],
         offset[every] + slope[every] * at.ravel(),
-        _collapse(surface[:, box], SURFACE_ORDER, len(rest), at),
+        None if surface is None else _collapse(surface[:, box], SURFACE_ORDER, len(rest), at),
     )
     parts = weights @ inner.reshape(at.shape) * half[interval, box]
     total: Array = np.bincount(box, weights=parts, minlength=len(offset)).astype(float)
@@ -130,10 +134,10 @@ def _by_others(axes: int, order: int) -> tuple[tuple[int, ...], ...]:
     )
 
 
-def _on_a_line(polynomial: Array, slope: Array, offset: Array, inside: Array) -> Array:
+def _on_a_line(polynomial: Array, slope: Array, offset: Array, surface: Array | None) -> Array:
     """Integrate a polynomial in one variable over the part of [−1, 1] above the plane.
 
-    To that is added what counts where the plane lies `inside`.
+    To that is added the surface's value where the plane lies inside.
     """
     steep = np.where(slope == 0, 1.0, slope)
     root = np.where(slope == 0, -np.sign(offset), np.clip(-offset / steep, -1, 1))
@@ -144,4 +148,6 @@ def _on_a_line(polynomial: Array, slope: Array, offset: Array, inside: Array) ->
     for power in range(len(polynomial) - 1, -1, -1):
         share = polynomial[power] / (power + 1)
         above, below = (above + share) * upper, (below + share) * lower
-    return above - below + np.where(np.abs(root) < 1, inside, 0.0)
+    if surface is None:
+        return above - below
+    return above - below + np.where(np.abs(root) < 1, surface[0], 0.0)

@@ -97,8 +97,8 @@ class Plane(NamedTuple):
     bend: Array
     off: Array
 
-    def gap(self) -> Gap:
-        """Return what lies between the plane and the guard.
+    def gap(self, *, with_surface: bool = True) -> Gap:
+        """Return what lies between the plane and the guard, known `with_surface` or only bounded.
 
         Along w let the plane rise by s, y = s (w − its root), Q ≥ 0 and |R| ≤ r. Where y < 0, signs
         differ where y + Q + R > 0: ∫ |g| dy is between (Q − r)²/2, or 0, and (Q + r)²/2. Where
@@ -132,7 +132,8 @@ class Plane(NamedTuple):
             largest**2 / 4 + (largest + off) * off / 2
         )
         error = slack + clipped / steep
-        vague = error > most / 2  # then it is better to say that it is not negative
+        # Where that is more than half of it, it is better to say that it is not negative.
+        vague = (error > most / 2) | (not with_surface)
         return Gap(
             np.where(vague, 0.0, surface),
             size,
