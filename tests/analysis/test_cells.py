@@ -39,7 +39,7 @@ def test_quarters_of_boxes_fill_them_and_keep_their_nodes():
     cells = evaluated(evaluator, Boxes(places, np.full_like(places, 0.125)), np.zeros(64, int))
     assert len({tuple(pair) for pair in cells.axes.T.tolist()}) > 4
     cells.nodes[:] = np.arange(64)  # so that each part says whose it is
-    [(parts, nodes)] = parted(evaluator, cells, along_guards=False)
+    [(parts, nodes)] = parted(evaluator, cells, upright=None)
     for row in range(64):
         whole = corners(cells.boxes, row)
         quarters = [corners(parts, part) for part in np.flatnonzero(nodes == row)]
@@ -56,7 +56,7 @@ def test_slabs_without_height_are_not_halved_in_height_and_others_once():
     slabs = over(Boxes(np.full((3, 2), 0.5), halves), 2)
     cells = evaluated(evaluator, slabs, np.zeros(2, int))
     cells = cells._replace(axes=np.full((2, 2), 2), nodes=np.arange(2))
-    [(parts, nodes)] = parted(evaluator, cells, along_guards=False)
+    [(parts, nodes)] = parted(evaluator, cells, upright=None)
     tall, flat = (parts.of(nodes == row) for row in range(2))
     assert sorted(tall.half[0].tolist()) == [0.125, 0.125]
     assert tall.bases.halves.tolist() == np.full((2, 2), 0.25).tolist()

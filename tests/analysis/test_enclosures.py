@@ -302,7 +302,8 @@ def bounds_along_guards(formula, width):
     """Return bounds from slabs alone, in the coordinates of the cube."""
     atoms = atoms_of(formula)
     tree = Tree(formula, atoms, relaxation("r-product"))
-    cover = enclosures._Cover([Evaluator(tree, len(atoms))], width).along_guards()
+    plain = enclosures._Cover([Evaluator(tree, len(atoms))], width)
+    cover = plain.along_guards(0.1, math.inf)
     cover.narrow(math.inf, math.inf)
     assert any(cells.vertical >= 0 for cells in cover._sheets.values())
     return cover.bounds()
@@ -335,7 +336,7 @@ def test_bounds_along_guards_and_without_overlap_and_hold_the_sample(seed):
     atoms = atoms_of(formula)
     tree = Tree(formula, atoms, relaxation("r-product"))
     plain = enclosures._Cover([Evaluator(tree, 3)], 1e-8)
-    along = plain.along_guards()
+    along = plain.along_guards(0.1, math.inf)
     for cover in (plain, along):
         cover.narrow(0.5, math.inf)
     (a, b), (c, d) = plain.bounds(), along.bounds()
@@ -347,13 +348,42 @@ def test_bounds_along_guards_and_without_overlap_and_hold_the_sample(seed):
     assert c - error <= sampled.mean() <= d + error
 
 
+def test_bounds_that_were_found_are_kept_where_parts_are_worse():
+    tree = Tree(parse("P & Q -> R & R"), [P, Q, R], relaxation("r-product"))
+    cover = enclosures._Cover([Evaluator(tree, 3)], 1e-8)
+    at_first = cover._sheets
+    cover.narrow(0.05, math.inf)
+    found = cover.bounds()
+    cover._take(at_first)
+    assert cover.bounds() == found != (0.0, 1.0)
+
+
+def test_each_chart_goes_on_with_the_axis_upright_that_is_narrowest(monkeypatch):
+    formula = parse("P & Q -> R & R")
+    trees = [Tree(formula, [P, Q, R], relaxation("r-product"), one) for one in atlases(3)[1]]
+    evaluators = [Evaluator(tree, 3) for tree in trees]
+    narrowest = dict(zip(evaluators, [0, 2, 1, 1, 0, 2], strict=True))
+
+    def narrow(cover, _spend, _deadline):
+        for (one, _), cells in cover._sheets.items():
+            cells.nodes[:] = cover._upright[one]  # says whose it is
+            cells.high[:] = cells.low + (1e-3 if cover._upright[one] == narrowest[one] else 2e-3)
+
+    monkeypatch.setattr(enclosures._Cover, "narrow", narrow)
+    along = enclosures._Cover(evaluators, 1e-8).along_guards(1.0, math.inf)
+    assert along._upright == narrowest
+    found = {one: cells.nodes.tolist() for (one, _), cells in along._sheets.items()}
+    assert found == {one: [axis] for one, axis in narrowest.items()}
+    assert along.width() == pytest.approx(6e-3)
+
+
 def test_guards_are_followed_where_halving_looks_slow(monkeypatch):
     formula = parse("(P -> (Q <-> R)) -> ((Q -> P) <-> R & P)")
     along_guards, followed = enclosures._Cover.along_guards, []
 
-    def follow(cover):
+    def follow(cover, spend, deadline):
         followed.append(cover)
-        return along_guards(cover)
+        return along_guards(cover, spend, deadline)
 
     monkeypatch.setattr(enclosures._Cover, "along_guards", follow)
     # Of four ways to cover the cube two are left after the first few milliseconds.
@@ -364,7 +394,7 @@ def test_guards_are_followed_where_halving_looks_slow(monkeypatch):
         bounds.append(
             enclose(formula, atoms_of(formula), relaxation("r-product"), width=1e-9, seconds=2)
         )
-        assert len(followed) == (0 if patience == math.inf else 2)
+        assert len(followed) == (0 if patience == math.inf else 1)
     (a, b), (c, d) = bounds
     assert max(a, c) <= min(b, d)
 

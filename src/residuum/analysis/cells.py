@@ -88,20 +88,20 @@ def _most_to_blame(blame: Array) -> Any:
     return np.stack([first, np.argmax(left, axis=0)]).astype(np.int8)
 
 
-def parted(evaluator: Evaluator, cells: Cells, along_guards: bool) -> list[tuple[Domain, Any]]:
+def parted(evaluator: Evaluator, cells: Cells, upright: int | None) -> list[tuple[Domain, Any]]:
     """Return the parts of each cell with their nodes: two slabs where it is cut along a guard.
 
-    Otherwise quarters: to halve twice saves looking at the halves. Only boxes that may become slabs
-    are halved once.
+    Slabs have this axis `upright`. Otherwise quarters: to halve twice saves looking at the halves.
+    Only boxes that may become slabs are halved once.
     """
     axes, whole = cells.axes.copy(), np.ones(cells.axes.shape[1], dtype=bool)
     parts: dict[int, list[tuple[Any, Any]]] = {}
-    if along_guards:
-        for part, rows in _cut(evaluator, cells, axes, whole):
+    if upright is not None:
+        for part, rows in _cut(evaluator, cells, upright, axes, whole):
             parts.setdefault(vertical(part), []).append((part, np.tile(cells.nodes[rows], 2)))
     if isinstance(cells.boxes, Slabs):
         _keep_thick(cells.boxes, axes)
-    elif along_guards:  # a half may be cut already, and better than a quarter
+    elif upright is not None:  # a half may be cut already, and better than a quarter
         axes[1] = -1
     for pair in itertools.product(range(evaluator.axes), range(-1, evaluator.axes)):
         rows = np.flatnonzero(whole & (axes[0] == pair[0]) & (axes[1] == pair[1]))
@@ -125,38 +125,33 @@ def _keep_thick(slabs: Slabs, axes: Any) -> None:
     axes[1, axes[1] == upright] = -1
 
 
-def _cut(evaluator: Evaluator, cells: Cells, axes: Any, whole: Any) -> Iterator[tuple[Slabs, Any]]:
+def _cut(
+    evaluator: Evaluator, cells: Cells, upright: int, axes: Any, whole: Any
+) -> Iterator[tuple[Slabs, Any]]:
     """Cut cells along guards, note which are left whole, and along which axis to halve some.
 
     A cell from which a guard exits is halved along the base, so that it stays inside of a part.
     """
+    boxes = cells.boxes
+    slabs = boxes if isinstance(boxes, Slabs) else over(boxes, upright)
+    # The axes of a slab are its own; those of a box are not turned yet.
+    base = np.arange(evaluator.axes - 1)
+    if not isinstance(boxes, Slabs):
+        base = np.delete(np.arange(evaluator.axes), upright)
     told = np.zeros(len(whole), dtype=bool)
     for row in cells.cuts:
         for number in np.unique(row[row >= 0]):
             guard = evaluator.cases.guards[number // 2]
-            which = np.flatnonzero(whole & (row == number))
-            for slabs, rows, base in _as_slabs(cells, which, guard):
-                with np.errstate(all="ignore"):  # what is not finite is not cut
-                    advice = advise(slabs, slabs.expand(guard), bool(number % 2))
-                cut = np.flatnonzero(advice.cuts)
-                if len(cut):
-                    yield slabs.of(cut).cut(advice.surface[:, cut]), rows[cut]
-                    whole[rows[cut]] = False
-                exits = advice.exits & ~told[rows]
-                axes[0, rows[exits]] = base[np.argmax(advice.tilt[:, exits], axis=0)]
-                told[rows] |= exits
-
-
-def _as_slabs(cells: Cells, which: Any, guard: Any) -> Iterator[tuple[Slabs, Any, Any]]:
-    """Return some cells as slabs, upright where the guard is steepest, and the axes of the base."""
-    if not len(which):
-        return
-    some = cells.boxes.of(which)
-    if isinstance(some, Slabs):
-        yield some, which, np.arange(len(some.bases.centres))
-        return
-    steepest = np.argmax(np.abs(some.expand(guard).low(1)[1:]), axis=0)
-    for upright in np.unique(steepest):
-        here = steepest == upright
-        axes = np.delete(np.arange(len(some.centres)), upright)
-        yield over(some.of(here), int(upright)), which[here], axes
+            rows = np.flatnonzero(whole & (row == number))
+            if not len(rows):
+                continue
+            some = slabs.of(rows)
+            with np.errstate(all="ignore"):  # what is not finite is not cut
+                advice = advise(some, some.expand(guard), bool(number % 2))
+            cut = np.flatnonzero(advice.cuts)
+            if len(cut):
+                yield some.of(cut).cut(advice.surface[:, cut]), rows[cut]
+                whole[rows[cut]] = False
+            exits = advice.exits & ~told[rows]
+            axes[0, rows[exits]] = base[np.argmax(advice.tilt[:, exits], axis=0)]
+            told[rows] |= exits

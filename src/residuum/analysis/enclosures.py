@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any, final
@@ -57,6 +57,9 @@ What narrows faster, as slabs do at first, has only begun, and is not preferred 
 TRIAL = 1 / 240
 """The share of the time in which each way to cover the cube is tried: 1/4 second at most."""
 
+UPRIGHT_TRIALS = 12
+"""How many such shares are spent on slabs with each axis upright: they are behind at first."""
+
 EARLY, HOPELESS = 1 / 10, 10
 """Bounds are given up after this share of the time if they would take so many times all of it."""
 
@@ -80,7 +83,7 @@ def enclose(
         raise NotThisWay(f"bounding the cube of more than {max(ORDERS)} atoms takes too long")
     began = time.perf_counter()
     deadline = began + seconds
-    trial = min(0.25, seconds * TRIAL)
+    first = trial = min(0.25, seconds * TRIAL)
     covers: list[_Cover] = []
     for atlas in atlases(axes):
         try:
@@ -111,11 +114,12 @@ def enclose(
                 raise NotThisWay(f"its certified bounds would stay wider than {useful:g}")
         slow = min(cover.forecast(width) for cover in left) > math.log(PATIENCE)
         pays = axes == CURVED_AXES and deadline - time.perf_counter() > 2 * PATIENCE
+        trial = 2 * trial
         if slow and pays and len(left) <= 2 and not follows_guards:
             follows_guards = True
-            along = [cover.along_guards() for cover in left]
-            covers, left = [*covers, *along], [*left, *along]
-        trial = 2 * trial
+            along = left[0].along_guards(UPRIGHT_TRIALS * first, deadline)
+            covers, left = [*covers, along], [left[0], along]
+            trial = max(trial, UPRIGHT_TRIALS * first)
         for cover in tuple(left):
             try:
                 cover.narrow(trial, deadline)
@@ -126,53 +130,97 @@ def enclose(
                 return value
             if cover.is_done():
                 break
-    bounds = [cover.bounds() for cover in covers]
-    return (
-        max([0.0, *(low for low, _ in bounds)]),
-        min([1.0, *(high for _, high in bounds)]),
-    )
+    bounds = [(0.0, 1.0), *(cover.bounds() for cover in covers)]
+    return max(low for low, _ in bounds), min(high for _, high in bounds)
 
 
 @final
 class _Cover:
     """Charts that cover the cube, halved into boxes until the bounds are narrow enough.
 
-    Or else cut along guards.
+    Or else cut along guards, into slabs with one axis of each chart upright.
     """
 
     def __init__(
-        self, evaluators: Sequence[Evaluator], width: float, *, follows_guards: bool = False
+        self,
+        evaluators: Sequence[Evaluator],
+        width: float,
+        upright: Mapping[Evaluator, int] | None = None,
     ) -> None:
         self._evaluators = evaluators
         self._width = width
-        self._follows_guards = follows_guards
+        self._upright = {} if upright is None else upright
         half = np.full((evaluators[0].axes, 1), 0.5)
-        self._sheets = {
-            (one, -1): evaluated(one, Boxes(half, half), np.zeros(1, dtype=int))
-            for one in evaluators
-        }
+        self._bounds = 0.0, 1.0
+        self._take(
+            {
+                (one, -1): evaluated(one, Boxes(half, half), np.zeros(1, dtype=int))
+                for one in evaluators
+            }
+        )
         self._spent = 0.0
         self._course: list[tuple[float, float]] = []
 
-    def along_guards(self) -> _Cover:
-        """Return the same charts as they were at first, to be cut along guards."""
-        return _Cover(self._evaluators, self._width, follows_guards=True)
+    def along_guards(self, spend: float, deadline: float) -> _Cover:
+        """Return the same charts cut along guards, after trying each axis upright for some time.
+
+        A curve of poles lies in the surface of a slab only if its axis fits, and which one does is
+        seen from what came of it: each chart goes on with the slabs that are narrowest.
+        """
+        tried = []
+        for axis in range(self._evaluators[0].axes):
+            one = _Cover(self._evaluators, self._width, dict.fromkeys(self._evaluators, axis))
+            with suppress(NotThisWay):  # what it has found so far holds all the same
+                one.narrow(spend, deadline)
+            tried.append(one)
+        best = {one: min(tried, key=lambda c: c.width_of(one)) for one in self._evaluators}
+        whole = _Cover(
+            self._evaluators,
+            self._width,
+            {one: cover._upright[one] for one, cover in best.items()},
+        )
+        whole._take(
+            {
+                key: cells
+                for one, cover in best.items()
+                for key, cells in cover._sheets.items()
+                if key[0] is one
+            }
+        )
+        whole._spent = max(cover._spent for cover in tried)
+        narrowest = min(tried, key=_Cover.width)
+        whole._course = [*narrowest._course, (whole._spent, whole.width())]
+        return whole
+
+    def _take(self, sheets: dict[tuple[Evaluator, int], Cells]) -> None:
+        """Go on with these cells; bounds from others hold as well, and may be narrower.
+
+        The parts of a slab can be worse than the slab at first.
+        """
+        self._sheets = sheets
+        low = _rounded_sum(np.concatenate([cells.low for cells in sheets.values()]))
+        high = -_rounded_sum(-np.concatenate([cells.high for cells in sheets.values()]))
+        self._bounds = max(self._bounds[0], low), min(self._bounds[1], high)
 
     def bounds(self) -> tuple[float, float]:
         """Return bounds of the mean degree."""
-        low = _rounded_sum(np.concatenate([cells.low for cells in self._sheets.values()]))
-        high = -_rounded_sum(-np.concatenate([cells.high for cells in self._sheets.values()]))
-        return low, high
+        return self._bounds
 
     def width(self) -> float:
         """Return how far the bounds are apart."""
-        low, high = self.bounds()
+        low, high = self._bounds
         return high - low
+
+    def width_of(self, evaluator: Evaluator) -> float:
+        """Return the same for one chart."""
+        return sum(
+            float(c.widths.sum()) for (one, _), c in self._sheets.items() if one is evaluator
+        )
 
     def is_done(self) -> bool:
         """Say whether there is nothing left to do."""
         number = sum(len(cells.low) for cells in self._sheets.values())
-        most = MOST_SLABS if self._follows_guards else MOST_BOXES
+        most = MOST_SLABS if self._upright else MOST_BOXES
         return self.width() <= self._width or number > most
 
     def exact(self) -> Fraction | None:
@@ -207,7 +255,7 @@ class _Cover:
             for (evaluator, _), cells in self._sheets.items():
                 for part in self._refined(evaluator, cells, least, is_over):
                     sheets.setdefault((evaluator, part.vertical), []).append(part)
-            self._sheets = {key: joined(parts) for key, parts in sheets.items()}
+            self._take({key: joined(parts) for key, parts in sheets.items()})
             self._spent = time.thread_time() - began
             self._course.append((self._spent, self.width()))
             if is_over():
@@ -226,7 +274,7 @@ class _Cover:
             children = [parents]
             if not is_over():
                 with suppress(OutOfTime):
-                    parts = parted(evaluator, parents, self._follows_guards)
+                    parts = parted(evaluator, parents, self._upright.get(evaluator))
                     children = [evaluated(evaluator, *part) for part in parts]
             found.extend(children)
         return [some for some in found if len(some.low)]

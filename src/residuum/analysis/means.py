@@ -12,11 +12,12 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from residuum.analysis import expansions
-from residuum.analysis.cuts import Curve, curve, mean_where_positive
+from residuum.analysis.cuts import mean_where_positive
 from residuum.analysis.differences import Chosen, differences, fold_slivers, merge
 from residuum.analysis.expansions import UPWARDS, variation
 from residuum.analysis.models import Model, compared, mean
 from residuum.analysis.pieces import Leaf
+from residuum.analysis.planes import Curve, curve
 from residuum.analysis.signs import Pair
 from residuum.analysis.truncated import Function
 from residuum.relaxations.arrays import Array
