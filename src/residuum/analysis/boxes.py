@@ -21,7 +21,8 @@ from residuum.analysis.groups import MOST_COMPARED, MOST_UNDECIDED, Cases, Domai
 from residuum.analysis.means import Means
 from residuum.analysis.models import divide
 from residuum.analysis.pieces import Leaf, Tree
-from residuum.analysis.truncated import Function, Truncated
+from residuum.analysis.slabs import Slabs
+from residuum.analysis.truncated import Function
 from residuum.relaxations.arrays import Array
 
 ORDERS = {1: 12, 2: 8, 3: 6, 4: 4, 5: 3, 6: 2, 7: 2, 8: 2}
@@ -140,8 +141,8 @@ class Evaluator:
                 poles[:, which] += np.where(here, 0.0, below.variation())
         # Where a case may have a pole, nothing comes of the others.
         models: dict[tuple[Leaf, int], _Scattered] = {}
-        for order in {self._orders(part)[0] for part in parts}:
-            alike = [part for part in parts if self._orders(part)[0] == order]
+        for order in {self._orders(boxes, part)[0] for part in parts}:
+            alike = [part for part in parts if self._orders(boxes, part)[0] == order]
             for leaf, members in _by_leaf(alike).items():
                 which = np.concatenate([part.which for part in members])
                 which = which[known[which]]
@@ -152,7 +153,7 @@ class Evaluator:
                 models[leaf, order] = _Scattered(boxes.number, which, quotient)
         means = Means(self.axes, boxes.number)
         for part in parts:
-            self._add(part, known, models, means)
+            self._add(part, self._orders(boxes, part), known, models, means)
             if part.table is not None:
                 bounds.blame[:, part.which] = _vague_blame(part, poles[:, part.which])
                 self._note_cuts(part, part.table, clear, bounds.cuts)
@@ -161,25 +162,23 @@ class Evaluator:
         np.fmin(bounds.high, high, out=bounds.high)
         np.copyto(bounds.blame, blame, where=np.isfinite(blame))
 
-    def _orders(self, part: _Part) -> tuple[int, int | None]:
-        order = ORDERS[self.axes]
+    def _orders(self, boxes: Domain, part: _Part) -> tuple[int, int | None]:
         if part.table is None:
             return COMPARED_ORDER, None
-        if not part.guards:
-            return order, None
-        if isinstance(part.undecided[0], Truncated):
-            return SLAB_ORDERS
-        return CUT_ORDERS.get(self.axes, (order, None))
+        plain = ORDERS[self.axes], None
+        on_boxes = CUT_ORDERS.get(self.axes, plain) if part.guards else plain
+        return SLAB_ORDERS if isinstance(boxes, Slabs) else on_boxes
 
     def _add(
         self,
         part: _Part,
+        orders: tuple[int, int | None],
         known: Any,
         models: Mapping[tuple[Leaf, int], _Scattered],
         means: Means,
     ) -> None:
         """Add the boxes of a part on which all cases are known."""
-        order, cut_order = self._orders(part)
+        order, cut_order = orders
         inside = np.flatnonzero(known[part.which])
         if not len(inside):
             return

@@ -38,8 +38,8 @@ MOST_AT_ONCE = (16384, 8192)
 FEWEST = 1000
 """So many boxes are parted at a time, for fewer would hardly take less."""
 
-CURVED_AXES = 3
-"""Only with so many atoms boxes are cut along guards; with fewer they need not be."""
+CURVED_AXES = (2, 3)
+"""With so many atoms boxes may be cut along guards."""
 
 PATIENCE = 15.0
 """Boxes are cut along guards if halving them looks as if it took more seconds than this.
@@ -102,27 +102,34 @@ def enclose(
             return value
         if cover.is_done():
             break
-    left, follows_guards = list(covers), False
-    while left and not any(cover.is_done() for cover in covers) and time.perf_counter() < deadline:
+    left, resting, follows_guards = list(covers), [], False
+    known = [(0.0, 1.0)]
+    while not any(cover.is_done() for cover in covers) and time.perf_counter() < deadline:
         # At the beginning time is spent on building cases, and speeds say little.
         by_speed = len(left) <= 2 or follows_guards
         left.sort(key=lambda c: c.forecast(width, FASTEST) if by_speed else c.width())
-        left = left[: math.ceil(len(left) / 2)]
+        half = math.ceil(len(left) / 2)
+        left, resting = left[:half], [*resting, *left[half:]]
+        if len(left) < 2:
+            left, resting = _in_time([*left, *resting], width, deadline - time.perf_counter())
+        if not left:
+            break
         if time.perf_counter() > began + EARLY * seconds:
             soonest = min(cover.forecast(useful) for cover in left)
             if soonest > math.log(HOPELESS * seconds):
                 raise NotThisWay(f"its certified bounds would stay wider than {useful:g}")
         slow = min(cover.forecast(width) for cover in left) > math.log(PATIENCE)
-        pays = axes == CURVED_AXES and deadline - time.perf_counter() > 2 * PATIENCE
+        pays = axes in CURVED_AXES and deadline - time.perf_counter() > 2 * PATIENCE
         trial = 2 * trial
         if slow and pays and len(left) <= 2 and not follows_guards:
             follows_guards = True
             along = left[0].along_guards(UPRIGHT_TRIALS * first, deadline)
+            resting += left[1:]
             covers, left = [*covers, along], [left[0], along]
             trial = max(trial, UPRIGHT_TRIALS * first)
         for cover in tuple(left):
             try:
-                cover.narrow(trial, deadline)
+                cover.narrow(min(trial, 2 * cover.spent), deadline)
             except NotThisWay:  # what it has found so far holds all the same
                 left.remove(cover)
             value = cover.exact()
@@ -130,8 +137,36 @@ def enclose(
                 return value
             if cover.is_done():
                 break
-    bounds = [(0.0, 1.0), *(cover.bounds() for cover in covers)]
-    return max(low for low, _ in bounds), min(high for _, high in bounds)
+            if cover.is_full():
+                known.append(cover.bounds())
+                covers, left = _without(covers, cover), _without(left, cover)
+    known += [cover.bounds() for cover in covers]
+    return max(low for low, _ in known), min(high for _, high in known)
+
+
+def _in_time(
+    covers: Sequence[_Cover], width: float, seconds: float
+) -> tuple[list[_Cover], list[_Cover]]:
+    """Return which of some covers goes on, and the others; nothing if there is none.
+
+    That is the first, unless it looks as if it were not in time, as where bounds narrow no longer,
+    and another were.
+    """
+    if not covers:
+        return [], []
+    hopeful = [
+        cover
+        for cover in covers
+        if cover.forecast(width) <= math.log(cover.spent + max(seconds, 0.0))
+    ]
+    best = covers[0]
+    if hopeful and best not in hopeful:
+        best = min(hopeful, key=lambda c: c.forecast(width))
+    return [best], _without(covers, best)
+
+
+def _without(covers: Sequence[_Cover], one: _Cover) -> list[_Cover]:
+    return [cover for cover in covers if cover is not one]
 
 
 @final
@@ -158,7 +193,7 @@ class _Cover:
                 for one in evaluators
             }
         )
-        self._spent = 0.0
+        self.spent = 0.0
         self._course: list[tuple[float, float]] = []
 
     def along_guards(self, spend: float, deadline: float) -> _Cover:
@@ -187,9 +222,9 @@ class _Cover:
                 if key[0] is one
             }
         )
-        whole._spent = max(cover._spent for cover in tried)
+        whole.spent = max(cover.spent for cover in tried)
         narrowest = min(tried, key=_Cover.width)
-        whole._course = [*narrowest._course, (whole._spent, whole.width())]
+        whole._course = [*narrowest._course, (whole.spent, whole.width())]
         return whole
 
     def _take(self, sheets: dict[tuple[Evaluator, int], Cells]) -> None:
@@ -218,10 +253,13 @@ class _Cover:
         )
 
     def is_done(self) -> bool:
-        """Say whether there is nothing left to do."""
+        """Say whether the bounds are narrow enough."""
+        return self.width() <= self._width
+
+    def is_full(self) -> bool:
+        """Say whether there are too many boxes to go on."""
         number = sum(len(cells.low) for cells in self._sheets.values())
-        most = MOST_SLABS if self._upright else MOST_BOXES
-        return self.width() <= self._width or number > most
+        return number > (MOST_SLABS if self._upright else MOST_BOXES)
 
     def exact(self) -> Fraction | None:
         """Return the integral if each chart lies in one case, and that is a polynomial."""
@@ -244,20 +282,20 @@ class _Cover:
 
     def narrow(self, spend: float, deadline: float) -> None:
         """Quarter the worst boxes until this much processor time is spent in all, or time is up."""
-        began = time.thread_time() - self._spent
+        began = time.thread_time() - self.spent
 
         def is_over() -> bool:
             return time.thread_time() - began > spend or time.perf_counter() > deadline
 
-        while not self.is_done() and self.exact() is None:
+        while not (self.is_done() or self.is_full()) and self.exact() is None:
             least = _least_of_the_worst(np.concatenate([c.widths for c in self._sheets.values()]))
             sheets: dict[tuple[Evaluator, int], list[Cells]] = {}
             for (evaluator, _), cells in self._sheets.items():
                 for part in self._refined(evaluator, cells, least, is_over):
                     sheets.setdefault((evaluator, part.vertical), []).append(part)
             self._take({key: joined(parts) for key, parts in sheets.items()})
-            self._spent = time.thread_time() - began
-            self._course.append((self._spent, self.width()))
+            self.spent = time.thread_time() - began
+            self._course.append((self.spent, self.width()))
             if is_over():
                 break
 
