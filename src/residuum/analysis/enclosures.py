@@ -102,14 +102,15 @@ def enclose(
             return value
         if cover.is_done():
             break
-    left, resting, follows_guards = list(covers), [], False
+    left, follows_guards = list(covers), False
+    resting: list[_Cover] = []  # the last to be left behind come first
     known = [(0.0, 1.0)]
     while not any(cover.is_done() for cover in covers) and time.perf_counter() < deadline:
         # At the beginning time is spent on building cases, and speeds say little.
         by_speed = len(left) <= 2 or follows_guards
         left.sort(key=lambda c: c.forecast(width, FASTEST) if by_speed else c.width())
         half = math.ceil(len(left) / 2)
-        left, resting = left[:half], [*resting, *left[half:]]
+        left, resting = left[:half], [*left[half:], *resting]
         if len(left) < 2:
             left, resting = _in_time([*left, *resting], width, deadline - time.perf_counter())
         if not left:
@@ -124,7 +125,7 @@ def enclose(
         if slow and pays and len(left) <= 2 and not follows_guards:
             follows_guards = True
             along = left[0].along_guards(UPRIGHT_TRIALS * first, deadline)
-            resting += left[1:]
+            resting = [*left[1:], *resting]
             covers, left = [*covers, along], [left[0], along]
             trial = max(trial, UPRIGHT_TRIALS * first)
         for cover in tuple(left):
