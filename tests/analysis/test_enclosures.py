@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from integration_oracles import P, Q, R, random_formula, textbook
 
-from residuum.analysis import catalogue, consistency, enclosures
+from residuum.analysis import catalogue, consistency, covers, enclosures
 from residuum.analysis.boxes import Evaluator
 from residuum.analysis.charts import atlases
+from residuum.analysis.covers import Cover
 from residuum.analysis.enclosures import enclose
 from residuum.analysis.giving_up import NotThisWay
 from residuum.analysis.pieces import Tree
@@ -268,14 +269,14 @@ def test_bounds_too_wide_to_be_of_use_give_way_to_an_estimate():
 
 def test_bounds_hold_and_end_where_cases_turn_out_to_be_too_many(monkeypatch):
     formula = parse("(P -> (Q <-> R)) -> ((Q -> P) <-> R & P)")
-    narrow = enclosures._Cover.narrow
+    narrow = Cover.narrow
 
     def narrow_once(cover, spend, deadline):
         if spend > 0.25:
             raise NotThisWay("its degree has too many cases")
         narrow(cover, 0.0, deadline)
 
-    monkeypatch.setattr(enclosures._Cover, "narrow", narrow_once)
+    monkeypatch.setattr(Cover, "narrow", narrow_once)
     low, high = enclose(
         formula, atoms_of(formula), relaxation("r-product"), width=1e-8, seconds=math.inf
     )
@@ -303,7 +304,7 @@ def bounds_along_guards(formula, width):
     """Return bounds from slabs alone, in the coordinates of the cube."""
     atoms = atoms_of(formula)
     tree = Tree(formula, atoms, relaxation("r-product"))
-    plain = enclosures._Cover([Evaluator(tree, len(atoms))], width)
+    plain = Cover([Evaluator(tree, len(atoms))], width)
     cover = plain.along_guards(0.1, math.inf)
     cover.narrow(math.inf, math.inf)
     assert any(cells.vertical >= 0 for cells in cover._sheets.values())
@@ -340,7 +341,7 @@ def test_bounds_along_guards_and_without_overlap_and_hold_the_sample(seed):
     formula = Implies(random_formula(random.Random(200 + seed), (P, Q, R), 8), Iff(P, Or(Q, R)))
     atoms = atoms_of(formula)
     tree = Tree(formula, atoms, relaxation("r-product"))
-    plain = enclosures._Cover([Evaluator(tree, 3)], 1e-8)
+    plain = Cover([Evaluator(tree, 3)], 1e-8)
     along = plain.along_guards(0.1, math.inf)
     for cover in (plain, along):
         cover.narrow(0.5, math.inf)
@@ -355,7 +356,7 @@ def test_bounds_along_guards_and_without_overlap_and_hold_the_sample(seed):
 
 def test_bounds_that_were_found_are_kept_where_parts_are_worse():
     tree = Tree(parse("P & Q -> R & R"), [P, Q, R], relaxation("r-product"))
-    cover = enclosures._Cover([Evaluator(tree, 3)], 1e-8)
+    cover = Cover([Evaluator(tree, 3)], 1e-8)
     at_first = cover._sheets
     cover.narrow(0.05, math.inf)
     found = cover.bounds()
@@ -374,8 +375,8 @@ def test_each_chart_goes_on_with_the_axis_upright_that_is_narrowest(monkeypatch)
             cells.nodes[:] = cover._upright[one]  # says whose it is
             cells.high[:] = cells.low + (1e-3 if cover._upright[one] == narrowest[one] else 2e-3)
 
-    monkeypatch.setattr(enclosures._Cover, "narrow", narrow)
-    along = enclosures._Cover(evaluators, 1e-8).along_guards(1.0, math.inf)
+    monkeypatch.setattr(Cover, "narrow", narrow)
+    along = Cover(evaluators, 1e-8).along_guards(1.0, math.inf)
     assert along._upright == narrowest
     found = {one: cells.nodes.tolist() for (one, _), cells in along._sheets.items()}
     assert found == {one: [axis] for one, axis in narrowest.items()}
@@ -384,13 +385,13 @@ def test_each_chart_goes_on_with_the_axis_upright_that_is_narrowest(monkeypatch)
 
 def test_guards_are_followed_where_halving_looks_slow(monkeypatch):
     formula = parse("(P -> (Q <-> R)) -> ((Q -> P) <-> R & P)")
-    along_guards, followed = enclosures._Cover.along_guards, []
+    along_guards, followed = Cover.along_guards, []
 
     def follow(cover, spend, deadline):
         followed.append(cover)
         return along_guards(cover, spend, deadline)
 
-    monkeypatch.setattr(enclosures._Cover, "along_guards", follow)
+    monkeypatch.setattr(Cover, "along_guards", follow)
     # Of four ways to cover the cube two are left after the first few milliseconds.
     monkeypatch.setattr(enclosures, "atlases", lambda axes: atlases(axes)[:4])
     bounds = []
@@ -430,15 +431,15 @@ def test_what_is_not_in_time_makes_way_for_what_may_be(runners, expected):
 
 def test_a_cover_with_too_many_boxes_leaves_the_race_to_others(monkeypatch):
     formula = parse("(P -> (Q <-> R)) -> ((Q -> P) <-> R & P)")
-    monkeypatch.setattr(enclosures, "MOST_BOXES", 500)
+    monkeypatch.setattr(covers, "MOST_BOXES", 500)
     monkeypatch.setattr(enclosures, "CURVED_AXES", ())
-    narrow, narrowed = enclosures._Cover.narrow, []
+    narrow, narrowed = Cover.narrow, []
 
     def follow(cover, spend, deadline):
         narrowed.append(cover)
         narrow(cover, spend, deadline)
 
-    monkeypatch.setattr(enclosures._Cover, "narrow", follow)
+    monkeypatch.setattr(Cover, "narrow", follow)
     low, high = enclose(formula, atoms_of(formula), relaxation("r-product"), width=1e-9, seconds=5)
     assert all(cover.is_full() for cover in narrowed)
     points = dict(zip((P, Q, R), SAMPLE, strict=True))
@@ -451,7 +452,7 @@ def test_a_cover_with_too_many_boxes_leaves_the_race_to_others(monkeypatch):
 
 def test_bounds_that_have_only_begun_to_narrow_are_not_taken_to_go_on_like_that():
     tree = Tree(parse("P -> Q"), [P, Q], relaxation("r-product"))
-    cover = enclosures._Cover([Evaluator(tree, 2)], 1e-8)
+    cover = Cover([Evaluator(tree, 2)], 1e-8)
     cover._course = [(1.0, 1e-2), (2.0, 1e-4)]  # a hundredth in twice the time
     as_before = 2 * 1e4 ** (math.log(2) / math.log(100))
     assert math.exp(cover.forecast(1e-8)) == pytest.approx(as_before)

@@ -1,42 +1,25 @@
-"""Certified bounds for rational logics such as R-Product: boxes, quartered where they are worst.
+"""Certified bounds for rational logics such as R-Product: a race of ways to cover the cube.
 
-Nobody knows beforehand in which coordinates the boxes are fewest, so that ways to cover the cube
-compete: each has a short time to show how fast its bounds narrow, and the best goes on. Where even
-that looks slow, boxes cut along guards join the race. The bounds of all of them hold.
+Nobody knows beforehand in which coordinates the boxes are fewest, so that several are tried: each
+has a short time to show how fast its bounds narrow, and the best goes on. Where even that looks
+slow, boxes cut along guards join the race; where the best narrows no longer, another takes its
+place. The bounds of all of them hold.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, final
-
-import numpy as np
 
 from residuum.analysis.boxes import ORDERS, Evaluator
-from residuum.analysis.cells import Cells, evaluated, joined, parted
 from residuum.analysis.charts import atlases
-from residuum.analysis.expansions import Boxes
+from residuum.analysis.covers import Cover
 from residuum.analysis.giving_up import NotThisWay
-from residuum.analysis.pieces import Leaf, OutOfTime, Tree
+from residuum.analysis.pieces import OutOfTime, Tree
 from residuum.logic import Atom, Formula
 from residuum.relaxations import Relaxation
-from residuum.relaxations.arrays import Array
-
-MOST_BOXES, MOST_SLABS = 4_000_000, 1_500_000
-"""As many as fit into a gigabyte or so."""
-
-AT_ONCE = 2_000_000
-"""Coefficients of the largest polynomial on all boxes that are evaluated together."""
-
-MOST_AT_ONCE = (16384, 8192)
-"""Boxes, and slabs, that are parted together."""
-
-FEWEST = 1000
-"""So many boxes are parted at a time, for fewer would hardly take less."""
 
 CURVED_AXES = (2, 3)
 """With so many atoms boxes may be cut along guards."""
@@ -84,11 +67,11 @@ def enclose(
     began = time.perf_counter()
     deadline = began + seconds
     first = trial = min(0.25, seconds * TRIAL)
-    covers: list[_Cover] = []
+    covers: list[Cover] = []
     for atlas in atlases(axes):
         try:
             trees = [Tree(formula, atoms, relaxation, one, deadline=deadline) for one in atlas]
-            cover = _Cover([Evaluator(tree, axes) for tree in trees], width)
+            cover = Cover([Evaluator(tree, axes) for tree in trees], width)
             cover.narrow(trial, deadline)
         except OutOfTime:
             break
@@ -103,7 +86,7 @@ def enclose(
         if cover.is_done():
             break
     left, follows_guards = list(covers), False
-    resting: list[_Cover] = []  # the last to be left behind come first
+    resting: list[Cover] = []  # the last to be left behind come first
     known = [(0.0, 1.0)]
     while not any(cover.is_done() for cover in covers) and time.perf_counter() < deadline:
         # At the beginning time is spent on building cases, and speeds say little.
@@ -146,8 +129,8 @@ def enclose(
 
 
 def _in_time(
-    covers: Sequence[_Cover], width: float, seconds: float
-) -> tuple[list[_Cover], list[_Cover]]:
+    covers: Sequence[Cover], width: float, seconds: float
+) -> tuple[list[Cover], list[Cover]]:
     """Return which of some covers goes on, and the others; nothing if there is none.
 
     That is the first, unless it looks as if it were not in time, as where bounds narrow no longer,
@@ -166,174 +149,5 @@ def _in_time(
     return [best], _without(covers, best)
 
 
-def _without(covers: Sequence[_Cover], one: _Cover) -> list[_Cover]:
+def _without(covers: Sequence[Cover], one: Cover) -> list[Cover]:
     return [cover for cover in covers if cover is not one]
-
-
-@final
-class _Cover:
-    """Charts that cover the cube, halved into boxes until the bounds are narrow enough.
-
-    Or else cut along guards, into slabs with one axis of each chart upright.
-    """
-
-    def __init__(
-        self,
-        evaluators: Sequence[Evaluator],
-        width: float,
-        upright: Mapping[Evaluator, int] | None = None,
-    ) -> None:
-        self._evaluators = evaluators
-        self._width = width
-        self._upright = {} if upright is None else upright
-        half = np.full((evaluators[0].axes, 1), 0.5)
-        self._bounds = 0.0, 1.0
-        self._take(
-            {
-                (one, -1): evaluated(one, Boxes(half, half), np.zeros(1, dtype=int))
-                for one in evaluators
-            }
-        )
-        self.spent = 0.0
-        self._course: list[tuple[float, float]] = []
-
-    def along_guards(self, spend: float, deadline: float) -> _Cover:
-        """Return the same charts cut along guards, after trying each axis upright for some time.
-
-        A curve of poles lies in the surface of a slab only if its axis fits, and which one does is
-        seen from what came of it: each chart goes on with the slabs that are narrowest.
-        """
-        tried = []
-        for axis in range(self._evaluators[0].axes):
-            one = _Cover(self._evaluators, self._width, dict.fromkeys(self._evaluators, axis))
-            with suppress(NotThisWay):  # what it has found so far holds all the same
-                one.narrow(spend, deadline)
-            tried.append(one)
-        best = {one: min(tried, key=lambda c: c.width_of(one)) for one in self._evaluators}
-        whole = _Cover(
-            self._evaluators,
-            self._width,
-            {one: cover._upright[one] for one, cover in best.items()},
-        )
-        whole._take(
-            {
-                key: cells
-                for one, cover in best.items()
-                for key, cells in cover._sheets.items()
-                if key[0] is one
-            }
-        )
-        whole.spent = max(cover.spent for cover in tried)
-        narrowest = min(tried, key=_Cover.width)
-        whole._course = [*narrowest._course, (whole.spent, whole.width())]
-        return whole
-
-    def _take(self, sheets: dict[tuple[Evaluator, int], Cells]) -> None:
-        """Go on with these cells; bounds from others hold as well, and may be narrower.
-
-        The parts of a slab can be worse than the slab at first.
-        """
-        self._sheets = sheets
-        low = _rounded_sum(np.concatenate([cells.low for cells in sheets.values()]))
-        high = -_rounded_sum(-np.concatenate([cells.high for cells in sheets.values()]))
-        self._bounds = max(self._bounds[0], low), min(self._bounds[1], high)
-
-    def bounds(self) -> tuple[float, float]:
-        """Return bounds of the mean degree."""
-        return self._bounds
-
-    def width(self) -> float:
-        """Return how far the bounds are apart."""
-        low, high = self._bounds
-        return high - low
-
-    def width_of(self, evaluator: Evaluator) -> float:
-        """Return the same for one chart."""
-        return sum(
-            float(c.widths.sum()) for (one, _), c in self._sheets.items() if one is evaluator
-        )
-
-    def is_done(self) -> bool:
-        """Say whether the bounds are narrow enough."""
-        return self.width() <= self._width
-
-    def is_full(self) -> bool:
-        """Say whether there are too many boxes to go on."""
-        number = sum(len(cells.low) for cells in self._sheets.values())
-        return number > (MOST_SLABS if self._upright else MOST_BOXES)
-
-    def exact(self) -> Fraction | None:
-        """Return the integral if each chart lies in one case, and that is a polynomial."""
-        nodes: dict[Evaluator, set[int]] = {}
-        for (evaluator, _), cells in self._sheets.items():
-            nodes.setdefault(evaluator, set()).update(np.unique(cells.nodes).tolist())
-        values = [_exact(evaluator, numbers) for evaluator, numbers in nodes.items()]
-        return None if None in values else sum(filter(None, values), Fraction(0))
-
-    def forecast(self, target: float, fastest: float = math.inf) -> float:
-        """Return the logarithm of the time it would take in all to come down to a width.
-
-        The bounds are taken to keep narrowing as they did, or at the `fastest` like that power.
-        """
-        spent, width = self._course[-1]
-        earlier, wider = next(one for one in self._course if one[0] >= spent / 2)
-        speed = math.log(wider / width) / max(math.log(spent / earlier), 1e-3)
-        speed = min(max(speed, 1e-3), fastest)
-        return math.log(spent) + math.log(max(width / target, 1.0)) / speed
-
-    def narrow(self, spend: float, deadline: float) -> None:
-        """Quarter the worst boxes until this much processor time is spent in all, or time is up."""
-        began = time.thread_time() - self.spent
-
-        def is_over() -> bool:
-            return time.thread_time() - began > spend or time.perf_counter() > deadline
-
-        while not (self.is_done() or self.is_full()) and self.exact() is None:
-            least = _least_of_the_worst(np.concatenate([c.widths for c in self._sheets.values()]))
-            sheets: dict[tuple[Evaluator, int], list[Cells]] = {}
-            for (evaluator, _), cells in self._sheets.items():
-                for part in self._refined(evaluator, cells, least, is_over):
-                    sheets.setdefault((evaluator, part.vertical), []).append(part)
-            self._take({key: joined(parts) for key, parts in sheets.items()})
-            self.spent = time.thread_time() - began
-            self._course.append((self.spent, self.width()))
-            if is_over():
-                break
-
-    def _refined(
-        self, evaluator: Evaluator, cells: Cells, least: float, is_over: Callable[[], bool]
-    ) -> list[Cells]:
-        """Part the cells whose bounds are `least` apart or more, if time allows."""
-        widths = cells.widths
-        worst = np.flatnonzero(widths >= least)
-        found = [cells.of(widths < least)]
-        step = min(MOST_AT_ONCE[cells.vertical >= 0], max(64, AT_ONCE // evaluator.cases.largest))
-        for first in range(0, len(worst), step):
-            parents = cells.of(worst[first : first + step])
-            children = [parents]
-            if not is_over():
-                with suppress(OutOfTime):
-                    parts = parted(evaluator, parents, self._upright.get(evaluator))
-                    children = [evaluated(evaluator, *part) for part in parts]
-            found.extend(children)
-        return [some for some in found if len(some.low)]
-
-
-def _least_of_the_worst(widths: Array) -> float:
-    """Return the least width among the fewest that make up three quarters of the uncertainty.
-
-    Or among `FEWEST`, if those are more.
-    """
-    falling = -np.sort(-widths)
-    enough = max(FEWEST, int(np.searchsorted(np.cumsum(falling), 0.75 * widths.sum())))
-    return float(falling[min(enough, len(falling) - 1)])
-
-
-def _exact(evaluator: Evaluator, numbers: set[int]) -> Fraction | None:
-    """Return the integral if all boxes lie in one case, and it is a polynomial."""
-    first = evaluator.cases.nodes[next(iter(numbers))]
-    return first.integral() if isinstance(first, Leaf) and len(numbers) == 1 else None
-
-
-def _rounded_sum(values: Any) -> float:
-    return math.nextafter(math.fsum(values), -math.inf)
