@@ -43,6 +43,9 @@ TRIAL = 1 / 240
 UPRIGHT_TRIALS = 12
 """How many such shares are spent on slabs with each axis upright: they are behind at first."""
 
+FAR = 4.0
+"""A cover makes way for another if it looks as if it took so many times all the time it has."""
+
 EARLY, HOPELESS = 1 / 10, 10
 """Bounds are given up after this share of the time if they would take so many times all of it."""
 
@@ -133,19 +136,18 @@ def _in_time(
 ) -> tuple[list[Cover], list[Cover]]:
     """Return which of some covers goes on, and the others; nothing if there is none.
 
-    That is the first, unless it looks as if it were not in time, as where bounds narrow no longer,
-    and another were.
+    That is the first, unless it is far from being in time, as where bounds narrow no longer.
     """
     if not covers:
         return [], []
-    hopeful = [
-        cover
-        for cover in covers
-        if cover.forecast(width) <= math.log(cover.spent + max(seconds, 0.0))
-    ]
+
+    def is_late(cover: Cover, times: float = 1.0) -> bool:
+        return cover.forecast(width) > math.log(times * (cover.spent + max(seconds, 0.0)))
+
     best = covers[0]
-    if hopeful and best not in hopeful:
-        best = min(hopeful, key=lambda c: c.forecast(width))
+    if is_late(best, FAR):
+        hopeful = [cover for cover in covers if not is_late(cover)]
+        best = min(hopeful or covers, key=lambda c: c.forecast(width))
     return [best], _without(covers, best)
 
 
