@@ -44,7 +44,7 @@ UPRIGHT_TRIALS = 12
 """How many such shares are spent on slabs with each axis upright: they are behind at first."""
 
 FAR = 4.0
-"""A cover makes way for another if it looks as if it took so many times all the time it has."""
+"""A cover makes way for others if it looks as if it took so many times all the time it has."""
 
 EARLY, HOPELESS = 1 / 10, 10
 """Bounds are given up after this share of the time if they would take so many times all of it."""
@@ -97,8 +97,8 @@ def enclose(
         left.sort(key=lambda c: c.forecast(width, FASTEST) if by_speed else c.width())
         half = math.ceil(len(left) / 2)
         left, resting = left[:half], [*left[half:], *resting]
-        if len(left) < 2:
-            left, resting = _in_time([*left, *resting], width, deadline - time.perf_counter())
+        if not left:
+            left, resting = resting[:1], resting[1:]
         if not left:
             break
         if time.perf_counter() > began + EARLY * seconds:
@@ -114,11 +114,14 @@ def enclose(
             resting = [*left[1:], *resting]
             covers, left = [*covers, along], [left[0], along]
             trial = max(trial, UPRIGHT_TRIALS * first)
-        for cover in tuple(left):
+        running = left
+        if len(left) == 1:
+            running = [_in_time(left[0], resting, width, deadline - time.perf_counter())]
+        for cover in running:
             try:
                 cover.narrow(min(trial, 2 * cover.spent), deadline)
             except NotThisWay:  # what it has found so far holds all the same
-                left.remove(cover)
+                left, resting = _without(left, cover), _without(resting, cover)
             value = cover.exact()
             if value is not None:
                 return value
@@ -126,29 +129,25 @@ def enclose(
                 break
             if cover.is_full():
                 known.append(cover.bounds())
-                covers, left = _without(covers, cover), _without(left, cover)
+                covers = _without(covers, cover)
+                left, resting = _without(left, cover), _without(resting, cover)
     known += [cover.bounds() for cover in covers]
     return max(low for low, _ in known), min(high for _, high in known)
 
 
-def _in_time(
-    covers: Sequence[Cover], width: float, seconds: float
-) -> tuple[list[Cover], list[Cover]]:
-    """Return which of some covers goes on, and the others; nothing if there is none.
+def _in_time(leader: Cover, others: Sequence[Cover], width: float, seconds: float) -> Cover:
+    """Return the leader, or another if that looks as if it were in time, and the leader far off.
 
-    That is the first, unless it is far from being in time, as where bounds narrow no longer.
+    So it is where the leader's bounds narrow no longer.
     """
-    if not covers:
-        return [], []
 
-    def is_late(cover: Cover, times: float = 1.0) -> bool:
+    def is_late(cover: Cover, times: float) -> bool:
         return cover.forecast(width) > math.log(times * (cover.spent + max(seconds, 0.0)))
 
-    best = covers[0]
-    if is_late(best, FAR):
-        hopeful = [cover for cover in covers if not is_late(cover)]
-        best = min(hopeful or covers, key=lambda c: c.forecast(width))
-    return [best], _without(covers, best)
+    if not is_late(leader, FAR):
+        return leader
+    hopeful = [cover for cover in others if not is_late(cover, 1.0)]
+    return min(hopeful, key=lambda c: c.forecast(width), default=leader)
 
 
 def _without(covers: Sequence[Cover], one: Cover) -> list[Cover]:
