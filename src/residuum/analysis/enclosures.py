@@ -118,8 +118,9 @@ def enclose(
         if len(left) == 1:
             running = [_in_time(left[0], resting, width, deadline - time.perf_counter())]
         for cover in running:
+            spend = trial if cover in left else min(trial, 2 * cover.spent)
             try:
-                cover.narrow(min(trial, 2 * cover.spent), deadline)
+                cover.narrow(spend, deadline)
             except NotThisWay:  # what it has found so far holds all the same
                 left, resting = _without(left, cover), _without(resting, cover)
             value = cover.exact()
