@@ -419,7 +419,7 @@ class Runner(NamedTuple):
     ("runners", "expected"),
     [
         ([Runner(8.0, 40.0), Runner(1.0, 2.0)], 0),  # in time, though another might be earlier
-        ([Runner(8.0, 150.0), Runner(1.0, 2.0)], 0),  # late, but forecasts are no better than that
+        ([Runner(8.0, 90.0), Runner(1.0, 2.0)], 0),  # late, but forecasts are no better than that
         ([Runner(8.0, 1e9), Runner(1.0, 31.0), Runner(1.0, 30.0), Runner(1.0, 99.0)], 2),
         ([Runner(8.0, 1e9), Runner(1.0, 80.0), Runner(1.0, 70.0)], 0),  # none is in time
     ],

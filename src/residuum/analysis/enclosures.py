@@ -43,7 +43,7 @@ TRIAL = 1 / 240
 UPRIGHT_TRIALS = 12
 """How many such shares are spent on slabs with each axis upright: they are behind at first."""
 
-FAR = 4.0
+FAR = 2.0
 """A cover makes way for others if it looks as if it took so many times all the time it has."""
 
 EARLY, HOPELESS = 1 / 10, 10
