@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from residuum.analysis.boxes import ORDERS, Evaluator
@@ -71,17 +71,7 @@ def enclose(
     deadline = began + seconds
     first = trial = min(0.25, seconds * TRIAL)
     covers: list[Cover] = []
-    for atlas in atlases(axes):
-        try:
-            trees = [Tree(formula, atoms, relaxation, one, deadline=deadline) for one in atlas]
-            cover = Cover([Evaluator(tree, axes) for tree in trees], width)
-            cover.narrow(trial, deadline)
-        except OutOfTime:
-            break
-        except NotThisWay:
-            if not covers:
-                raise
-            continue
+    for cover in _tried(formula, atoms, relaxation, width, trial, deadline):
         covers.append(cover)
         value = cover.exact()
         if value is not None:
@@ -134,6 +124,31 @@ def enclose(
                 left, resting = _without(left, cover), _without(resting, cover)
     known += [cover.bounds() for cover in covers]
     return max(low for low, _ in known), min(high for _, high in known)
+
+
+def _tried(
+    formula: Formula,
+    atoms: Sequence[Atom],
+    relaxation: Relaxation,
+    width: float,
+    trial: float,
+    deadline: float,
+) -> Iterator[Cover]:
+    """Yield the ways to cover the cube, each after a short time; NotThisWay if there is none."""
+    axes, found = len(atoms), False
+    for atlas in atlases(axes):
+        try:
+            trees = [Tree(formula, atoms, relaxation, one, deadline=deadline) for one in atlas]
+            cover = Cover([Evaluator(tree, axes) for tree in trees], width)
+            cover.narrow(trial, deadline)
+        except OutOfTime:
+            return
+        except NotThisWay:
+            if not found:
+                raise
+            continue
+        found = True
+        yield cover
 
 
 def _in_time(leader: Cover, others: Sequence[Cover], width: float, seconds: float) -> Cover:
