@@ -14,6 +14,9 @@ from residuum.analysis.slabs import Slabs, is_above, over
 from residuum.analysis.surfaces import advise
 from residuum.relaxations.arrays import Array
 
+WORSE = 2.0
+"""A cut is undone that makes bounds so many times as wide."""
+
 EASED = 4.0
 """What halving along an axis divides its blame by, more or less."""
 
@@ -88,8 +91,36 @@ def _most_to_blame(blame: Array) -> Any:
     return np.stack([first, np.argmax(left, axis=0)]).astype(np.int8)
 
 
-def parted(evaluator: Evaluator, cells: Cells, upright: int | None) -> list[tuple[Domain, Any]]:
-    """Return the parts of each cell with their nodes: two slabs where it is cut along a guard.
+def refined(evaluator: Evaluator, cells: Cells, upright: int | None) -> list[Cells]:
+    """Return the parts of each cell with their bounds, or the cell where a cut made them worse.
+
+    So it is where other guards cross it that were flat, and are bent between curved surfaces.
+    """
+    parts = parted(evaluator, cells, upright)
+    found = [evaluated(evaluator, part.boxes, cells.nodes[part.parents]) for part in parts]
+    widths = np.zeros(len(cells.low))
+    for part, some in zip(parts, found, strict=True):
+        widths += np.bincount(part.parents, some.widths, len(widths))
+    was_cut = np.zeros(len(widths), dtype=bool)
+    was_cut[np.concatenate([part.parents[part.are_cut] for part in parts])] = True
+    held = was_cut & (widths > WORSE * cells.widths)
+    if not held.any():
+        return found
+    kept = cells.of(held)
+    whole = kept._replace(cuts=np.full_like(kept.cuts, -1))  # it is halved next time
+    return [whole, *(s.of(~held[p.parents]) for p, s in zip(parts, found, strict=True))]
+
+
+class Parts(NamedTuple):
+    """Parts of cells, the row of the cell that each is part of, and whether that was cut."""
+
+    boxes: Domain
+    parents: Any
+    are_cut: Any
+
+
+def parted(evaluator: Evaluator, cells: Cells, upright: int | None) -> list[Parts]:
+    """Return the parts of each cell: two slabs where it is cut along a guard.
 
     Slabs have this axis `upright`. Otherwise quarters: to halve twice saves looking at the halves.
     Only boxes that may become slabs are halved once.
@@ -98,7 +129,7 @@ def parted(evaluator: Evaluator, cells: Cells, upright: int | None) -> list[tupl
     parts: dict[int, list[tuple[Any, Any]]] = {}
     if upright is not None:
         for part, rows in _cut(evaluator, cells, upright, axes, whole):
-            parts.setdefault(vertical(part), []).append((part, np.tile(cells.nodes[rows], 2)))
+            parts.setdefault(vertical(part), []).append((part, np.tile(rows, 2)))
     if isinstance(cells.boxes, Slabs):
         _keep_thick(cells.boxes, axes)
     elif upright is not None:  # a half may be cut already, and better than a quarter
@@ -109,12 +140,13 @@ def parted(evaluator: Evaluator, cells: Cells, upright: int | None) -> list[tupl
             some = cells.boxes.of(rows)
             for along in pair:
                 some = some.halved(along) if along >= 0 else some
-            nodes = np.tile(cells.nodes[rows], some.number // len(rows))
-            parts.setdefault(cells.vertical, []).append((some, nodes))
-    return [
-        (_joined([part for part, _ in some]), np.concatenate([nodes for _, nodes in some]))
-        for some in parts.values()
-    ]
+            parents = np.tile(rows, some.number // len(rows))
+            parts.setdefault(cells.vertical, []).append((some, parents))
+    found = []
+    for some in parts.values():
+        parents = np.concatenate([rows for _, rows in some])
+        found.append(Parts(_joined([part for part, _ in some]), parents, ~whole[parents]))
+    return found
 
 
 def _keep_thick(slabs: Slabs, axes: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from residuum.analysis.boxes import Evaluator
-from residuum.analysis.cells import Cells, evaluated, joined, parted
+from residuum.analysis.cells import Cells, evaluated, joined, refined
 from residuum.analysis.expansions import Boxes
 from residuum.analysis.giving_up import NotThisWay
 from residuum.analysis.pieces import Leaf, OutOfTime
@@ -174,8 +174,7 @@ class Cover:
             children = [parents]
             if not is_over():
                 with suppress(OutOfTime):
-                    parts = parted(evaluator, parents, self._upright.get(evaluator))
-                    children = [evaluated(evaluator, *part) for part in parts]
+                    children = refined(evaluator, parents, self._upright.get(evaluator))
             found.extend(children)
         return [some for some in found if len(some.low)]
 

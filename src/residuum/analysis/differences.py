@@ -16,7 +16,7 @@ from residuum.analysis.expansions import ROUNDING, UPWARDS
 from residuum.analysis.models import Model
 from residuum.analysis.pieces import Leaf
 from residuum.analysis.signs import Pair
-from residuum.analysis.truncated import Function, Truncated
+from residuum.analysis.truncated import Function, Sliver, Truncated
 from residuum.relaxations.arrays import Array
 
 Chosen = tuple[bool, ...]
@@ -34,19 +34,25 @@ def differences(
     return deltas
 
 
-def fold_slivers(deltas: dict[Chosen, Array], guards: Sequence[Function]) -> Array:
-    """Take guards for decided that are so but in a sliver; return a bound of what that misses."""
+def fold_slivers(
+    deltas: dict[Chosen, Array], slivers: Sequence[Sliver | None], axes: int, small: Array
+) -> Array:
+    """Take guards for decided that are so but in a sliver; return a bound of what that misses.
+
+    Where it would be more than `small`, differences for one guard are left to be cut instead.
+    """
     missed: Array = np.zeros(())
-    for place, guard in enumerate(guards):
-        if not isinstance(guard, Truncated):
+    for place, sliver in enumerate(slivers):
+        if sliver is None:
             continue
-        sliver = guard.sliver()
         for chosen in [one for one in deltas if one[place]]:
-            moved = np.where(sliver.sign != 0, deltas[chosen], 0.0)
+            lost = sliver.lost(deltas[chosen], axes)
+            folded = (sliver.sign != 0) & ((lost <= small) | (sum(chosen) > 1))
+            moved = np.where(folded, deltas[chosen], 0.0)
             deltas[chosen] = deltas[chosen] - moved
             rest = tuple(one and k != place for k, one in enumerate(chosen))
             deltas[rest] = deltas[rest] + np.where(sliver.sign > 0, moved, 0.0)
-            missed = missed + sliver.lost(moved, guard.axes)
+            missed = missed + np.where(folded, lost, 0.0)
     return missed
 
 

@@ -19,7 +19,7 @@ from residuum.analysis.models import Model, compared, mean
 from residuum.analysis.pieces import Leaf
 from residuum.analysis.planes import Curve, curve
 from residuum.analysis.signs import Pair
-from residuum.analysis.truncated import Function
+from residuum.analysis.truncated import Function, Sliver, Truncated
 from residuum.relaxations.arrays import Array
 
 AT_ONCE = 1024
@@ -37,11 +37,16 @@ be generous. A mean adds up to 84 monomials, and up to 8 means are added up: 94 
 
 
 class _Cut(NamedTuple):
-    """Boxes, and a difference of cases that counts where a guard is positive."""
+    """Boxes, and a difference of cases that counts where a guard is positive.
+
+    Its mean may also be known, up to an error, as the guard is decided but in a sliver.
+    """
 
     which: Any
     delta: Array
     guard: Curve
+    mean: Array
+    error: Array
 
 
 @final
@@ -69,7 +74,16 @@ class Means:
         cases = list(models.values())
         axes, order, number = self._axes, cases[0].order, len(which)
         deltas = differences(table, models, len(undecided))
-        width = np.zeros(number) + fold_slivers(deltas, undecided)
+        slivers = [g.sliver() if isinstance(g, Truncated) else None for g in undecided]
+        errors = {
+            leaf: np.minimum(model.mean_error, _share(leaf, table, slivers) * model.error)
+            for leaf, model in models.items()
+        }
+        worst = np.minimum(
+            np.maximum.reduce([model.error for model in cases]),
+            sum(errors.values(), np.zeros(number)),
+        )
+        width = worst + fold_slivers(deltas, slivers, axes, worst)
         merge(deltas, undecided, excluded)
         centre, blame = np.zeros(number), np.zeros((axes, number))
         for chosen, delta in deltas.items():
@@ -78,25 +92,22 @@ class Means:
             elif sum(chosen) == 1 and cut_order is not None:
                 here = np.flatnonzero(delta.any(axis=0))  # nothing is left where slivers were
                 if len(here):
-                    guard = curve(undecided[chosen.index(True)].of(here), order)
-                    cut = _Cut(which[here], delta[:, here], guard)
+                    place = chosen.index(True)
+                    guard = curve(undecided[place].of(here), order)
+                    known = _sided(delta, slivers[place], axes, order)
+                    cut = _Cut(which[here], delta[:, here], guard, *known[:, here])
                     self._cuts.setdefault((order, cut_order), []).append(cut)
             else:  # between 0 and Δ everywhere
                 half = np.abs(delta).sum(axis=0) / 2
                 centre += mean(delta, axes, order) / 2
                 width += half
                 blame += half * variation(delta, axes, order)
-        worst = np.minimum(
-            np.maximum.reduce([model.error for model in cases]),
-            sum((model.mean_error for model in cases), np.zeros(number)),
-        )
         size = sum(model.size for model in cases)
-        for model in cases:
-            tail = variation(model.coefficients, axes, order, order - 1)
-            blame += model.mean_error * tail
+        for leaf, error in errors.items():
+            blame += error * variation(models[leaf].coefficients, axes, order, order - 1)
         self._low[which], self._high[which] = compared(cases, axes)
         self._centre[which] = centre
-        self._width[which] = width + worst + ROUNDING[len(undecided)] * size
+        self._width[which] = width + ROUNDING[len(undecided)] * size
         self._blame[:, which] = blame
 
     def compare(self, which: Any, cases: Sequence[Model]) -> None:
@@ -119,10 +130,40 @@ class Means:
             np.concatenate([cut.guard.low for cut in cuts], axis=1),
             np.concatenate([cut.guard.missing for cut in cuts]),
         )
+        means = np.concatenate([cut.mean for cut in cuts])
+        errors = np.concatenate([cut.error for cut in cuts])
         for start in range(0, len(which), AT_ONCE):
             some = slice(start, start + AT_ONCE)
             part = mean_where_positive(delta[:, some], order, cut_order, guard.of(some), self._axes)
-            np.add.at(self._centre, which[some], part.mean)
-            np.add.at(self._width, which[some], part.error)
+            cut_is_better = part.error < errors[some]
+            error = np.where(cut_is_better, part.error, errors[some])
+            np.add.at(self._centre, which[some], np.where(cut_is_better, part.mean, means[some]))
+            np.add.at(self._width, which[some], error)
             for total, blame in zip(self._blame, part.blame, strict=True):
-                np.add.at(total, which[some], blame)
+                np.add.at(total, which[some], np.where(cut_is_better, blame, 0.0))
+
+
+def _sided(delta: Array, sliver: Sliver | None, axes: int, order: int) -> Array:
+    """Return the mean of Δ · [g > 0] as if the guard had one sign, and how far that may be off."""
+    if sliver is None:
+        return np.stack([np.zeros(delta.shape[1]), np.full(delta.shape[1], np.inf)])
+    lost = np.where(sliver.sign == 0, np.inf, sliver.lost(delta, axes))
+    return np.stack([np.where(sliver.sign > 0, mean(delta, axes, order), 0.0), lost])
+
+
+def _share(
+    leaf: Leaf, table: Mapping[Chosen, Leaf], slivers: Sequence[Sliver | None]
+) -> Array | float:
+    """Bound the share of each box where this is the case.
+
+    On the far side of a guard that is decided but in a sliver, it is so in the sliver at most.
+    """
+    share: Array | float = 0.0
+    for sides in (sides for sides, one in table.items() if one is leaf):
+        here: Array | float = 1.0
+        for side, sliver in zip(sides, slivers, strict=True):
+            if sliver is not None:
+                beyond = sliver.sign == (-1 if side else 1)
+                here = np.where(beyond, np.minimum(here, sliver.thickness / 2), here)
+        share = share + here
+    return share
