@@ -39,7 +39,8 @@ def fold_slivers(
 ) -> Array:
     """Take guards for decided that are so but in a sliver; return a bound of what that misses.
 
-    Where it would be more than `small`, differences for one guard are left to be cut instead.
+    Where it would be more than `small`, differences for one guard are left to be cut instead; those
+    for several lie between 0 and Δ anyway.
     """
     missed: Array = np.zeros(())
     for place, sliver in enumerate(slivers):
@@ -47,7 +48,8 @@ def fold_slivers(
             continue
         for chosen in [one for one in deltas if one[place]]:
             lost = sliver.lost(deltas[chosen], axes)
-            folded = (sliver.sign != 0) & ((lost <= small) | (sum(chosen) > 1))
+            most = small if sum(chosen) == 1 else np.abs(deltas[chosen]).sum(axis=0) / 2
+            folded = (sliver.sign != 0) & (lost <= most)
             moved = np.where(folded, deltas[chosen], 0.0)
             deltas[chosen] = deltas[chosen] - moved
             rest = tuple(one and k != place for k, one in enumerate(chosen))

@@ -83,8 +83,8 @@ class Means:
             np.maximum.reduce([model.error for model in cases]),
             sum(errors.values(), np.zeros(number)),
         )
-        width = worst + fold_slivers(deltas, slivers, axes, worst)
         merge(deltas, undecided, excluded)
+        width = worst + fold_slivers(deltas, slivers, axes, worst)
         centre, blame = np.zeros(number), np.zeros((axes, number))
         for chosen, delta in deltas.items():
             if sum(chosen) == 0:
