@@ -105,8 +105,9 @@ class Evaluator:
         allowed = np.where(most * boxes.volumes < SMALL, MOST_COMPARED, MOST_UNDECIDED)
         for group in self.cases.groups(boxes, starts, allowed):
             nodes[group.which] = self.cases.number(group.start)
-            if len(group.undecided) <= MOST_UNDECIDED:
-                guards, table = self.cases.table(group)
+            found = None if group.is_too_open else self.cases.table(group)
+            if found is not None:
+                guards, table = found
                 undecided = [group.undecided[name] for name in guards]
                 leaves = dict.fromkeys(table.values())
                 part = _Part(group.which, guards, undecided, table, leaves)

@@ -27,6 +27,9 @@ AT_ONCE = 2_000_000
 MOST_AT_ONCE = (16384, 8192)
 """Boxes, and slabs, that are parted together."""
 
+BEHIND = 8.0
+"""An upright axis is not tried on if its bounds are so many times as wide after half the time."""
+
 FEWEST = 1000
 """So many boxes are parted at a time, for fewer would hardly take less."""
 
@@ -64,15 +67,24 @@ class Cover:
         A curve of poles lies in the surface of a slab only if its axis fits, and which one does is
         seen from what came of it: each chart goes on with the slabs that are narrowest.
         """
-        tried = []
-        for axis in range(self._evaluators[0].axes):
-            one = Cover(self._evaluators, self._width, dict.fromkeys(self._evaluators, axis))
-            with suppress(NotThisWay):  # what it has found so far holds all the same
-                one.narrow(spend, deadline)
-            tried.append(one)
-        best = {one: min(tried, key=lambda c: c.width_of(one)) for one in self._evaluators}
+        every = self._evaluators
+        tried = [
+            Cover(every, self._width, dict.fromkeys(every, axis)) for axis in range(every[0].axes)
+        ]
+        promising = tried
+        for share in (0.5, 1.0):
+            for one in promising:
+                with suppress(NotThisWay):  # what it has found so far holds all the same
+                    one.narrow(share * spend, deadline)
+            least = {chart: min(one.width_of(chart) for one in tried) for chart in every}
+            promising = [
+                one
+                for one in tried
+                if any(one.width_of(chart) <= BEHIND * least[chart] for chart in every)
+            ]
+        best = {one: min(tried, key=lambda c: c.width_of(one)) for one in every}
         whole = Cover(
-            self._evaluators,
+            every,
             self._width,
             {one: cover._upright[one] for one, cover in best.items()},
         )
@@ -131,16 +143,20 @@ class Cover:
         values = [_exact(evaluator, numbers) for evaluator, numbers in nodes.items()]
         return None if None in values else sum(filter(None, values), Fraction(0))
 
-    def forecast(self, target: float, fastest: float = math.inf) -> float:
+    def forecast(self, target: float) -> float:
         """Return the logarithm of the time it would take in all to come down to a width.
 
-        The bounds are taken to keep narrowing as they did, or at the `fastest` like that power.
+        The bounds are taken to keep narrowing as they did.
         """
         spent, width = self._course[-1]
         earlier, wider = next(one for one in self._course if one[0] >= spent / 2)
-        speed = math.log(wider / width) / max(math.log(spent / earlier), 1e-3)
-        speed = min(max(speed, 1e-3), fastest)
+        speed = max(math.log(wider / width) / max(math.log(spent / earlier), 1e-3), 1e-3)
         return math.log(spent) + math.log(max(width / target, 1.0)) / speed
+
+    def to_go(self, target: float) -> float:
+        """Return the logarithm of the time it would still take."""
+        ahead = max(self.forecast(target) - math.log(self.spent), 1e-9)
+        return math.log(self.spent) + (math.log(math.expm1(ahead)) if ahead < 30 else ahead)
 
     def narrow(self, spend: float, deadline: float) -> None:
         """Quarter the worst boxes until this much processor time is spent in all, or time is up."""

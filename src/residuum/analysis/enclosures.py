@@ -1,9 +1,10 @@
 """Certified bounds for rational logics such as R-Product: a race of ways to cover the cube.
 
 Nobody knows beforehand in which coordinates the boxes are fewest, so that several are tried: each
-has a short time to show how fast its bounds narrow, and the best goes on. Where even that looks
-slow, boxes cut along guards join the race; where the best narrows no longer, another takes its
-place. The bounds of all of them hold.
+has a short time to show how fast its bounds narrow. From then on the one that looks as if it were
+done soonest has as much time again as it had so far, and so on: first forecasts are too good rather
+than too bad, and what was not tried for long is not passed over for that. Where even the best looks
+slow, boxes cut along guards join the race. The bounds of all of them hold.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import final
 
 from residuum.analysis.boxes import ORDERS, Evaluator
 from residuum.analysis.charts import atlases
@@ -31,20 +33,17 @@ Slabs are fewer in the end, but each takes longer, and until there are many they
 that time must be left for them.
 """
 
-FASTEST = 3.0
-"""No bounds narrow faster than this power of the time for long.
-
-What narrows faster, as slabs do at first, has only begun, and is not preferred for that.
-"""
-
 TRIAL = 1 / 240
 """The share of the time in which each way to cover the cube is tried: 1/4 second at most."""
 
 UPRIGHT_TRIALS = 12
 """How many such shares are spent on slabs with each axis upright: they are behind at first."""
 
-FAR = 2.0
-"""A cover makes way for others if it looks as if it took so many times all the time it has."""
+TOLD, BEGUN = 4, 1e-2
+"""After so many such shares, if bounds are no wider than this, it can be told how fast they narrow.
+
+Till then, half of the ways are tried on.
+"""
 
 EARLY, HOPELESS = 1 / 10, 10
 """Bounds are given up after this share of the time if they would take so many times all of it."""
@@ -69,61 +68,85 @@ def enclose(
         raise NotThisWay(f"bounding the cube of more than {max(ORDERS)} atoms takes too long")
     began = time.perf_counter()
     deadline = began + seconds
-    first = trial = min(0.25, seconds * TRIAL)
-    covers: list[Cover] = []
+    trial = min(0.25, seconds * TRIAL)
+    race = _Race(width, deadline)
     for cover in _tried(formula, atoms, relaxation, width, trial, deadline):
-        covers.append(cover)
-        value = cover.exact()
-        if value is not None:
-            return value
-        if cover.is_done():
+        race.enter(cover)
+        if race.is_over():
             break
-    left, follows_guards = list(covers), False
-    resting: list[Cover] = []  # the last to be left behind come first
-    known = [(0.0, 1.0)]
-    while not any(cover.is_done() for cover in covers) and time.perf_counter() < deadline:
-        # At the beginning time is spent on building cases, and speeds say little.
-        by_speed = len(left) <= 2 or follows_guards
-        left.sort(key=lambda c: c.forecast(width, FASTEST) if by_speed else c.width())
-        half = math.ceil(len(left) / 2)
-        left, resting = left[:half], [*left[half:], *resting]
-        if not left:
-            left, resting = resting[:1], resting[1:]
-        if not left:
-            break
+    # At the beginning time is spent on building cases, and speeds say little.
+    shares, best = 1, sorted(race.running, key=Cover.width)
+    while best and (shares < TOLD or len(best) > 1 and best[0].width() > BEGUN):
+        shares, best = 2 * shares, best[: math.ceil(len(best) / 2)]
+        for cover in best:
+            race.run(cover, shares * trial)
+        best.sort(key=Cover.width)
+    followed: list[Cover] = []
+    while not race.is_over():
+        leader = race.leader()
         if time.perf_counter() > began + EARLY * seconds:
-            soonest = min(cover.forecast(useful) for cover in left)
+            soonest = min(cover.forecast(useful) for cover in race.running)
             if soonest > math.log(HOPELESS * seconds):
                 raise NotThisWay(f"its certified bounds would stay wider than {useful:g}")
-        slow = min(cover.forecast(width) for cover in left) > math.log(PATIENCE)
+        is_slow = leader.spent > 2 * TOLD * trial and leader.forecast(width) > math.log(PATIENCE)
         pays = axes in CURVED_AXES and deadline - time.perf_counter() > 2 * PATIENCE
-        trial = 2 * trial
-        if slow and pays and len(left) <= 2 and not follows_guards:
-            follows_guards = True
-            along = left[0].along_guards(UPRIGHT_TRIALS * first, deadline)
-            resting = [*left[1:], *resting]
-            covers, left = [*covers, along], [left[0], along]
-            trial = max(trial, UPRIGHT_TRIALS * first)
-        running = left
-        if len(left) == 1:
-            running = [_in_time(left[0], resting, width, deadline - time.perf_counter())]
-        for cover in running:
-            spend = trial if cover in left else min(trial, 2 * cover.spent)
-            try:
-                cover.narrow(spend, deadline)
-            except NotThisWay:  # what it has found so far holds all the same
-                left, resting = _without(left, cover), _without(resting, cover)
-            value = cover.exact()
-            if value is not None:
-                return value
-            if cover.is_done():
-                break
-            if cover.is_full():
-                known.append(cover.bounds())
-                covers = _without(covers, cover)
-                left, resting = _without(left, cover), _without(resting, cover)
-    known += [cover.bounds() for cover in covers]
-    return max(low for low, _ in known), min(high for _, high in known)
+        if is_slow and pays and not any(leader is cover for cover in followed):
+            along = leader.along_guards(UPRIGHT_TRIALS * trial, deadline)
+            followed += [leader, along]
+            race.enter(along)
+        else:
+            race.run(leader, 2 * leader.spent)
+    return race.result()
+
+
+@final
+class _Race:
+    """Covers that may still be narrowed, and the bounds of all that ever ran."""
+
+    def __init__(self, width: float, deadline: float) -> None:
+        self._width = width
+        self._deadline = deadline
+        self._exact: Fraction | None = None
+        self._low, self._high = 0.0, 1.0
+        self.running: list[Cover] = []
+
+    def enter(self, cover: Cover) -> None:
+        """Take part with what a cover has found so far."""
+        self.running.append(cover)
+        self._note(cover)
+
+    def run(self, cover: Cover, spend: float) -> None:
+        """Narrow a cover until it has spent so much time in all, unless the race is over."""
+        if self.is_over():
+            return
+        try:
+            cover.narrow(spend, self._deadline)
+        except NotThisWay:  # what it has found so far holds all the same
+            self._leave(cover)
+        if cover.is_full():
+            self._leave(cover)
+        self._note(cover)
+
+    def leader(self) -> Cover:
+        """Return the cover that looks as if it had the least time to go."""
+        return min(self.running, key=lambda cover: cover.to_go(self._width))
+
+    def is_over(self) -> bool:
+        """Say whether the bounds are narrow enough, or time or covers have run out."""
+        is_narrow = self._exact is not None or self._high - self._low <= self._width
+        return is_narrow or not self.running or time.perf_counter() > self._deadline
+
+    def result(self) -> Fraction | tuple[float, float]:
+        """Return the value, if it is known, or else its bounds."""
+        return (self._low, self._high) if self._exact is None else self._exact
+
+    def _note(self, cover: Cover) -> None:
+        low, high = cover.bounds()
+        self._low, self._high = max(self._low, low), min(self._high, high)
+        self._exact = cover.exact() if self._exact is None else self._exact
+
+    def _leave(self, cover: Cover) -> None:
+        self.running = [other for other in self.running if other is not cover]
 
 
 def _tried(
@@ -149,22 +172,3 @@ def _tried(
             continue
         found = True
         yield cover
-
-
-def _in_time(leader: Cover, others: Sequence[Cover], width: float, seconds: float) -> Cover:
-    """Return the leader, or another if that looks as if it were in time, and the leader far off.
-
-    So it is where the leader's bounds narrow no longer.
-    """
-
-    def is_late(cover: Cover, times: float) -> bool:
-        return cover.forecast(width) > math.log(times * (cover.spent + max(seconds, 0.0)))
-
-    if not is_late(leader, FAR):
-        return leader
-    hopeful = [cover for cover in others if not is_late(cover, 1.0)]
-    return min(hopeful, key=lambda c: c.forecast(width), default=leader)
-
-
-def _without(covers: Sequence[Cover], one: Cover) -> list[Cover]:
-    return [cover for cover in covers if cover is not one]

@@ -51,8 +51,8 @@ class Cases:
         self._guards: dict[str, int] = {}
         self._quotients: dict[Leaf, tuple[Polynomial, Polynomial]] = {}
         self._numbers: dict[Node, int] = {tree.root: 0}
-        self._reached: dict[Any, list[Leaf]] = {}
-        self._tables: dict[Any, tuple[list[str], dict[Chosen, Leaf]]] = {}
+        self._reached: dict[Any, list[tuple[Mapping[str, int], Leaf]]] = {}
+        self._tables: dict[Any, tuple[Sequence[str], Mapping[Chosen, Leaf]] | None] = {}
         self.guards: list[Polynomial] = []
         self.nodes: list[Node] = [tree.root]
         self.largest = 1
@@ -178,46 +178,68 @@ class Cases:
 
     def reached(self, group: Group) -> list[Leaf]:
         """Return the cases that signs of the undecided guards lead to."""
+        return list(dict.fromkeys(leaf for _, leaf in self._paths(group)))
+
+    def table(self, group: Group) -> tuple[Sequence[str], Mapping[Chosen, Leaf]] | None:
+        """Return undecided guards that tell which case it is, and the case for each of their signs.
+
+        There may be fewer than are undecided, and none if it takes too many. Signs that the guards
+        never have lead to any of the cases.
+        """
+        key = group.start, frozenset(group.signs.items())
+        if key not in self._tables:
+            self._tables[key] = _table(self._paths(group), list(group.undecided))
+        return self._tables[key]
+
+    def _paths(self, group: Group) -> list[tuple[Mapping[str, int], Leaf]]:
+        """Return the signs with which cases are reached; what follows from others is among them."""
         key = group.start, frozenset(group.signs.items())
         if key not in self._reached:
-            found: dict[Leaf, None] = {}
+            found = []
             pending = [(group.start, group.signs)]
             while pending:
                 node, signs = pending.pop()
                 if isinstance(node, Leaf):
-                    found[node] = None
+                    found.append((signs, node))
                     continue
                 for side in _SIDES[signs[node.name]]:
                     inferred = self._inferred({**signs, node.name: 1 if side else -1})
                     pending.append((self._tree.child(node, side), inferred))
-            self._reached[key] = list(found)
+            self._reached[key] = found
         return self._reached[key]
 
-    def table(self, group: Group) -> tuple[list[str], dict[Chosen, Leaf]]:
-        """Return the undecided guards that matter, and the case for each of their signs."""
-        key = group.start, frozenset(group.signs.items())
-        if key not in self._tables:
-            self._tables[key] = self._table(group)
-        return self._tables[key]
 
-    def _table(self, group: Group) -> tuple[list[str], dict[Chosen, Leaf]]:
-        names = list(group.undecided)
-        table = {}
-        for sides in itertools.product((False, True), repeat=len(names)):
-            signs = {
-                **group.signs,
-                **dict(zip(names, (1 if s else -1 for s in sides), strict=True)),
-            }
-            leaf = self._descended(group._replace(signs=signs))
-            assert isinstance(leaf, Leaf)
-            table[sides] = leaf
-        for name in list(names):
-            place = names.index(name)
-            flipped = {(*k[:place], not k[place], *k[place + 1 :]): v for k, v in table.items()}
-            if flipped == table:
-                names.pop(place)
-                table = {(*k[:place], *k[place + 1 :]): v for k, v in table.items()}
-        return names, table
+def _table(
+    paths: Sequence[tuple[Mapping[str, int], Leaf]], names: Sequence[str]
+) -> tuple[Sequence[str], Mapping[Chosen, Leaf]] | None:
+    """Return the fewest guards that differ between any two paths to different cases, and a table.
+
+    Wherever the guards chosen have some signs, so they do on the path of the case there; another
+    case would differ from it in one of them.
+    """
+    apart = {
+        frozenset(name for name in names if one[name] * other[name] < 0)
+        for (one, leaf), (other, another) in itertools.combinations(paths, 2)
+        if leaf is not another
+    }
+    for size in range(MOST_UNDECIDED + 1):
+        for chosen in itertools.combinations(names, size):
+            if all(not differ.isdisjoint(chosen) for differ in apart):
+                return chosen, _cases(paths, chosen)
+    return None
+
+
+def _cases(
+    paths: Sequence[tuple[Mapping[str, int], Leaf]], names: Sequence[str]
+) -> dict[Chosen, Leaf]:
+    """Return the case for each choice of signs: of the path that differs from it in the fewest."""
+    found = {}
+    for sides in itertools.product((False, True), repeat=len(names)):
+        wanted = dict(zip(names, (1 if side else -1 for side in sides), strict=True))
+        _, found[sides] = min(
+            paths, key=lambda path: sum(path[0][name] * sign < 0 for name, sign in wanted.items())
+        )
+    return found
 
 
 _SIDES: Mapping[int, tuple[bool, ...]] = {1: (True,), -1: (False,), 0: (False, True)}
