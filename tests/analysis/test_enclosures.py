@@ -3,7 +3,6 @@
 import math
 import random
 from fractions import Fraction
-from typing import NamedTuple
 
 import mpmath
 import numpy as np
@@ -392,8 +391,7 @@ def test_guards_are_followed_where_halving_looks_slow(monkeypatch):
         return along_guards(cover, spend, deadline)
 
     monkeypatch.setattr(Cover, "along_guards", follow)
-    # Of four ways to cover the cube two are left after the first few milliseconds.
-    monkeypatch.setattr(enclosures, "atlases", lambda axes: atlases(axes)[:4])
+    monkeypatch.setattr(enclosures, "atlases", lambda axes: atlases(axes)[:1])
     bounds = []
     for patience in (math.inf, 1e-9):
         monkeypatch.setattr(enclosures, "PATIENCE", patience)
@@ -405,28 +403,27 @@ def test_guards_are_followed_where_halving_looks_slow(monkeypatch):
     assert max(a, c) <= min(b, d)
 
 
-class Runner(NamedTuple):
-    """A cover as the race sees it: seconds spent, and seconds it looks as if it took in all."""
-
-    spent: float
-    whole: float
-
-    def forecast(self, _width):
-        return math.log(self.whole)
-
-
 @pytest.mark.parametrize(
-    ("runners", "expected"),
+    ("courses", "first"),
     [
-        ([Runner(8.0, 40.0), Runner(1.0, 2.0)], 0),  # in time, though another might be earlier
-        ([Runner(8.0, 90.0), Runner(1.0, 2.0)], 0),  # late, but forecasts are no better than that
-        ([Runner(8.0, 1e9), Runner(1.0, 31.0), Runner(1.0, 30.0), Runner(1.0, 99.0)], 2),
-        ([Runner(8.0, 1e9), Runner(1.0, 80.0), Runner(1.0, 70.0)], 0),  # none is in time
+        # A hundredth in twice the time: 10⁻⁶ in all takes 8 times as long. A tenth: 64 times.
+        ([[(1.0, 1e-2), (2.0, 1e-4)], [(1.0, 1e-2), (2.0, 1e-3)]], 0),
+        # As fast, and as narrow, but later.
+        ([[(2.0, 1e-2), (4.0, 1e-4)], [(1.0, 1e-2), (2.0, 1e-4)]], 1),
+        # It takes longer in all, but is nearly there.
+        ([[(50.0, 1e-7), (100.0, 1.01e-8)], [(1.0, 1e-2), (2.0, 1e-4)]], 0),
+        # It narrows no longer.
+        ([[(50.0, 1e-7), (100.0, 1e-7)], [(1.0, 1e-2), (2.0, 1e-4)]], 1),
     ],
 )
-def test_what_is_far_from_being_in_time_makes_way_for_what_may_be(runners, expected):
-    leader, *others = runners
-    assert enclosures._in_time(leader, others, 1e-8, 40.0) is runners[expected]
+def test_the_way_with_the_least_time_to_go_leads(courses, first):
+    tree = Tree(parse("P -> Q"), [P, Q], relaxation("r-product"))
+    race = enclosures._Race(1e-8, math.inf)
+    for course in courses:
+        cover = Cover([Evaluator(tree, 2)], 1e-8)
+        cover._course, cover.spent = course, course[-1][0]
+        race.enter(cover)
+    assert race.leader() is race.running[first]
 
 
 def test_a_cover_with_too_many_boxes_leaves_the_race_to_others(monkeypatch):
@@ -450,12 +447,10 @@ def test_a_cover_with_too_many_boxes_leaves_the_race_to_others(monkeypatch):
     assert high - low < 0.5
 
 
-def test_bounds_that_have_only_begun_to_narrow_are_not_taken_to_go_on_like_that():
+def test_forecasts_take_bounds_to_narrow_as_they_did():
     tree = Tree(parse("P -> Q"), [P, Q], relaxation("r-product"))
     cover = Cover([Evaluator(tree, 2)], 1e-8)
-    cover._course = [(1.0, 1e-2), (2.0, 1e-4)]  # a hundredth in twice the time
-    as_before = 2 * 1e4 ** (math.log(2) / math.log(100))
-    assert math.exp(cover.forecast(1e-8)) == pytest.approx(as_before)
-    assert math.exp(cover.forecast(1e-8, 2.5)) == pytest.approx(2 * 1e4**0.4)
-    cover._course = [(1.0, 1e-2), (2.0, 5e-3)]  # half in twice the time: no faster than 2.5
-    assert cover.forecast(1e-8, 2.5) == cover.forecast(1e-8)
+    cover._course, cover.spent = [(1.0, 1e-2), (2.0, 1e-4)], 2.0  # a hundredth in twice the time
+    whole = 2 * 1e4 ** (math.log(2) / math.log(100))
+    assert math.exp(cover.forecast(1e-8)) == pytest.approx(whole)
+    assert math.exp(cover.to_go(1e-8)) == pytest.approx(whole - 2)

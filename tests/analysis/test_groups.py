@@ -10,7 +10,7 @@ from integration_oracles import P, Q, R, random_formula
 
 from residuum.analysis.charts import Chart
 from residuum.analysis.expansions import Boxes, exponents
-from residuum.analysis.groups import Cases
+from residuum.analysis.groups import Cases, _table
 from residuum.analysis.pieces import Branch, Tree
 from residuum.analysis.slabs import SURFACE_ORDER, Slabs
 from residuum.relaxations import relaxation
@@ -112,3 +112,54 @@ def test_cases_at_the_places_of_a_box_are_among_those_it_reaches(seed):
                 checked += 1
     assert checked > 100
     assert fewer
+
+
+@pytest.mark.parametrize("seed", [61, 74, 75])
+def test_few_guards_tell_the_case_at_each_place_of_a_box(seed):
+    formula = random_formula(random.Random(seed), [P, Q, R], 10)
+    tree = Tree(formula, [P, Q, R], relaxation("r-product"))
+    draw = random.Random(seed)
+    centres = np.array(list(itertools.product((np.arange(16) + 0.5) / 16, repeat=3))).T
+    boxes, cases = Boxes(centres, np.full_like(centres, 1 / 32)), Cases(tree)
+    checked = 0
+    for group in cases.groups(boxes, np.zeros(boxes.number, int), 8):
+        found = None if group.is_too_open else cases.table(group)
+        if found is None or len(group.undecided) <= len(found[0]):
+            continue
+        names, table = found
+        guards = guards_of(tree)
+        for box in group.which:
+            place = [
+                Fraction(centre) + Fraction(draw.randrange(-63, 64), 2048)
+                for centre in centres[:, box]
+            ]
+            node = tree.root
+            while isinstance(node, Branch):
+                node = tree.child(node, value(node.guard, place) > 0)
+            assert table[tuple(value(guards[name], place) > 0 for name in names)] is node
+            checked += 1
+    assert checked > 50
+
+
+def test_cases_that_no_three_guards_tell_apart_have_no_table():
+    names = ["a", "b", "c", "d"]
+    every = itertools.product((-1, 1), repeat=4)
+    paths = [(dict(zip(names, signs, strict=True)), object()) for signs in every]
+    assert _table(paths, names) is None
+
+
+def test_signs_that_guards_never_have_lead_to_a_case_nearby():
+    one, other = object(), object()
+    # a decides; where it is positive so is b, and that leads to the same case.
+    paths = [({"a": -1, "b": 0}, one), ({"a": 1, "b": 1}, other)]
+    assert _table(paths, ["a", "b"]) == (("a",), {(False,): one, (True,): other})
+    third = object()
+    paths = [({"a": -1, "b": -1}, one), ({"a": 1, "b": -1}, other), ({"a": 1, "b": 1}, third)]
+    names, table = _table(paths, ["a", "b"])
+    assert names == ("a", "b")
+    assert [table[sides] for sides in ((False, False), (True, False), (True, True))] == [
+        one,
+        other,
+        third,
+    ]
+    assert table[False, True] in (one, third)

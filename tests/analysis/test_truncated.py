@@ -68,7 +68,7 @@ def test_what_folding_slivers_misses_is_no_more_than_it_says(seed):
     # About a multiple of the guard, as cases that fit together differ.
     delta = 0.7 * guards.coefficients + 1e-3 * rng.normal(size=guards.coefficients.shape)
     deltas = {(False,): np.zeros_like(delta), (True,): delta.copy()}
-    missed = fold_slivers(deltas, [guards])
+    missed = fold_slivers(deltas, [guards.sliver()], AXES, np.full(150, np.inf))
     folded = np.flatnonzero(~deltas[True,].any(axis=0))
     assert 5 < len(folded) < 150
     for one in folded:
@@ -85,7 +85,36 @@ def test_folding_a_sliver_across_which_cases_jump_misses_all_of_it():
     coefficients = np.zeros((len(LISTED), 1))
     coefficients[0], coefficients[AXES] = 0.9, 1.0  # positive but where w < −0.9: 1/20 of the slab
     deltas = {(False,): np.zeros_like(coefficients), (True,): np.eye(len(LISTED), 1)}
-    missed = fold_slivers(deltas, [Truncated(AXES, coefficients, np.zeros(1))])
+    guard = Truncated(AXES, coefficients, np.zeros(1))
+    missed = fold_slivers(deltas, [guard.sliver()], AXES, np.ones(1))
     assert deltas[False,][0] == 1
     assert missed[0] == pytest.approx(1 / 20)
     assert missed[0] >= 1 / 20
+
+
+def test_a_sliver_in_which_much_would_be_missed_is_left_to_be_cut():
+    coefficients = np.zeros((len(LISTED), 2))
+    coefficients[0], coefficients[AXES] = 0.9, 1.0
+    deltas = {(False,): np.zeros_like(coefficients), (True,): np.zeros_like(coefficients)}
+    deltas[True,][0] = 1.0
+    guard = Truncated(AXES, coefficients, np.zeros(2))
+    missed = fold_slivers(deltas, [guard.sliver()], AXES, np.array([0.06, 0.04]))
+    assert missed == pytest.approx([1 / 20, 0])
+    assert deltas[True,][0].tolist() == [0, 1]
+    assert deltas[False,][0].tolist() == [1, 0]
+
+
+def test_a_difference_for_two_guards_is_folded_unless_half_of_it_is_less():
+    # 1 where w > −0.9, and u > 0 or anything else of which nothing is known.
+    guards = np.zeros((len(LISTED), 1))
+    guards[0], guards[AXES] = 0.9, 1.0
+    along = np.zeros((len(LISTED), 1))
+    along[1] = 1.0
+    slivers = [Truncated(AXES, g, np.zeros(1)).sliver() for g in (guards, along)]
+    every = itertools.product((False, True), repeat=2)
+    deltas = {chosen: np.zeros_like(guards) for chosen in every}
+    deltas[True, True][0] = 1.0
+    missed = fold_slivers(deltas, slivers, AXES, np.zeros(1))
+    assert missed == pytest.approx([1 / 20])
+    assert deltas[False, True][0] == 1
+    assert not deltas[True, True].any()

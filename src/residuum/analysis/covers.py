@@ -156,7 +156,7 @@ class Cover:
     def to_go(self, target: float) -> float:
         """Return the logarithm of the time it would still take."""
         ahead = max(self.forecast(target) - math.log(self.spent), 1e-9)
-        return math.log(self.spent) + (math.log(math.expm1(ahead)) if ahead < 30 else ahead)
+        return math.log(self.spent) + ahead + math.log(-math.expm1(-ahead))
 
     def narrow(self, spend: float, deadline: float) -> None:
         """Quarter the worst boxes until this much processor time is spent in all, or time is up."""

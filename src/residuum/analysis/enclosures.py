@@ -76,7 +76,7 @@ def enclose(
             break
     # At the beginning time is spent on building cases, and speeds say little.
     shares, best = 1, sorted(race.running, key=Cover.width)
-    while best and (shares < TOLD or len(best) > 1 and best[0].width() > BEGUN):
+    while best and (shares < TOLD or (len(best) > 1 and best[0].width() > BEGUN)):
         shares, best = 2 * shares, best[: math.ceil(len(best) / 2)]
         for cover in best:
             race.run(cover, shares * trial)
@@ -90,7 +90,7 @@ def enclose(
                 raise NotThisWay(f"its certified bounds would stay wider than {useful:g}")
         is_slow = leader.spent > 2 * TOLD * trial and leader.forecast(width) > math.log(PATIENCE)
         pays = axes in CURVED_AXES and deadline - time.perf_counter() > 2 * PATIENCE
-        if is_slow and pays and not any(leader is cover for cover in followed):
+        if is_slow and pays and leader not in followed:
             along = leader.along_guards(UPRIGHT_TRIALS * trial, deadline)
             followed += [leader, along]
             race.enter(along)
@@ -119,12 +119,13 @@ class _Race:
         """Narrow a cover until it has spent so much time in all, unless the race is over."""
         if self.is_over():
             return
+        gave_up = False
         try:
             cover.narrow(spend, self._deadline)
         except NotThisWay:  # what it has found so far holds all the same
-            self._leave(cover)
-        if cover.is_full():
-            self._leave(cover)
+            gave_up = True
+        if gave_up or cover.is_full():
+            self.running = [other for other in self.running if other is not cover]
         self._note(cover)
 
     def leader(self) -> Cover:
@@ -144,9 +145,6 @@ class _Race:
         low, high = cover.bounds()
         self._low, self._high = max(self._low, low), min(self._high, high)
         self._exact = cover.exact() if self._exact is None else self._exact
-
-    def _leave(self, cover: Cover) -> None:
-        self.running = [other for other in self.running if other is not cover]
 
 
 def _tried(
