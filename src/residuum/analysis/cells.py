@@ -143,9 +143,9 @@ def parted(evaluator: Evaluator, cells: Cells, upright: int | None) -> list[Part
             parents = np.tile(rows, some.number // len(rows))
             parts.setdefault(cells.vertical, []).append((some, parents))
     found = []
-    for some in parts.values():
-        parents = np.concatenate([rows for _, rows in some])
-        found.append(Parts(_joined([part for part, _ in some]), parents, ~whole[parents]))
+    for pairs in parts.values():
+        parents = np.concatenate([rows for _, rows in pairs])
+        found.append(Parts(_joined([part for part, _ in pairs]), parents, ~whole[parents]))
     return found
 
 

@@ -166,7 +166,8 @@ class Cover:
             return time.thread_time() - began > spend or time.perf_counter() > deadline
 
         while not (self.is_done() or self.is_full()) and self.exact() is None:
-            least = _least_of_the_worst(np.concatenate([c.widths for c in self._sheets.values()]))
+            widths = np.concatenate([cells.widths for cells in self._sheets.values()])
+            least = _least_of_the_worst(widths, self._width)
             sheets: dict[tuple[Evaluator, int], list[Cells]] = {}
             for (evaluator, _), cells in self._sheets.items():
                 for part in self._refined(evaluator, cells, least, is_over):
@@ -195,13 +196,15 @@ class Cover:
         return [some for some in found if len(some.low)]
 
 
-def _least_of_the_worst(widths: Array) -> float:
+def _least_of_the_worst(widths: Array, target: float) -> float:
     """Return the least width among the fewest that make up three quarters of the uncertainty.
 
-    Or among `FEWEST`, if those are more.
+    Or twice of what it is too much, if that is less: parts are about half as wide, or better. Or
+    among `FEWEST`, if those are more.
     """
-    falling = -np.sort(-widths)
-    enough = max(FEWEST, int(np.searchsorted(np.cumsum(falling), 0.75 * widths.sum())))
+    falling, whole = -np.sort(-widths), float(widths.sum())
+    wanted = min(0.75 * whole, 2 * (whole - target))
+    enough = max(FEWEST, int(np.searchsorted(np.cumsum(falling), wanted)))
     return float(falling[min(enough, len(falling) - 1)])
 
 
