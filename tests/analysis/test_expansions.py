@@ -141,6 +141,33 @@ def test_the_mean_error_bounds_the_mean_distance():
             assert distance <= model.mean_error[box] + 1e-12
 
 
+def test_the_mean_error_on_squares_bounds_the_mean_distance_and_is_about_as_large():
+    rng = random.Random(8)
+    nodes, weights = np.polynomial.legendre.leggauss(24)
+    u, v = (axis.ravel() for axis in np.meshgrid(nodes, nodes, indexing="ij"))
+    weight = np.outer(weights, weights).ravel() / 4
+    ratios = []
+    for _ in range(30):
+        above, below = random_polynomial(rng, 2, 4), random_polynomial(rng, 2, 3, constant=25)
+        pair = quotient_from_exact(above, below)
+        boxes = random_boxes(rng, 2, 4)
+        model = divide(*(one.expand(boxes) for one in pair), 3)
+        for box in np.flatnonzero(np.isfinite(model.error)):
+            places = boxes.centres[:, box, None] + boxes.halves[:, box, None] * np.stack([u, v])
+            values = [
+                np.polynomial.polynomial.polyval2d(*places, polynomial.coefficients)
+                for polynomial in pair
+            ]
+            terms = [u**i * v**j for i, j in exponents(2, 3)]
+            found = model.coefficients[:, box] @ terms
+            distance = weight @ np.abs(found - values[0] / values[1])
+            assert distance <= model.mean_error[box] + 1e-13
+            if distance > 1e-9:
+                ratios.append(model.mean_error[box] / distance)
+    assert len(ratios) > 30
+    assert np.median(ratios) < 3
+
+
 def test_what_may_have_a_pole_in_a_box_is_unknown_there():
     (x,) = flint.fmpq_mpoly_ctx.get(("x0",), "lex").gens()
     boxes = Boxes(np.array([[0.25, 0.75]]), np.array([[0.25, 0.25]]))

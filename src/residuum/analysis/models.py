@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -98,49 +99,66 @@ def compared(cases: Sequence[Model], axes: int) -> tuple[Array, Array]:
     return np.fmax(centre - width, 0.0), centre + width
 
 
-def _series(
-    dividend: Array, divisor: Array, first: Array, order: int, degrees: tuple[int, ...]
-) -> Array:
-    """Return the quotient of power series up to an order."""
-    quotient = np.empty_like(dividend)
+@cache
+def _absolute_means(axes: int, order: int) -> Array:
+    """Return the mean of the absolute value of each monomial over [−1, 1]ⁿ."""
+    return np.array([1 / math.prod(e + 1 for e in k) for k in exponents(axes, order)])
+
+
+def _series(dividend: Array, divisor: Array, first: Array, steps: Sequence[Products]) -> Array:
+    """Return the quotient of power series, as far as these steps go."""
+    quotient = np.empty((1 + sum(len(step.targets) for step in steps), len(first)))
     quotient[0] = dividend[0] / first
-    for step in _steps(order, degrees):
+    for step in steps:
         known = step.sums(quotient, divisor)
         quotient[step.targets] = (dividend[step.targets] - known) / first
     return quotient
+
+
+def _padded(function: Function, axes: int, order: int) -> Array:
+    """Return coefficients up to a total degree, and 0 where they are part of the error."""
+    known = function.low(order)
+    padded = np.zeros((len(exponents(axes, order)), known.shape[1]))
+    padded[: len(known)] = known
+    return padded
 
 
 def divide(above: Function, below: Function, order: int) -> Model:
     """Return a quotient as a polynomial of this order, by dividing power series.
 
     With the quotient P as it was rounded, N / D − P is (N − PD) / D. Up to the order, N − PD is
-    what rounding left over; beyond it, the sum of the absolute coefficients bounds it.
+    what rounding left over; the coefficients of the next degree are worked out, and beyond that
+    sums of absolute coefficients bound it.
     """
     axes = len(below.degrees)
     least = below.least()
     fits = least > 0
     first = np.where(fits, below.coefficients[0], 1.0)
-    dividend, divisor = above.low(order), below.low(order)
-    quotient = np.empty_like(dividend)
+    dividend, divisor = (_padded(one, axes, order + 1) for one in (above, below))
+    *steps, following = _steps(order + 1, below.degrees)
+    quotient = np.empty((len(exponents(axes, order)), len(first)))
+    left_over = np.empty((len(following.targets), len(first)))
     for start in range(0, len(first), AT_ONCE):
         some = slice(start, start + AT_ONCE)
-        quotient[:, some] = _series(
-            dividend[:, some], divisor[:, some], first[some], order, below.degrees
-        )
+        quotient[:, some] = _series(dividend[:, some], divisor[:, some], first[some], steps)
+        product = following.sums(quotient[:, some], divisor[:, some])
+        left_over[:, some] = np.abs(dividend[following.targets, some] - product)
     quotient[:, ~fits] = 0.0
 
     totals = np.array([sum(k) for k in exponents(axes, order)])
     parts = (totals == np.arange(order + 1)[:, None]).astype(float) @ np.abs(quotient)
     above_parts, below_parts = above.by_degree(), below.by_degree()
     size = parts.sum(axis=0)
-    operations = len(quotient) + 4
-    missed = above_parts[order + 1 :].sum(axis=0)
+    beyond = above_parts[order + 2 :].sum(axis=0)
     for degree in range(order + 1):
-        missed = missed + parts[degree] * below_parts[order + 1 - degree :].sum(axis=0)
+        beyond = beyond + parts[degree] * below_parts[order + 2 - degree :].sum(axis=0)
+    # Each coefficient is a sum of no more products than the quotient has terms.
+    operations = 2 * (len(quotient) + 4)
     rounded = operations * ROUNDING * (above_parts.sum(axis=0) + size * below_parts.sum(axis=0))
-    off = above.error + size * below.error
+    off = rounded + above.error + size * below.error
     # A monomial of total degree d has a mean absolute value of at most 1 / (d + 1).
+    means = _absolute_means(axes, order + 1)[following.targets] @ left_over
     errors = np.full((2, len(least)), np.inf)
-    distances = np.stack([missed + rounded + off, missed / (order + 2) + rounded + off])
+    distances = np.stack([left_over.sum(axis=0) + beyond + off, means + beyond / (order + 3) + off])
     np.divide(distances * UPWARDS, least * (1 - 1e-15), out=errors, where=fits)
     return Model(order, quotient, errors[0], errors[1])
