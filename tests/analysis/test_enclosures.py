@@ -304,7 +304,7 @@ def bounds_along_guards(formula, width):
     atoms = atoms_of(formula)
     tree = Tree(formula, atoms, relaxation("r-product"))
     plain = Cover([Evaluator(tree, len(atoms))], width)
-    cover = plain.along_guards(0.1, math.inf)
+    cover = min(plain.along_guards(0.1, math.inf), key=Cover.width)
     cover.narrow(math.inf, math.inf)
     assert any(cells.vertical >= 0 for cells in cover._sheets.values())
     return cover.bounds()
@@ -341,7 +341,7 @@ def test_bounds_along_guards_and_without_overlap_and_hold_the_sample(seed):
     atoms = atoms_of(formula)
     tree = Tree(formula, atoms, relaxation("r-product"))
     plain = Cover([Evaluator(tree, 3)], 1e-8)
-    along = plain.along_guards(0.1, math.inf)
+    along = min(plain.along_guards(0.1, math.inf), key=Cover.width)
     for cover in (plain, along):
         cover.narrow(0.5, math.inf)
     (a, b), (c, d) = plain.bounds(), along.bounds()
@@ -375,7 +375,8 @@ def test_each_chart_goes_on_with_the_axis_upright_that_is_narrowest(monkeypatch)
             cells.high[:] = cells.low + (1e-3 if cover._upright[one] == narrowest[one] else 2e-3)
 
     monkeypatch.setattr(Cover, "narrow", narrow)
-    along = Cover(evaluators, 1e-8).along_guards(1.0, math.inf)
+    *alone, along = Cover(evaluators, 1e-8).along_guards(1.0, math.inf)
+    assert [set(cover._upright.values()) for cover in alone] == [{0}, {1}, {2}]
     assert along._upright == narrowest
     found = {one: cells.nodes.tolist() for (one, _), cells in along._sheets.items()}
     assert found == {one: [axis] for one, axis in narrowest.items()}
@@ -454,3 +455,9 @@ def test_forecasts_take_bounds_to_narrow_as_they_did():
     whole = 2 * 1e4 ** (math.log(2) / math.log(100))
     assert math.exp(cover.forecast(1e-8)) == pytest.approx(whole)
     assert math.exp(cover.to_go(1e-8)) == pytest.approx(whole - 2)
+
+
+def test_of_what_has_not_run_nothing_is_forecast():
+    tree = Tree(parse("P -> Q"), [P, Q], relaxation("r-product"))
+    cover = Cover([Evaluator(tree, 2)], 1e-8)
+    assert cover.forecast(1e-8) == cover.to_go(1e-8) == math.inf

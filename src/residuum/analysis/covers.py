@@ -61,11 +61,12 @@ class Cover:
         self.spent = 0.0
         self._course: list[tuple[float, float]] = []
 
-    def along_guards(self, spend: float, deadline: float) -> Cover:
+    def along_guards(self, spend: float, deadline: float) -> list[Cover]:
         """Return the same charts cut along guards, after trying each axis upright for some time.
 
         A curve of poles lies in the surface of a slab only if its axis fits, and which one does is
-        seen from what came of it: each chart goes on with the slabs that are narrowest.
+        seen from what came of it. If that is not the same for all charts, a further cover has the
+        narrowest slabs of each.
         """
         every = self._evaluators
         tried = [
@@ -82,24 +83,23 @@ class Cover:
                 for one in tried
                 if any(one.width_of(chart) <= BEHIND * least[chart] for chart in every)
             ]
-        best = {one: min(tried, key=lambda c: c.width_of(one)) for one in every}
-        whole = Cover(
-            every,
-            self._width,
-            {one: cover._upright[one] for one, cover in best.items()},
-        )
-        whole._take(
+        best = {chart: min(tried, key=lambda one: one.width_of(chart)) for chart in every}
+        if len({id(one) for one in best.values()}) == 1:
+            return tried
+        upright = {chart: one._upright[chart] for chart, one in best.items()}
+        mixed = Cover(every, self._width, upright)
+        mixed._take(
             {
-                key: cells
-                for one, cover in best.items()
-                for key, cells in cover._sheets.items()
-                if key[0] is one
+                (chart, vertical): cells
+                for one in tried
+                for (chart, vertical), cells in one._sheets.items()
+                if best[chart] is one
             }
         )
-        whole.spent = max(cover.spent for cover in tried)
+        mixed.spent = max(one.spent for one in tried)
         narrowest = min(tried, key=Cover.width)
-        whole._course = [*narrowest._course, (whole.spent, whole.width())]
-        return whole
+        mixed._course = [*narrowest._course, (mixed.spent, mixed.width())]
+        return [*tried, mixed]
 
     def _take(self, sheets: dict[tuple[Evaluator, int], Cells]) -> None:
         """Go on with these cells; bounds from others hold as well, and may be narrower.
@@ -148,6 +148,8 @@ class Cover:
 
         The bounds are taken to keep narrowing as they did.
         """
+        if not self._course:
+            return math.inf
         spent, width = self._course[-1]
         earlier, wider = next(one for one in self._course if one[0] >= spent / 2)
         speed = max(math.log(wider / width) / max(math.log(spent / earlier), 1e-3), 1e-3)
@@ -155,8 +157,9 @@ class Cover:
 
     def to_go(self, target: float) -> float:
         """Return the logarithm of the time it would still take."""
-        ahead = max(self.forecast(target) - math.log(self.spent), 1e-9)
-        return math.log(self.spent) + ahead + math.log(-math.expm1(-ahead))
+        whole = self.forecast(target)
+        spent = math.log(self.spent) if self._course else -math.inf
+        return whole + math.log(-math.expm1(min(spent - whole, -1e-9)))
 
     def narrow(self, spend: float, deadline: float) -> None:
         """Quarter the worst boxes until this much processor time is spent in all, or time is up."""

@@ -91,9 +91,10 @@ def enclose(
         is_slow = leader.spent > 2 * TOLD * trial and leader.forecast(width) > math.log(PATIENCE)
         pays = axes in CURVED_AXES and deadline - time.perf_counter() > 2 * PATIENCE
         if is_slow and pays and leader not in followed:
-            along = leader.along_guards(UPRIGHT_TRIALS * trial, deadline)
-            followed += [leader, along]
-            race.enter(along)
+            slabs = leader.along_guards(UPRIGHT_TRIALS * trial, deadline)
+            followed += [leader, *slabs]
+            for cover in slabs:
+                race.enter(cover)
         else:
             race.run(leader, 2 * leader.spent)
     return race.result()
