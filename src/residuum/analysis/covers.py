@@ -27,7 +27,7 @@ AT_ONCE = 2_000_000
 MOST_AT_ONCE = (16384, 8192)
 """Boxes, and slabs, that are parted together."""
 
-BEHIND = 8.0
+BEHIND = 4.0
 """An upright axis is not tried on if its bounds are so many times as wide after half the time."""
 
 FEWEST = 1000
