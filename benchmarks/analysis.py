@@ -1,16 +1,20 @@
 """How long the theory takes on this machine, and how far it gets: `make bench-analysis`.
 
 `python benchmarks/analysis.py 40` draws 40 random formulas of each kind instead of a few; those of
-three atoms may take a minute each.
+three atoms may take a minute each. `--bounds 0 100 --record FILE` does nothing but to bound those
+that seeds 0 to 99 draw, and adds a line of JSON for each to a file.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import random
-import sys
 import time
 import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import scipy.integrate
 
@@ -83,18 +87,47 @@ def closed_forms(count: int) -> None:
         print(f"  {connectives:2} connectives: {exact} of {count}, {spent:.1f} s")
 
 
+CONNECTIVES, SECONDS, WIDTH = 10, 60, 1e-8
+"""Of the formulas of three atoms that are bounded: how long, in what time, and how narrow."""
+
+
+def bounded(seeds: Iterable[int]) -> Iterator[dict[str, Any]]:
+    """Yield what is found of a random formula of three atoms for each seed."""
+    for seed in seeds:
+        drawn = random_formula(random.Random(seed), rs.atoms("P Q R"), CONNECTIVES)
+        found = rs.consistency(drawn, "r-product", seconds=SECONDS)
+        yield {
+            "seed": seed,
+            "formula": str(drawn),
+            "kind": found.kind,
+            "low": found.low,
+            "high": found.high,
+            "seconds": round(found.seconds, 2),
+        }
+
+
+def summary(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return how many formulas were bounded narrowly enough, and how long that took."""
+    widths, seconds = zip(
+        *((row["high"] - row["low"], row["seconds"]) for row in rows), strict=True
+    )
+    narrow = sum(width <= WIDTH for width in widths)
+    middle, late = (sorted(seconds)[int(share * len(seconds))] for share in (0.5, 0.95))
+    return (
+        f"{narrow} of {len(widths)} are exact or within {WIDTH:g}, the widest {max(widths):.0e}; "
+        f"half take less than {middle:.1f} s, and 19 of 20 less than {late:.0f} s"
+    )
+
+
 def certified_bounds(count: int) -> None:
     print("random formulas of three atoms and ten connectives under r-product, a minute for each:")
-    widths, start = [], time.perf_counter()
-    for seed in range(count):
-        drawn = random_formula(random.Random(seed), rs.atoms("P Q R"), 10)
-        found = rs.consistency(drawn, "r-product", seconds=60)
-        widths.append(found.high - found.low)
-    narrow = sum(width <= 1e-8 for width in widths)
-    spent = time.perf_counter() - start
-    print(
-        f"  {narrow} of {count} exact or within 1e-8, the widest {max(widths):.0e}, {spent:.0f} s"
-    )
+    print(f"  {summary(bounded(range(count)))}")
+
+
+def record_bounds(seeds: Iterable[int], path: str) -> None:
+    with open(path, "a", encoding="utf-8") as file:
+        for row in bounded(seeds):
+            print(json.dumps(row), file=file, flush=True)
 
 
 FEW, MORE = 5, 100
@@ -102,10 +135,17 @@ FEW, MORE = 5, 100
 
 
 if __name__ == "__main__":
-    three, two = (int(sys.argv[1]), int(sys.argv[1])) if len(sys.argv) > 1 else (FEW, MORE)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("count", nargs="?", type=int, help="how many random formulas to draw")
+    parser.add_argument("--bounds", nargs=2, type=int, metavar=("FROM", "TO"))
+    parser.add_argument("--record", default="bounds.jsonl", metavar="FILE")
+    asked = parser.parse_args()
     os.environ["RESIDUUM_CACHE"] = ""  # what was kept on disk would take no time
-    timed_table()
-    scaling()
-    beside_nquad()
-    closed_forms(two)
-    certified_bounds(three)
+    if asked.bounds:
+        record_bounds(range(*asked.bounds), asked.record)
+    else:
+        timed_table()
+        scaling()
+        beside_nquad()
+        closed_forms(asked.count or MORE)
+        certified_bounds(asked.count or FEW)
