@@ -8,10 +8,12 @@ import pytest
 from integration_oracles import P, Q, R
 
 from residuum.analysis.boxes import Evaluator
-from residuum.analysis.expansions import Boxes, Expansion
+from residuum.analysis.expansions import Boxes, Expansion, exponents
 from residuum.analysis.means import Means
 from residuum.analysis.models import Model
 from residuum.analysis.pieces import Tree
+from residuum.analysis.truncated import ORDER as TRUNCATED_ORDER
+from residuum.analysis.truncated import Truncated
 from residuum.relaxations import relaxation
 from residuum.syntax import parse
 
@@ -88,3 +90,45 @@ def test_boxes_get_the_same_bounds_whatever_stands_beside_them():
         assert together.high[box] == pytest.approx(one.high[0], abs=1e-12)
         assert together.blame[:, box] == pytest.approx(one.blame[:, 0], abs=1e-9)
         assert together.cuts[:, box].tolist() == one.cuts[:, 0].tolist()
+
+
+SLAB = exponents(2, TRUNCATED_ORDER)
+
+
+def on_a_slab(terms, error=0.0, mean_error=0.0):
+    """Return the model of a polynomial in u and w, given by exponents."""
+    coefficients = np.zeros((len(SLAB), 1))
+    for exponent, value in terms.items():
+        coefficients[SLAB.index(exponent)] = value
+    return Model(TRUNCATED_ORDER, coefficients, np.full(1, error), np.full(1, mean_error))
+
+
+def bounds_of_two(guard, below, above, cut_order=4):
+    """Return bounds of what is one case where a guard is negative, and another elsewhere."""
+    means = Means(2, 1)
+    function = Truncated(2, on_a_slab(guard).coefficients, np.zeros(1))
+    table, models = {(False,): "below", (True,): "above"}, {"below": below, "above": above}
+    means.add(np.zeros(1, int), table, [function], {}, models, cut_order)
+    low, high, _ = means.bounds()
+    return low[0], high[0]
+
+
+def test_what_is_unknown_of_a_case_beyond_a_sliver_counts_only_there():
+    guard = {(0, 0): 0.99, (0, 1): 1.0}  # negative where w < −0.99, a share of 1/200
+    vague, clear = on_a_slab({(0, 0): 1.0}, 1.0, 0.5), on_a_slab({(0, 0): 1.0})
+    low, high = bounds_of_two(guard, vague, clear)
+    # Below the guard it may be anything between 0 and 2.
+    assert low <= 1 - 1 / 200 < 1 + 1 / 200 <= high
+    assert high - low < 2.1 / 200
+    # Above it nothing helps; errors of 1 at most and 1/2 in the mean are all that is known.
+    low, high = bounds_of_two(guard, clear, vague)
+    assert high - low == pytest.approx(1.0)
+
+
+def test_a_sliver_is_cut_where_that_is_better():
+    # max(0, w + 0.8): the mean is 1.8² / 4.
+    low, high = bounds_of_two(
+        {(0, 0): 0.8, (0, 1): 1.0}, on_a_slab({}), on_a_slab({(0, 0): 0.8, (0, 1): 1.0})
+    )
+    assert low <= 0.81 <= high
+    assert high - low < 1e-9

@@ -202,7 +202,7 @@ class Cover:
 def _least_of_the_worst(widths: Array, target: float) -> float:
     """Return the least width among the fewest that make up three quarters of the uncertainty.
 
-    Or twice of what it is too much, if that is less: parts are about half as wide, or better. Or
+    Or twice what there is too much of it, if that is less, for parts are half as wide or better. Or
     among `FEWEST`, if those are more.
     """
     falling, whole = -np.sort(-widths), float(widths.sum())

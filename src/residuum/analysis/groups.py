@@ -16,7 +16,7 @@ from residuum.analysis.slabs import Slabs
 from residuum.analysis.truncated import Function
 
 MOST_UNDECIDED = 3
-"""A box on which more guards are undecided is too open to tell apart what each of them does."""
+"""A box on which it takes more undecided guards to tell cases apart is too open to do so."""
 
 MOST_COMPARED = 8
 """The same where all that is asked is how far cases differ."""
@@ -183,8 +183,8 @@ class Cases:
     def table(self, group: Group) -> tuple[Sequence[str], Mapping[Chosen, Leaf]] | None:
         """Return undecided guards that tell which case it is, and the case for each of their signs.
 
-        There may be fewer than are undecided, and none if it takes too many. Signs that the guards
-        never have lead to any of the cases.
+        There may be fewer than are undecided; if it takes too many, return nothing. Signs that the
+        guards never have lead to any of the cases.
         """
         key = group.start, frozenset(group.signs.items())
         if key not in self._tables:
