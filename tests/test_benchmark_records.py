@@ -1,10 +1,13 @@
 """The figures in the documentation are those of the records."""
 
 import json
+import random
 from pathlib import Path
 
 import pytest
 
+import analysis
+import residuum as rs
 import study
 from loss_contest.tables import markdown
 
@@ -58,3 +61,23 @@ def test_what_is_said_of_the_gpu_is_what_was_measured():
     assert f"within 1.5 times of *best* in {near_best}. " in page
     slower = {case for case, one in times.items() if one["residuum"] >= one["plain"]}
     assert {workload for workload, _ in slower} == {"200 clauses as a knowledge, batch 1,024"}
+
+
+def test_what_is_said_of_certified_bounds_is_what_was_measured():
+    path = ROOT / "benchmarks/records/bounds.jsonl"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [row["seed"] for row in rows] == list(range(len(rows)))
+    page = (ROOT / "docs" / "consistency.md").read_text(encoding="utf-8")
+    assert f": {analysis.summary(rows)}." in page
+    assert f"--bounds 0 {len(rows)}`" in page
+
+
+def test_recorded_bounds_are_those_of_the_formulas_that_seeds_draw():
+    path = ROOT / "benchmarks/records/bounds.jsonl"
+    for line in path.read_text(encoding="utf-8").splitlines()[::40]:
+        row = json.loads(line)
+        drawn = analysis.random_formula(random.Random(row["seed"]), rs.atoms("P Q R"), 10)
+        assert row["formula"] == str(drawn)
+        sampled = rs.consistency(drawn, "r-product", method="sobol", tolerance=1e-4)
+        assert row["low"] <= sampled.high
+        assert sampled.low <= row["high"]
