@@ -38,11 +38,12 @@ bench-losses: $(INSTALLED)
 bench-study: $(INSTALLED)
 	$(BIN)/python benchmarks/study.py
 
+# seqeval has no wheel: built apart, it gets all that its build asks for, which pip leaves out otherwise.
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "residuum needs Python 3.11 or newer; name one with 'make PYTHON=python3.12 ...'" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
 clean:
