@@ -128,6 +128,7 @@ def record_bounds(seeds: Iterable[int], path: str) -> None:
     with open(path, "a", encoding="utf-8") as file:
         for row in bounded(seeds):
             print(json.dumps(row), file=file, flush=True)
+            print(f"seed {row['seed']}: {row['high'] - row['low']:.1e} in {row['seconds']} s")
 
 
 FEW, MORE = 5, 100
@@ -137,8 +138,19 @@ FEW, MORE = 5, 100
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("count", nargs="?", type=int, help="how many random formulas to draw")
-    parser.add_argument("--bounds", nargs=2, type=int, metavar=("FROM", "TO"))
-    parser.add_argument("--record", default="bounds.jsonl", metavar="FILE")
+    parser.add_argument(
+        "--bounds",
+        nargs=2,
+        type=int,
+        metavar=("FROM", "TO"),
+        help="only bound the formulas of these seeds, up to a minute each",
+    )
+    parser.add_argument(
+        "--record",
+        default="bounds.jsonl",
+        metavar="FILE",
+        help="the file that --bounds adds lines to (default: %(default)s)",
+    )
     asked = parser.parse_args()
     os.environ["RESIDUUM_CACHE"] = ""  # what was kept on disk would take no time
     if asked.bounds:

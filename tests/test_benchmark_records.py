@@ -70,6 +70,7 @@ def test_what_is_said_of_certified_bounds_is_what_was_measured():
     page = (ROOT / "docs" / "consistency.md").read_text(encoding="utf-8")
     assert f": {analysis.summary(rows)}." in page
     assert f"--bounds 0 {len(rows)}`" in page
+    assert f"they took {sum(row['seconds'] for row in rows) / 60:.0f} minutes." in page
     narrow = [row["high"] - row["low"] <= analysis.WIDTH for row in rows]
     assert f"the first 250 in view ({sum(narrow[:250])} of them get there)" in page
     assert f"before the last constant was set ({sum(narrow[250:310])})" in page

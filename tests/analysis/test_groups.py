@@ -86,13 +86,30 @@ def test_signs_on_a_box_are_those_at_its_places(seed):
     assert checked > 500
 
 
-@pytest.mark.parametrize("seed", [61, 74])
-def test_cases_at_the_places_of_a_box_are_among_those_it_reaches(seed):
+def small_boxes(seed):
+    """Return the cases of a random formula, boxes that fill the cube, and what draws places."""
     formula = random_formula(random.Random(seed), [P, Q, R], 10)
     tree = Tree(formula, [P, Q, R], relaxation("r-product"))
-    draw = random.Random(seed)
     centres = np.array(list(itertools.product((np.arange(16) + 0.5) / 16, repeat=3))).T
-    boxes, cases = Boxes(centres, np.full_like(centres, 1 / 32)), Cases(tree)
+    return tree, Boxes(centres, np.full_like(centres, 1 / 32)), random.Random(seed)
+
+
+def place_and_case(tree, boxes, box, draw):
+    """Return an exact place in a box, and the case that holds there."""
+    place = [
+        Fraction(centre) + Fraction(draw.randrange(-63, 64), 2048)
+        for centre in boxes.centres[:, box]
+    ]
+    node = tree.root
+    while isinstance(node, Branch):
+        node = tree.child(node, value(node.guard, place) > 0)
+    return place, node
+
+
+@pytest.mark.parametrize("seed", [61, 74])
+def test_cases_at_the_places_of_a_box_are_among_those_it_reaches(seed):
+    tree, boxes, draw = small_boxes(seed)
+    cases = Cases(tree)
     checked, fewer = 0, 0
     for group in cases.groups(boxes, np.zeros(boxes.number, int), 8):
         if len(group.undecided) < 4 or group.is_too_open:
@@ -101,14 +118,8 @@ def test_cases_at_the_places_of_a_box_are_among_those_it_reaches(seed):
         fewer += len(reached) < 2 ** len(group.undecided)
         for box in group.which:
             for _ in range(5):
-                place = [
-                    Fraction(centre) + Fraction(draw.randrange(-63, 64), 2048)
-                    for centre in centres[:, box]
-                ]
-                node = tree.root
-                while isinstance(node, Branch):
-                    node = tree.child(node, value(node.guard, place) > 0)
-                assert node in reached
+                _, case = place_and_case(tree, boxes, box, draw)
+                assert case in reached
                 checked += 1
     assert checked > 100
     assert fewer
@@ -116,11 +127,8 @@ def test_cases_at_the_places_of_a_box_are_among_those_it_reaches(seed):
 
 @pytest.mark.parametrize("seed", [61, 74, 75])
 def test_few_guards_tell_the_case_at_each_place_of_a_box(seed):
-    formula = random_formula(random.Random(seed), [P, Q, R], 10)
-    tree = Tree(formula, [P, Q, R], relaxation("r-product"))
-    draw = random.Random(seed)
-    centres = np.array(list(itertools.product((np.arange(16) + 0.5) / 16, repeat=3))).T
-    boxes, cases = Boxes(centres, np.full_like(centres, 1 / 32)), Cases(tree)
+    tree, boxes, draw = small_boxes(seed)
+    cases = Cases(tree)
     checked = 0
     for group in cases.groups(boxes, np.zeros(boxes.number, int), 8):
         found = None if group.is_too_open else cases.table(group)
@@ -129,14 +137,8 @@ def test_few_guards_tell_the_case_at_each_place_of_a_box(seed):
         names, table = found
         guards = guards_of(tree)
         for box in group.which:
-            place = [
-                Fraction(centre) + Fraction(draw.randrange(-63, 64), 2048)
-                for centre in centres[:, box]
-            ]
-            node = tree.root
-            while isinstance(node, Branch):
-                node = tree.child(node, value(node.guard, place) > 0)
-            assert table[tuple(value(guards[name], place) > 0 for name in names)] is node
+            place, case = place_and_case(tree, boxes, box, draw)
+            assert table[tuple(value(guards[name], place) > 0 for name in names)] is case
             checked += 1
     assert checked > 50
 
