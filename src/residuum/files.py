@@ -1,4 +1,8 @@
-"""Where the user's files lie, and how one is written so that nobody sees half of it."""
+"""Where the user's files lie, and how one is written so that nobody sees half of it.
+
+A process that is killed while it writes leaves a file `.residuum-….tmp` behind; the next one that
+writes in the same folder removes it.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import contextlib
 import os
 import secrets
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final, Literal
@@ -33,10 +38,17 @@ def user_folder(kind: Literal["cache", "data"]) -> Path | None:
         return None
 
 
+ORPHANED_AFTER: Final = 3600.0
+"""Seconds after its last change that an unfinished file counts as left behind."""
+
+_UNFINISHED: Final = ".residuum-{}.tmp"
+
+
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Give a file that takes this place when it is whole, whatever interrupts the writing."""
-    beside = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    _remove_orphans(path.parent)
+    beside = path.with_name(_UNFINISHED.format(secrets.token_hex(8)))
     try:
         with beside.open("xb") as file:
             yield file
@@ -45,3 +57,11 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             beside.unlink()
         raise
+
+
+def _remove_orphans(folder: Path) -> None:
+    """Remove what killed processes have left half written in a folder."""
+    for path in folder.glob(_UNFINISHED.format("*")):
+        with contextlib.suppress(OSError):  # another process may be faster
+            if time.time() - path.stat().st_mtime > ORPHANED_AFTER:
+                path.unlink()

@@ -21,12 +21,10 @@ from residuum.study.running import Stage
 from residuum.training.tasks import Curves
 
 RUNS = plan("embedded", ["joint"], ["r-product", "s-product"], [20], [40], [0, 1], epochs=2)
-CURVES = Curves(
-    epochs=[1],
-    losses={"labels": [[4.0, 6.0, 20.0, 40.0]], "total": [[9.0] * 4]},
-    judged=[1],
-    measures={"digit_accuracy": [[90.0, 92.0, 50.0, 52.0]], "score": [[1.0] * 4]},
-)
+CURVES = [
+    Curves({"labels": [loss], "total": [9.0]}, [1], {"digit_accuracy": [accuracy], "score": [1.0]})
+    for loss, accuracy in ((4.0, 90.0), (6.0, 92.0), (20.0, 50.0), (40.0, 52.0))
+]
 
 
 @pytest.fixture
@@ -59,12 +57,14 @@ def test_lines_say_the_mean_of_each_relaxation(capfd):
 
 def test_a_run_without_rules_shows_no_losses_of_rules(capfd):
     runs = plan_of_taggers("sample", ["r-product"], [1.0], [False, True], [0])
-    curves = Curves(
-        epochs=[1],
-        losses={"labels": [[4.0, 6.0]], "start": [[math.nan, 2.0]], "total": [[4.0, 8.0]]},
-        judged=[1],
-        measures={"f1": [[50.0, 60.0]], "score": [[50.0, 60.0]]},
-    )
+    curves = [
+        Curves({"labels": [4.0], "total": [4.0]}, [1], {"f1": [50.0], "score": [50.0]}),
+        Curves(
+            {"labels": [6.0], "start": [2.0], "later": [math.nan], "total": [8.0]},
+            [1],
+            {"f1": [60.0], "score": [60.0]},
+        ),
+    ]
     with any_watching(runs, WORDS_OF_CHUNKING) as watch:
         watch.stack_starts(runs)
         watch.epoch_is_over(Stage(runs, "Tag", 30), 1, curves)
@@ -77,7 +77,7 @@ def test_a_run_without_rules_shows_no_losses_of_rules(capfd):
 
 
 def test_a_loss_that_has_diverged_is_shown(capfd):
-    curves = replace(CURVES, losses={name: [[math.nan] * 4] for name in CURVES.losses})
+    curves = [replace(one, losses={name: [math.nan] for name in one.losses}) for one in CURVES]
     with watching(RUNS) as watch:
         watch.stack_starts(RUNS)
         watch.epoch_is_over(Stage(RUNS, "joint", 2), 1, curves)
@@ -92,7 +92,7 @@ def test_stages_before_one_count_as_done(monkeypatch, capfd):
     with watching([one_run]) as watch:
         watch.stack_starts([one_run])
         now += 8
-        watch.epoch_is_over(Stage([one_run], "Sum", 4), 1, CURVES)
+        watch.epoch_is_over(Stage([one_run], "Sum", 4), 1, CURVES[:1])
     # 120 of 2 · 20 + 2 · 4 · 2 · 40 images are gone, and the 80 of this epoch took 8 seconds.
     assert "Sum: epoch 1 of 4, 0 of 1 run done, 56 s left" in capfd.readouterr().err
 

@@ -78,6 +78,16 @@ class Store:
             )
         return done.rowcount == 1
 
+    def check_writable(self) -> None:
+        """Raise if no record could be added now: better known before a long training."""
+        with _explained(self.path):
+            connection = self._open()
+            connection.execute("BEGIN IMMEDIATE")
+            try:  # a lock alone may also be had of a file that can only be read
+                connection.execute(f"PRAGMA user_version = {SCHEMA}")
+            finally:
+                connection.execute("ROLLBACK")
+
     def __contains__(self, run: object) -> bool:
         return isinstance(run, str) and self._rows("SELECT 1 FROM runs WHERE id = ?", run) != []
 

@@ -12,9 +12,10 @@ from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 import torch
 
+from residuum.errors import RecordError
 from residuum.results.records import Curve, Outcomes, Record, run_id
 from residuum.results.store import Store
-from residuum.training.checkpoints import CheckpointError, Checkpoints
+from residuum.training.checkpoints import ChangedError, Checkpoints, Progress
 from residuum.training.environments import environment
 from residuum.training.tasks import Curves, Training
 
@@ -67,11 +68,14 @@ class Watcher(Protocol[R]):
     def stack_starts(self, runs: Sequence[R]) -> None:
         """Take note of runs that are now trained together; those before are in the store."""
 
-    def epoch_is_over(self, stage: Stage[R], epoch: int, curves: Curves) -> None:
-        """Take note of an epoch."""
+    def epoch_is_over(self, stage: Stage[R], epoch: int, curves: Sequence[Curves]) -> None:
+        """Take note of an epoch, and of the curves of each run so far."""
 
     def run_is_over(self, record: Record) -> None:
         """Take note of a run, which is in the store by now."""
+
+    def note(self, message: str) -> None:
+        """Tell the user something that is no reason to stop."""
 
 
 class Result(NamedTuple):
@@ -119,16 +123,16 @@ def run_all(
     """Train and measure the runs that the store does not have, and keep each as it is done.
 
     Runs that share their shapes are trained together. Stopped at any moment, the same call goes
-    on where it was, give or take a minute.
+    on where it was, give or take a minute. Before anything is trained, it is made sure that
+    checkpoints and records can be kept.
     """
-    checkpoints = Checkpoints(store.path.with_name(f"{store.path.name}.checkpoints"))
+    checkpoints = Checkpoints(
+        store.path.with_name(f"{store.path.name}.checkpoints"), lambda message: watch.note(message)
+    )
     wanted = dict.fromkeys(runs)
 
     def names(run: R) -> list[str]:
         return [_checkpoint(experiment, run, stage) for stage in experiment.stages(run)]
-
-    def progress(run: R) -> tuple[int, ...]:
-        return tuple(map(checkpoints.epoch, names(run)))
 
     def missing() -> list[R]:
         """Return what is still to do; of what is done no checkpoint need be kept."""
@@ -138,18 +142,32 @@ def run_all(
                 checkpoints.forget(names(run))
         return [run for run, is_done in are_done.items() if not is_done]
 
+    if missing():
+        store.check_writable()
+        checkpoints.prepare()
     # Looked up anew each time: another process may have done some of them meanwhile.
     while to_do := missing():
-        stack = stacks(to_do, most_together, progress)[0]
+        progress = {run: tuple(map(checkpoints.progress, names(run))) for run in to_do}
+        stack = next_stack(progress, most_together)
         watch.stack_starts(stack)
         try:
             finish = _kept(experiment, stack, checkpoints, watch)
             records = make_records(experiment, stack, finish)
-        except CheckpointError:
-            continue  # what could not be used is gone: other stacks go on from other places
+        except ChangedError:
+            continue  # other stacks go on from other places
         for record in records:
-            store.add(record)
+            _add(store, record, checkpoints)
             watch.run_is_over(record)
+
+
+def _add(store: Store, record: Record, checkpoints: Checkpoints) -> None:
+    try:
+        store.add(record)
+    except RecordError as error:
+        raise RecordError(
+            f"{error}. The run is trained, and kept in {checkpoints.folder}: once the store can be "
+            "written, the same command only has to measure it again"
+        ) from error
 
 
 def id_of(experiment: Experiment[R], run: R) -> str:
@@ -177,6 +195,18 @@ def make_records(experiment: Experiment[R], runs: Sequence[R], finish: Finish) -
     ]
 
 
+def next_stack(progress: Mapping[R, Sequence[Progress]], most: int) -> list[R]:
+    """Return the runs to go on with, by how far the stages of each have come.
+
+    A run that is trained, but not in the store, was stopped while it was measured. It is measured
+    alone, so that the next stop costs no more than that.
+    """
+    for run, stages in progress.items():
+        if all(stage.is_over for stage in stages):
+            return [run]
+    return stacks(list(progress), most, progress.__getitem__)[0]
+
+
 def stacks(runs: Sequence[R], most: int, progress: Callable[[R], object]) -> list[list[R]]:
     """Return runs that can be trained together, neighbours sharing their relaxation."""
     groups: dict[object, list[R]] = {}
@@ -198,8 +228,8 @@ def finish_at_once(training: Training, _stage: str) -> list[dict[str, Curve]]:
 def _in_best_state(training: Training) -> list[dict[str, Curve]]:
     training.best.restore()
     return [
-        {**training.curves.of_run(run), "selected": Curve([training.epochs], [float(epoch)])}
-        for run, epoch in enumerate(training.best.epochs)
+        {**curves.by_name(), "selected": Curve([training.epochs], [float(epoch)])}
+        for curves, epoch in zip(training.curves, training.best.epochs, strict=True)
     ]
 
 
@@ -214,10 +244,12 @@ def _kept(
 
     def finish(training: Training, stage: str) -> list[dict[str, Curve]]:
         names = [_checkpoint(experiment, run, stage) for run in runs]
-        if any(map(checkpoints.epoch, names)):
+        if any(checkpoints.progress(name).epoch for name in names):
             checkpoints.restore(names, training)
         under_way = Stage(runs, stage, training.epochs)
         is_over = training.epoch >= training.epochs
+        if not is_over:
+            checkpoints.require_space(training)
         while not is_over:
             try:
                 is_over = training.run(

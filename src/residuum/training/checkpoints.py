@@ -1,15 +1,19 @@
 """Where a training stands, one file per run, so that it goes on whatever stopped it.
 
-Random numbers are functions of the epoch, so parameters, the optimiser's memory and the best
-state so far are all there is to keep. A run's file does not depend on the runs it was trained
-with: it may go on in other company.
+Random numbers are functions of the epoch, so parameters, the optimiser's memory, the best state
+so far and the curves are all there is to keep. A run's file does not depend on the runs it was
+trained with: it may go on in other company. A file that cannot be used is set aside under another
+name, with a message, and its run starts anew.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, NamedTuple, final
@@ -23,9 +27,23 @@ from residuum.errors import ResiduumError
 from residuum.files import replacing
 from residuum.training.tasks import Curves, Training
 
+SPARE: Final = 2**24
+"""Bytes that must be free beside the checkpoints themselves: records are written, too."""
+
 
 class CheckpointError(ResiduumError):
-    """Runs that cannot go on together from what is kept of them."""
+    """Checkpoints cannot be kept: the folder cannot be used, or the disk is full."""
+
+
+class ChangedError(ResiduumError):
+    """Checkpoints that were there are gone, set aside, or at different epochs: look again."""
+
+
+class Progress(NamedTuple):
+    """How far the training of a run has come."""
+
+    epoch: int
+    is_over: bool
 
 
 class _Kept(NamedTuple):
@@ -36,27 +54,62 @@ class _Kept(NamedTuple):
     state: list[Tensor]
 
 
-_UNREADABLE: Final = (OSError, SafetensorError, KeyError, TypeError, ValueError)
+class _UnusableError(Exception):
+    """The reason, in words, why a file cannot be used."""
+
+
+_UNREADABLE: Final = "it is damaged, or from another version of residuum"
+_DAMAGED: Final = (SafetensorError, KeyError, TypeError, ValueError, OverflowError, RecursionError)
 
 
 @final
 class Checkpoints:
-    """Files in a folder, by the names of runs."""
+    """Files in a folder, by the names of runs; `note` is told what the user should know."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, note: Callable[[str], None]) -> None:
         self.folder = folder
+        self._note = note
 
-    def epoch(self, name: str) -> int:
-        """Return how many epochs of a run are kept: 0 if none are, or the file makes no sense."""
+    def prepare(self) -> None:
+        """Make the folder; raise if it cannot hold checkpoints, before hours of training."""
+        with self._explained():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with replacing(self.folder / ".writable") as file:
+                file.write(b"checkpoints can be written here")
+            (self.folder / ".writable").unlink(missing_ok=True)
+
+    def require_space(self, training: Training) -> None:
+        """Raise if the disk cannot hold the checkpoints of a training."""
+        size = sum(state.numel() * state.element_size() for state in training.state)
+        # While a file is replaced, the one before it is still there.
+        needed = 2 * size + SPARE
+        with self._explained():
+            free = shutil.disk_usage(self.folder).free
+        if free < needed:
+            raise CheckpointError(
+                f"{self.folder}: expected {needed / 2**20:,.0f} MiB of free space for checkpoints, "
+                f"found {free / 2**20:,.0f}. Make space, or name a store on another disk; then the "
+                "same command goes on"
+            )
+
+    def progress(self, name: str) -> Progress:
+        """Return how far a run is kept; a file that makes no sense is set aside."""
+        nothing = Progress(0, is_over=False)
         try:
-            with safe_open(self._path(name), "pt") as file:
-                return int(json.loads(file.metadata()["residuum"])["epoch"])
-        except _UNREADABLE:
-            return 0
+            with self._explained(), safe_open(self._path(name), "pt") as file:
+                header = json.loads(file.metadata()["residuum"])
+            epoch = int(header["epoch"])
+            return Progress(epoch, is_over=epoch >= int(header["epochs"]))
+        except FileNotFoundError:
+            return nothing
+        except CheckpointError:
+            raise
+        except _DAMAGED as error:
+            self._set_aside(name, f"{_UNREADABLE}: {_first_line(error)}")
+            return nothing
 
     def save(self, names: Sequence[str], training: Training) -> None:
         """Keep where each run stands; files of earlier moments are replaced."""
-        self.folder.mkdir(parents=True, exist_ok=True)
         states = [state.detach().cpu() for state in training.state]
         for run, name in enumerate(names):
             mine = [state[run].contiguous() for state in states]
@@ -64,62 +117,128 @@ class Checkpoints:
                 {
                     "name": name,
                     "epoch": training.epoch,
-                    "curves": asdict(training.curves.part(run)),
+                    "epochs": training.epochs,
+                    "curves": asdict(training.curves[run]),
                 }
             )
             metadata = {"residuum": header, "checksum": str(_checksum(header, mine))}
-            with replacing(self._path(name)) as file:
+            with self._explained(), replacing(self._path(name)) as file:
                 file.write(save({str(place): one for place, one in enumerate(mine)}, metadata))
 
     def restore(self, names: Sequence[str], training: Training) -> None:
-        """Put runs where they were, at the same epoch, or change nothing and raise.
+        """Put runs where they were, at the same epoch, or change nothing and raise ChangedError.
 
-        Files that are damaged, or not of this training of this run, are removed first. They may
-        also have been replaced by another process since one looked: look again.
+        Files that cannot be used are set aside first. Files may also have been replaced or
+        removed by another process since one looked.
         """
-        layout = _layout([state[0] for state in training.state])
-        sound, useless = [], []
-        for name in names:
-            kept = self._read(name)
-            if kept is not None and _layout(kept.state) == layout:
-                sound.append(kept)
-            else:
-                useless.append(name)
-        epochs = {kept.epoch for kept in sound}
-        if useless or len(epochs) > 1:
-            self.forget(useless)
-            raise CheckpointError(
+        found: list[_Kept] = []
+        for run, name in enumerate(names):
+            try:
+                kept = self._read(name)
+                _check(kept, training, run)
+                found.append(kept)
+            except FileNotFoundError:
+                continue
+            except _UnusableError as reason:
+                self._set_aside(name, str(reason))
+        epochs = {kept.epoch for kept in found}
+        if len(found) < len(names) or len(epochs) > 1:
+            raise ChangedError(
                 f"{self.folder}: expected files of {len(names)} runs at the same epoch, found "
-                f"{len(sound)} that are sound, at the epochs {sorted(epochs)}; look again"
+                f"{len(found)} that can be used, at the epochs {sorted(epochs)}; look again"
             )
         with torch.no_grad():
-            for run, kept in enumerate(sound):
+            for run, kept in enumerate(found):
                 for state, saved in zip(training.state, kept.state, strict=True):
                     state[run].copy_(saved)
-        training.epoch = sound[0].epoch
-        training.curves = Curves.joined([kept.curves for kept in sound])
+        training.epoch = found[0].epoch
+        training.curves = [kept.curves for kept in found]
 
     def forget(self, names: Sequence[str]) -> None:
-        """Remove the files of runs that are done."""
-        for name in names:
-            self._path(name).unlink(missing_ok=True)
+        """Remove the files of runs that are done, also those that were set aside.
 
-    def _read(self, name: str) -> _Kept | None:
-        """Return what is kept of a run, all of one moment; None if it cannot be trusted."""
+        They cannot do harm: a folder that may only be read keeps them.
+        """
+        for name in names:
+            for path in (self._path(name), self._aside(name)):
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
+
+    def _read(self, name: str) -> _Kept:
+        """Return what is kept of a run, all of one moment."""
         try:
-            with safe_open(self._path(name), "pt") as file:
+            with self._explained(), safe_open(self._path(name), "pt") as file:
                 metadata = file.metadata()
                 state = [file.get_tensor(str(place)) for place in range(len(file.keys()))]
             header = json.loads(metadata["residuum"])
             is_sound = int(metadata["checksum"]) == _checksum(metadata["residuum"], state)
-            if not is_sound or header["name"] != name:
-                return None
-            return _Kept(int(header["epoch"]), Curves(**header["curves"]), state)
-        except _UNREADABLE:
-            return None
+            kept = _Kept(int(header["epoch"]), Curves(**header["curves"]), state)
+            found = header["name"]
+        except CheckpointError:
+            raise
+        except _DAMAGED as error:
+            raise _UnusableError(f"{_UNREADABLE}: {_first_line(error)}") from error
+        if not is_sound:
+            raise _UnusableError("it is damaged: its checksum is not that of its content")
+        if found != name:
+            raise _UnusableError(f"it is of the run {found}")
+        return kept
+
+    def _set_aside(self, name: str, reason: str) -> None:
+        with self._explained(), suppress(FileNotFoundError):  # another process was faster
+            os.replace(self._path(name), self._aside(name))
+            self._note(
+                f"the checkpoint {self._path(name)} cannot be used: {reason}. It is now "
+                f"{self._aside(name).name}, and its run starts anew"
+            )
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turn what the system says into words; files that are not there are the caller's."""
+        try:
+            yield
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise CheckpointError(
+                f"{self.folder}: expected a folder in which checkpoints can be kept, found: "
+                f"{error.strerror or error}. Make space, mend its rights, or name another store; "
+                "then the same command goes on from what is kept"
+            ) from error
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.safetensors"
+
+    def _aside(self, name: str) -> Path:
+        return self.folder / f"{name}.unusable"
+
+
+def _check(kept: _Kept, training: Training, run: int) -> None:
+    """Refuse what a run of this training cannot have left."""
+    if _layout(kept.state) != _layout([state[run] for state in training.state]):
+        raise _UnusableError("its tensors are not those of this training")
+    if not 1 <= kept.epoch <= training.epochs:
+        raise _UnusableError(f"it is of epoch {kept.epoch}, not of 1 to {training.epochs}")
+    judged = [epoch for epoch in range(1, kept.epoch + 1) if training.is_judged(epoch)]
+    parts = dict.fromkeys(training.task.parts(run), kept.epoch)
+    if _lengths(kept.curves.losses) != parts or kept.curves.judged != judged:
+        raise _UnusableError("its losses are not those of this run")
+    if any(length != len(judged) for length in _lengths(kept.curves.measures).values()):
+        raise _UnusableError("its measures are not those of this run")
+
+
+def _lengths(curves: Any) -> dict[str, int]:
+    """Return how many numbers each curve has; what is no curve has −1."""
+    if not isinstance(curves, dict):
+        return {"": -1}
+    return {
+        name: len(values) if isinstance(values, list) and _are_numbers(values) else -1
+        for name, values in curves.items()
+    }
+
+
+def _are_numbers(values: list[Any]) -> bool:
+    return all(type(value) in (int, float) for value in values)
 
 
 def _checksum(header: str, tensors: Sequence[Tensor]) -> int:
@@ -131,3 +250,7 @@ def _checksum(header: str, tensors: Sequence[Tensor]) -> int:
 
 def _layout(tensors: Sequence[Tensor]) -> list[Any]:
     return [(tensor.shape, tensor.dtype) for tensor in tensors]
+
+
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Protocol, final
 
 import torch
@@ -36,7 +35,13 @@ class Task(Protocol):
         """
 
     def losses(self, step: Tensor) -> Mapping[str, Tensor]:
-        """Return the parts of the loss of a step, one number per run; `total` is minimised."""
+        """Return the parts of the loss of a step, one number per run; `total` is minimised.
+
+        The number of a run that does not have a part is never read.
+        """
+
+    def parts(self, run: int) -> Sequence[str]:
+        """Return the names of the parts that the loss of a run has, whatever runs are beside it."""
 
     def rates(self, epoch: int) -> Mapping[str, Rates]:
         """Return the learning rates of an epoch by network."""
@@ -48,58 +53,24 @@ class Task(Protocol):
         """
 
 
-Table = list[list[float]]
-"""Rows of numbers, one for each run."""
-
-
 @dataclass
 class Curves:
-    """What was seen of each run: losses by epoch, measures where they were taken."""
+    """What was seen of one run: its losses after every epoch, its measures where it was judged."""
 
-    epochs: list[int] = field(default_factory=list)
-    losses: dict[str, Table] = field(default_factory=dict)
+    losses: dict[str, list[float]] = field(default_factory=dict)
     judged: list[int] = field(default_factory=list)
-    measures: dict[str, Table] = field(default_factory=dict)
+    measures: dict[str, list[float]] = field(default_factory=dict)
 
-    def of_run(self, run: int) -> dict[str, Curve]:
-        """Return the curves of one run by name, losses too only where it was judged."""
-        places = [self.epochs.index(epoch) for epoch in self.judged]
+    def by_name(self) -> dict[str, Curve]:
+        """Return the curves as a record keeps them: losses, too, only where the run was judged."""
         losses = {
-            f"loss/{name}": Curve(self.judged, [_short(rows[place][run]) for place in places])
-            for name, rows in self.losses.items()
+            f"loss/{name}": Curve(self.judged, [_short(values[epoch - 1]) for epoch in self.judged])
+            for name, values in self.losses.items()
         }
         measures = {
-            f"dev/{name}": Curve(self.judged, [row[run] for row in rows])
-            for name, rows in self.measures.items()
+            f"dev/{name}": Curve(self.judged, values) for name, values in self.measures.items()
         }
         return {**losses, **measures}
-
-    def part(self, run: int) -> Curves:
-        """Return the curves of one run, as of a stack of one."""
-        return Curves(
-            self.epochs,
-            {name: [[row[run]] for row in rows] for name, rows in self.losses.items()},
-            self.judged,
-            {name: [[row[run]] for row in rows] for name, rows in self.measures.items()},
-        )
-
-    @staticmethod
-    def joined(parts: Sequence[Curves]) -> Curves:
-        """Return the curves of runs that stand at the same epoch as those of one stack."""
-        first = parts[0]
-
-        def side_by_side(tables: Sequence[Mapping[str, Table]]) -> dict[str, Table]:
-            return {
-                name: [list(chain(*rows)) for rows in zip(*(t[name] for t in tables), strict=True)]
-                for name in tables[0]
-            }
-
-        return Curves(
-            list(first.epochs),
-            side_by_side([part.losses for part in parts]),
-            list(first.judged),
-            side_by_side([part.measures for part in parts]),
-        )
 
 
 def _short(loss: float) -> float:
@@ -107,8 +78,8 @@ def _short(loss: float) -> float:
     return float(f"{loss:.6g}")
 
 
-Watcher = Callable[[int, Curves], None]
-"""Told after every epoch: how many are done, and the curves so far."""
+Watcher = Callable[[int, Sequence[Curves]], None]
+"""Told after every epoch: how many are done, and the curves of each run so far."""
 
 
 @final
@@ -131,7 +102,6 @@ class Training:
         self.epochs = epochs
         self.epoch = 0
         self.is_between_epochs = True
-        self.curves = Curves()
         self._judge_every = judge_every
         self._clip = clip
         self._owners = [
@@ -142,6 +112,7 @@ class Training:
         self.best = Best(self._parameters)
         device = self._parameters[0].device
         runs = len(self._parameters[0])
+        self.curves = [Curves() for _ in range(runs)]
         self._rates = {
             name: torch.zeros((task.steps, runs), dtype=torch.float64, device=device)
             for name in task.networks
@@ -164,6 +135,10 @@ class Training:
         """All tensors that change, each with a first dimension of runs."""
         return [*self._parameters, *self._optimiser.state, *self.best.state]
 
+    def is_judged(self, epoch: int) -> bool:
+        """Return whether runs are judged after an epoch."""
+        return epoch % self._judge_every == 0 or epoch == self.epochs
+
     def _run_epoch(self) -> None:
         self.is_between_epochs = False
         for network in self.task.networks.values():
@@ -176,10 +151,11 @@ class Training:
         for step in range(self.task.steps):
             self._stepper.take(step, key)
         self.epoch += 1
-        self.curves.epochs.append(self.epoch)
-        for name, total in self._sums.items():
-            self.curves.losses.setdefault(name, []).append(total.tolist())
-        if self.epoch % self._judge_every == 0 or self.epoch == self.epochs:
+        sums = {name: total.tolist() for name, total in self._sums.items()}
+        for run, curves in enumerate(self.curves):
+            for name in self.task.parts(run):
+                curves.losses.setdefault(name, []).append(sums[name][run])
+        if self.is_judged(self.epoch):
             self._judge()
         self.is_between_epochs = True
 
@@ -205,6 +181,8 @@ class Training:
         has_diverged = ~are_finite(self._parameters).cpu()
         measures["score"] = measures["score"].masked_fill(has_diverged, -torch.inf)
         self.best.consider(measures["score"], self.epoch)
-        self.curves.judged.append(self.epoch)
-        for name, value in measures.items():
-            self.curves.measures.setdefault(name, []).append(value.tolist())
+        values = {name: value.tolist() for name, value in measures.items()}
+        for run, curves in enumerate(self.curves):
+            curves.judged.append(self.epoch)
+            for name, row in values.items():
+                curves.measures.setdefault(name, []).append(row[run])

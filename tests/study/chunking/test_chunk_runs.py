@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import pytest
 import small_chunk_runs
+from safetensors import safe_open
+from safetensors.torch import save_file
 from small_chunk_runs import FEW, RUN, RUNS, train
 
 from killed_training import Silent, StopError, Stopping, content
@@ -17,6 +19,7 @@ from residuum.study import running
 from residuum.study.chunking.learning import ChunkingTask
 from residuum.study.chunking.running import Chunking, id_of
 from residuum.study.chunking.settings import TUNING
+from residuum.training.checkpoints import _checksum
 
 
 @pytest.fixture
@@ -66,6 +69,47 @@ def test_what_is_stopped_within_an_epoch_goes_on_exactly(store, uninterrupted, m
     train([RUN], store)
     [record] = store
     assert content(record) == uninterrupted[id_of(RUN)]
+
+
+def test_a_run_goes_on_and_is_recorded_alike_in_any_company(store, tmp_path):
+    plain, ruled = replace(RUN, constraints=False), RUN
+    with pytest.raises(StopError):
+        train([plain, ruled], store, Stopping("Tag", 2))
+    with pytest.raises(StopError):
+        train([plain], store, Stopping("Tag", 3))
+    watch = Silent()
+    train([plain, ruled], store, watch)
+    assert watch.notes == []
+    with Store(tmp_path / "alone.sqlite") as alone:
+        train([plain], alone)
+        train([ruled], alone)
+        for run in (plain, ruled):
+            found, expected = content(store.get(id_of(run))), content(alone.get(id_of(run)))
+            assert found["curves"].keys() == expected["curves"].keys()
+            for name, curve in expected["curves"].items():
+                assert found["curves"][name]["epochs"] == curve["epochs"]
+                values = found["curves"][name]["values"]
+                assert values == pytest.approx(curve["values"], rel=1e-4)
+
+
+def test_a_checkpoint_with_curves_of_its_company_is_set_aside(store, uninterrupted):
+    with pytest.raises(StopError):
+        train([RUN], store, Stopping("Tag", 2))
+    [path] = store.path.with_name("runs.sqlite.checkpoints").iterdir()
+    with safe_open(path, "pt") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        header = json.loads(file.metadata()["residuum"])
+    header["curves"]["losses"]["rule_of_another_run"] = [1.0, 2.0]
+    text = json.dumps(header)
+    state = [tensors[str(place)] for place in range(len(tensors))]
+    save_file(tensors, path, {"residuum": text, "checksum": str(_checksum(text, state))})
+    watch = Silent()
+    train([RUN], store, watch)
+    [note] = watch.notes
+    assert "its losses are not those of this run. It is now" in note
+    assert {record.id: content(record) for record in store} == {
+        id_of(RUN): uninterrupted[id_of(RUN)]
+    }
 
 
 def test_what_is_measured_is_the_state_that_was_chosen(store):

@@ -156,7 +156,16 @@ def swap_runs(path):
     others[0].write_bytes(first)
 
 
+def infinite_epoch(_tensors, metadata):
+    header = json.loads(metadata["residuum"])
+    metadata["residuum"] = json.dumps({**header, "epoch": math.inf})
+
+
 DAMAGES = {
+    "empty": lambda path: path.write_bytes(b""),
+    "zeros": lambda path: path.write_bytes(bytes(1000)),
+    "text": lambda path: path.write_text('{"epoch": 3}'),
+    "no end of epochs": rewritten(infinite_epoch),
     "none": damage_nothing,
     "removed": remove,
     "cut off": halve,
@@ -183,9 +192,13 @@ def test_a_checkpoint_that_cannot_be_trusted_is_not(store, uninterrupted, damage
         def epoch_is_over(self, stage, epoch, _curves):
             epochs.append((len(stage.runs), epoch))
 
-    train(runs, store, Noting())
+    watch = Noting()
+    train(runs, store, watch)
     name = running.id_of(JOINT)
     assert found_in(store)[name] == uninterrupted[name]
+    told = {damage_nothing: 0, remove: 0, swap_runs: 2}.get(damage, 1)
+    assert len(watch.notes) == told
+    assert all("cannot be used" in note and "starts anew" in note for note in watch.notes)
     if damage is damage_nothing:
         assert epochs == [(2, 3), (2, 4)]
     elif damage is not swap_runs:  # the other run goes on from where it was
@@ -201,6 +214,28 @@ def test_checkpoints_of_runs_that_are_done_are_removed(store):
     left.write_bytes(b"killed before it was removed")
     train([JOINT], store)
     assert not left.exists()
+
+
+def test_what_is_stopped_while_it_is_measured_is_measured_run_by_run(
+    store, uninterrupted, monkeypatch
+):
+    measure, together = running.measure, []
+
+    def stopped(networks, *others):
+        together.append(len(next(networks["Digit"].parameters())))
+        if len(together) in (1, 3):
+            raise StopError
+        return measure(networks, *others)
+
+    monkeypatch.setattr(running, "measure", stopped)
+    runs = [JOINT, replace(JOINT, seed=50)]
+    for kept in (0, 1):
+        with pytest.raises(StopError):
+            train(runs, store)
+        assert len(found_in(store)) == kept
+    train(runs, store)
+    assert together == [2, 1, 1, 1]
+    assert found_in(store)[running.id_of(JOINT)] == uninterrupted[running.id_of(JOINT)]
 
 
 def test_a_run_that_diverges_disturbs_nobody_and_its_record_says_so(store, uninterrupted):

@@ -50,12 +50,13 @@ def train(
         try:
             with watching(missing, words) as watch:
                 run_all(experiment, missing, store, watch=watch)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, ResiduumError) as stop:
             done = [ids[run] for run in runs if ids[run] in store]
             if as_object:
                 print_json([as_object(store.get(name)) for name in done])
+            what = "interrupted" if isinstance(stop, KeyboardInterrupt) else "stopped"
             typer.echo(
-                f"residuum: interrupted with {len(done)} of {len(runs)} runs done; the same "
+                f"residuum: {what} with {len(done)} of {len(runs)} runs done; the same "
                 "command goes on from here",
                 err=True,
             )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
+from statistics import fmean
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from residuum.cli.interrupts import holding_interrupts
@@ -91,7 +92,7 @@ class Watching(Generic[R]):
         self._stack = runs
         self._screen.note(f"{_count(len(runs), 'run')} together: {self._words.stack(runs[0])}")
 
-    def epoch_is_over(self, stage: Stage[R], epoch: int, curves: Curves) -> None:
+    def epoch_is_over(self, stage: Stage[R], epoch: int, curves: Sequence[Curves]) -> None:
         """Take note of an epoch."""
         parts = [part for run in self._stack for part in self._words.parts(run)]
         each = sum(part.work for part in parts if part.stage == stage.name)
@@ -101,7 +102,7 @@ class Watching(Generic[R]):
             f"{_count(len(self._runs), 'run')} done, "
             f"{_duration(self._clock.time_left(done, each))} left"
         )
-        is_judged = bool(curves.judged) and curves.judged[-1] == epoch
+        is_judged = epoch in curves[0].judged
         rows = list(_rows([self._words.row(run) for run in stage.runs], curves))
         self._screen.show(heading, rows, is_judged)
         self._stop_if_asked()
@@ -110,6 +111,10 @@ class Watching(Generic[R]):
         """Take note of a run."""
         self._over += 1
         self._screen.note(f"done: {self._words.done(record)}")
+
+    def note(self, message: str) -> None:
+        """Tell the user something that is no reason to stop."""
+        self._screen.note(message)
 
     def _work(self, runs: Sequence[R], before: str | None = None) -> float:
         """Return the work of runs, or that of their stages before one."""
@@ -195,27 +200,28 @@ class _Screen:
         self._live.update(table)
 
 
-def _rows(names: Sequence[str], curves: Curves) -> Iterator[Row]:
+def _rows(names: Sequence[str], curves: Sequence[Curves]) -> Iterator[Row]:
     """Yield the rows of runs by the name that each has."""
-    places: dict[str, list[int]] = {}
-    for place, name in enumerate(names):
-        places.setdefault(name, []).append(place)
-
-    for name, mine in places.items():
-        losses = _means(curves.losses, mine)
-        if not math.isnan(losses.get("total", math.nan)):  # what is no number then, a run has not
+    rows: dict[str, list[Curves]] = {}
+    for name, mine in zip(names, curves, strict=True):
+        rows.setdefault(name, []).append(mine)
+    for name, members in rows.items():
+        losses = _means([one.losses for one in members])
+        if not math.isnan(losses.get("total", math.nan)):  # a part of weight 0 is not looked at
             losses = {part: loss for part, loss in losses.items() if not math.isnan(loss)}
         losses.pop("total", None)
-        measures = _means(curves.measures, mine)
+        measures = _means([one.measures for one in members])
         measures.pop("score", None)
         yield Row(name, losses, measures)
 
 
-def _means(tables: Mapping[str, Sequence[Sequence[float]]], places: list[int]) -> dict[str, float]:
-    return {
-        name: sum(table[-1][place] for place in places) / len(places)
-        for name, table in tables.items()
-    }
+def _means(curves: Sequence[Mapping[str, Sequence[float]]]) -> dict[str, float]:
+    """Return the mean of the last values of each curve, over the runs that have it."""
+    last: dict[str, list[float]] = {}
+    for one in curves:
+        for name, values in one.items():
+            last.setdefault(name, []).append(values[-1])
+    return {name: fmean(values) for name, values in last.items()}
 
 
 def _line(row: Row) -> str:

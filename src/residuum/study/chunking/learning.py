@@ -66,12 +66,7 @@ class ChunkingTask:
         )
         self.networks = {"Tag": self.taggers}
         self.steps = -(-self._labelled // first.batch)
-        learnt = [chunking_knowledge(run.rules).rules for run in runs if run.constraints]
-        self._parts = (
-            "labels",
-            *dict.fromkeys(name for rules in learnt for name in rules),
-            "total",
-        )
+        self._parts = [_parts(run) for run in runs]
         self._epoch = self._taken = 0
         self._steps_now: list[tuple[Tensor, ...]] = []
 
@@ -100,7 +95,10 @@ class ChunkingTask:
         return [torch.cat([ones, some[twos]]) for ones, twos in zip(order, others, strict=True)]
 
     def losses(self, _step: Tensor) -> Mapping[str, Tensor]:
-        """Return the parts of the loss of a step, one number per run; NaN for what it lacks."""
+        """Return the parts of the loss of a step, one number per run.
+
+        It is NaN for a part that a run does not have, or whose weight is 0 in this epoch.
+        """
         # Steps are counted here: to read the number, the device would have to be waited for.
         number, self._taken = self._taken, self._taken + 1
         moment = self._epoch * self.steps + number
@@ -118,9 +116,12 @@ class ChunkingTask:
         tags, lengths = batch.tags[:, :labelled], batch.lengths
         found = penalties(readings, logits, tags[self._readers_here], lengths[self._readers_here])
         missing = torch.tensor(torch.nan, device=self._device)
-        return {
-            name: torch.stack([parts.get(name, missing) for parts in found]) for name in self._parts
-        }
+        names = dict.fromkeys(name for parts in self._parts for name in parts)
+        return {name: torch.stack([parts.get(name, missing) for parts in found]) for name in names}
+
+    def parts(self, run: int) -> Sequence[str]:
+        """Return the names of the parts of a run's loss: labels, its own rules, and the total."""
+        return self._parts[run]
 
     def rates(self, epoch: int) -> Mapping[str, Rates]:
         """Return the learning rates of an epoch."""
@@ -135,6 +136,11 @@ class ChunkingTask:
         correct, guessed, gold = sums
         f1 = 200 * correct / (guessed + gold).clamp(min=1)
         return {"f1": f1, "score": f1}
+
+
+def _parts(run: Settings) -> tuple[str, ...]:
+    rules = chunking_knowledge(run.rules).rules if run.constraints else ()
+    return ("labels", *rules, "total")
 
 
 def _table(vectors: WordVectors, words: Mapping[str, int]) -> Tensor:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from residuum.study.digits.batches import cycled, one_pass, steps_per_epoch
-from residuum.study.digits.knowledge import Labelled, Pairs, stacked_penalties
+from residuum.study.digits.knowledge import Labelled, Pairs, digit_knowledge, stacked_penalties
 from residuum.study.digits.networks import Classifiers
 from residuum.study.digits.sets import Sets
 from residuum.study.digits.settings import Settings
@@ -102,6 +102,10 @@ class JointTask:
             Labelled(labelled, labels, everything),
             Pairs(outputs, counts, self._weights_now.to(labelled.dtype)),
         )
+
+    def parts(self, _run: int) -> Sequence[str]:
+        """Return the names of the parts of every run's loss."""
+        return ("labels", *digit_knowledge().rules, "total")
 
     def rates(self, epoch: int) -> Mapping[str, Rates]:
         """Return the learning rates of an epoch; that of a frozen network is 0."""

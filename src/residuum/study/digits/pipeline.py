@@ -75,6 +75,10 @@ class _LabelledTask:
             found[name] = parts["total"]
         return {**found, "total": torch.stack(list(found.values())).sum(0)}
 
+    def parts(self, _run: int) -> Sequence[str]:
+        """Return the names of the parts of every run's loss: one for each network."""
+        return (*self.networks, "total")
+
     def _read(self, order: Tensor) -> Tensor:
         images = self._images.train
         if self._examples.dim() == 2:
