@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint types format bench-foundation bench-analysis bench-losses bench-study sweep-losses clean
+.PHONY: demo test lint types format bench-foundation bench-analysis bench-losses bench-study sweep-losses soak clean
 
 demo: $(INSTALLED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -31,6 +31,10 @@ bench-analysis: $(INSTALLED)
 
 sweep-losses: $(INSTALLED)
 	$(BIN)/python benchmarks/sweep_losses.py
+
+# An hour of kills, full disks and flipped bits; SECONDS=60 is a short one.
+soak: $(INSTALLED)
+	$(BIN)/python benchmarks/soak.py --seconds $(or $(SECONDS),3600)
 
 bench-losses: $(INSTALLED)
 	$(BIN)/python benchmarks/losses.py
