@@ -115,9 +115,7 @@ def test_runs_without_a_checksum_are_counted_and_stay_without(residuum, tmp_path
     assert set(before) < set(path.read_bytes().splitlines())
 
 
-@pytest.mark.parametrize(
-    "name", ["two\nlines", "\x1b[31mred", "x" * 300, "caf\udce9", "-"]
-)
+@pytest.mark.parametrize("name", ["two\nlines", "\x1b[31mred", "x" * 300, "caf\udce9", "-"])
 def test_a_store_that_is_not_there_is_refused_whatever_its_name(residuum, name):
     code, out, err = residuum("archive", "--", name)
     assert (code, out) == (2, "")
