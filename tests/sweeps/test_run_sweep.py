@@ -160,6 +160,25 @@ def test_kills_at_random_moments_lose_nothing_and_change_nothing(tmp_path):
         assert len(list(store)) == 36 + 6
 
 
+@pytest.mark.skipif(
+    sys.platform == "win32" or os.geteuid() == 0, reason="who may write anywhere is refused nothing"
+)
+@pytest.mark.parametrize("name", ["runs.sqlite", "."])
+def test_a_store_that_cannot_be_written_is_noticed_before_training(tmp_path, store, name):
+    from residuum.errors import RecordError
+
+    path = write(tmp_path)
+    place = tmp_path / name
+    before = place.stat().st_mode
+    place.chmod(before & ~0o222)
+    try:
+        with pytest.raises(RecordError, match=f"{place} is read-only; make it writable"):
+            sweep_in(path, store)
+    finally:
+        place.chmod(before)
+    assert list(store) == []
+
+
 def test_storage_that_optuna_cannot_use_is_said(tmp_path, store):
     from residuum.errors import ResiduumError
 

@@ -7,10 +7,13 @@ is therefore looked up, and whatever stops a sweep costs no finished run.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from residuum.errors import RecordError
 from residuum.results import Record, Store
 from residuum.study.running import Experiment, id_of
 from residuum.sweeps.definitions import REDUCTION, Sweep
@@ -46,6 +49,7 @@ def run_sweep(
 
     What is said meanwhile goes to `note`.
     """
+    _refuse_read_only(store.path)
     with open_storage(sweep, store.path, note) as storage:
         chosen = _search(sweep, storage, data, store, train)
     finals = {search: final_runs(sweep, search, best) for search, best in chosen.items() if best}
@@ -86,6 +90,16 @@ def value_of(trial: FrozenTrial) -> float:
     """Return what a finished trial has reached."""
     assert trial.value is not None
     return trial.value
+
+
+def _refuse_read_only(store: Path) -> None:
+    """Refuse a store that no run could be added to; SQLite opens it all the same."""
+    for path in (store, store.parent):
+        if not os.access(path, os.W_OK):
+            raise RecordError(
+                f"{store}: expected a store that can be written, but {path} is read-only; make it "
+                "writable, or choose another place"
+            )
 
 
 def _search(
