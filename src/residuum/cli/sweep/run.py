@@ -99,7 +99,7 @@ def _search(
     from residuum.sweeps.running import run_sweep
 
     with Store(path) as store:
-        return run_sweep(sweep, data, store, engine(sweep, store))
+        return run_sweep(sweep, data, store, engine(sweep, store), partial(typer.echo, err=True))
 
 
 def _search_on_cluster(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import typer
@@ -33,7 +34,7 @@ def status(
     from residuum.sweeps.progress import sweep_progress
 
     sweep = read_sweep(file)
-    found = sweep_progress(sweep, Path(store or default_store()))
+    found = sweep_progress(sweep, Path(store or default_store()), partial(typer.echo, err=True))
     if output:
         from residuum.reports.sweep_figures import draw_sweep
 
