@@ -68,18 +68,12 @@ class Store:
                 raise RecordError(_FOREIGN)  # to SQLite one byte is an empty file
             try:
                 self._connection = _connect(self.path)
-                _prepare(self._connection)
             except sqlite3.OperationalError:
-                self.close()
                 if not _is_all_in_one_file(self.path) or os.access(self.path.parent, os.W_OK):
                     raise
                 # Nobody can write here, not even the files that a store with a log needs to be
                 # read. All of it is in this one file, so SQLite need not look for others.
                 self._connection = _connect(self.path, "?immutable=1")
-                _prepare(self._connection)
-            except BaseException:
-                self.close()
-                raise
 
     def add(self, record: Record) -> bool:
         """Keep a record; return whether it is new. The first of two with the same id stays."""
@@ -194,7 +188,9 @@ class Store:
             if tuple(columns) != _columns(record):
                 raise RecordError("the columns beside its line are those of another record")
         except RecordError as error:
-            raise RecordError(f"{shown(self.path)}, run {columns[0]}: {error}") from None
+            raise RecordError(
+                f"{shown(self.path)}, run {shown(str(columns[0]))}: {error}"
+            ) from None
         return record
 
     def _absent(self, run: str) -> RecordError:
@@ -202,10 +198,16 @@ class Store:
 
 
 def _connect(path: Path, options: str = "") -> sqlite3.Connection:
+    """Open a store, and make one of an empty file."""
     place = path.as_uri() + options if options else path
     connection = sqlite3.connect(place, timeout=PATIENCE, isolation_level=None, uri=bool(options))
     # Damaged text is for the checksum to notice, record by record.
     connection.text_factory = lambda content: content.decode("utf-8", "replace")
+    try:
+        _prepare(connection)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
