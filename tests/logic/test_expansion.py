@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import meaning, scattered
 
-from residuum.errors import EvaluationError, FormulaTooLargeError, ResiduumError
+from residuum import compile as compile_rule
+from residuum.errors import (
+    EvaluationError,
+    FormulaTooLargeError,
+    GroundingError,
+    ResiduumError,
+)
 from residuum.logic import (
     FALSE,
     TRUE,
@@ -136,8 +142,24 @@ def test_labels_and_numbers_have_no_order():
         expand(parse('forall x in D where x < "NP": P(x)'), {"D": 2})
 
 
-def test_labels_and_numbers_can_be_told_apart():
-    assert expanded('forall x in D where x != "1": P(x)', D=2) == "P(0) & P(1)"
+def test_labels_and_numbers_can_be_told_apart_where_a_domain_has_both():
+    assert expanded('forall x in D where x != "1": P(x)', D=[1, "1", 2]) == "P(1) & P(2)"
+
+
+@pytest.mark.parametrize("guard", ['x = "1"', 'x != "1"', '"1" = x', 'x + 0 = "1"', "f(x) = x"])
+def test_a_guard_that_compares_text_with_numbers_is_refused_as_in_compiled_rules(guard):
+    rule = f"forall x in D where x >= 0 & ~({guard}): P(x)"
+    with pytest.raises(EvaluationError, match="compares text with numbers"):
+        expand(parse(rule), {"D": 2}, {"f": str})
+    with pytest.raises(GroundingError, match=r"compares text with numbers|no label of domain"):
+        compile_rule(rule, domains={"D": 2}, functions={"f": str})
+
+
+def test_an_equation_of_one_guard_does_not_excuse_that_of_another():
+    rule = parse('(forall x in D where x = "a": P(x)) & (forall x in E where x = "a": P(x))')
+    assert str(expand(rule, {"D": ["a"], "E": ["a"]}))
+    with pytest.raises(EvaluationError, match="compares text with numbers"):
+        expand(rule, {"D": ["a"], "E": 2})
 
 
 def test_a_guard_over_a_free_variable_is_an_error():
