@@ -19,7 +19,7 @@ DEEPEST_NESTING: Final = 150_000
 """The deepest brackets may nest."""
 
 MOST_LABELS: Final = 1_000_000
-"""The most labels the domains of a rule file may list together."""
+"""The most labels the domains of a rule file may list together, or one domain from Python."""
 
 LONGEST_TEXT: Final = 10_000_000
 """The most characters `render` writes."""
@@ -42,7 +42,7 @@ MOST_VARIABLES: Final = 30
 """The most variables bound around one atom of a compiled rule: each is a dimension."""
 
 MOST_MEMBERS: Final = 10_000_000
-"""The most members a domain of a compiled rule may have."""
+"""The most members a domain of a compiled rule may have, given by its size or as a range."""
 
 MOST_ENTRIES: Final = 1 << 28
 """The most entries of one table over the variables of a guard or an atom of a compiled rule."""

@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from residuum.errors import GroundingError, clipped, listed, shown, suggest
-from residuum.limits import LARGEST_INTEGER, MOST_MEMBERS, MOST_NESTED, MOST_VARIABLES
+from residuum.limits import (
+    LARGEST_INTEGER,
+    MOST_LABELS,
+    MOST_MEMBERS,
+    MOST_NESTED,
+    MOST_VARIABLES,
+)
 from residuum.logic import (
     Application,
     Atom,
@@ -155,12 +161,15 @@ def _as_domain(name: str, given: Any) -> Domain:
 
 def _check_labels(name: str, given: Iterable[Any]) -> tuple[int | str, ...] | range:
     """Return the labels of a domain; GroundingError says what is wrong with them."""
-    taken = at_most(MOST_MEMBERS, given)
+    # A range takes no memory; what is listed does.
+    most = MOST_MEMBERS if isinstance(given, range) else MOST_LABELS
+    taken = at_most(most, given)
     if taken is None:
         found = shown(given) if isinstance(given, range) else "more"
+        kind = "members" if isinstance(given, range) else "listed labels"
         raise GroundingError(
-            f"domain `{name}` has at most {MOST_MEMBERS:,} members, got {found}; give fewer, or "
-            "make it 'open', so that its members are the examples of the batch"
+            f"domain `{name}` has at most {most:,} {kind}, got {found}; give fewer, or make it "
+            "'open', so that its members are the examples of the batch"
         )
     labels = taken if isinstance(taken, range) else tuple(map(as_label, taken))
     for label in labels if not isinstance(labels, range) else (*labels[:1], *labels[-1:]):
@@ -184,7 +193,7 @@ def _as_domain_names(predicate: str, given: Any) -> tuple[str, ...]:
         raise GroundingError(
             f"predicate `{predicate}`: expected a tuple of domain names, got {shown(given)}"
         )
-    names = at_most(MOST_MEMBERS, given)
+    names = at_most(MOST_LABELS, given)
     if names is None:
         raise GroundingError(
             f"predicate `{predicate}`: expected a tuple of domain names, got one without end"
