@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from residuum.cli.inputs import AsJson
-from residuum.cli.outputs import print_json
+from residuum.cli.outputs import print_json, say
 from residuum.errors import ResiduumError
 from residuum.results import Record, Store, default_store, merge, read_archive, write_archive
 
@@ -50,12 +50,12 @@ def archive(
         print_json([added._asdict() for added in done])
         return
     for added in done:
-        typer.echo(
+        say(
             f"{added.archive}: {added.added} of {added.found} runs are new, "
             f"{added.records} there now"
         )
     if not done:
-        typer.echo("there are no runs: nothing was written")
+        say("there are no runs: nothing was written")
 
 
 def _records(path: Path) -> list[Record]:

@@ -11,7 +11,7 @@ import typer
 
 from residuum.analysis import Cell, catalogue, tautology_table
 from residuum.cli.inputs import AsJson, NoCache
-from residuum.cli.outputs import print_json
+from residuum.cli.outputs import print_json, say
 from residuum.cli.progress import with_progress
 from residuum.relaxations import Relaxation, default_relaxations
 from residuum.reports.sections import Picture, Section, Table, count_of
@@ -72,9 +72,9 @@ def report(
             "sections": [_listed(one) for one in sections],
         })  # fmt: skip
     else:
-        typer.echo(f"{output}: {count_of(len(records), 'run')} in {len(sections)} sections")
+        say(f"{output}: {count_of(len(records), 'run')} in {len(sections)} sections")
         if files is not None:
-            typer.echo(f"{files}: {count_of(len(written), 'file')}")
+            say(f"{files}: {count_of(len(written), 'file')}")
 
 
 def _makers(

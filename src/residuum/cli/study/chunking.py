@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from residuum.cli.inputs import AsJson
+from residuum.cli.outputs import say
 from residuum.cli.study.options import (
     AsMarkdown,
     AsTable,
@@ -168,7 +169,7 @@ def _train(
     runs = _plan(wanted, corpus.name, None if vectors is None else vectors.name)
     for run in runs:  # what is impossible is refused before anything is trained
         make_split(len(corpus.train), run.fraction, run.seed)
-    typer.echo(gold_report(corpus), err=True)
+    say(gold_report(corpus), err=True)
 
     def to_object(record: Record) -> dict[str, Any]:
         return {**as_object(record, measures_of(record, decoding)), "decode": decoding}

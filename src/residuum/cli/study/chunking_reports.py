@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import typer
-
-from residuum.cli.outputs import print_table
+from residuum.cli.outputs import print_table, say
 from residuum.cli.study.reports import print_report
 from residuum.results import Record, mean_and_deviation
 from residuum.study.chunking.baseline import f1_of_words
@@ -36,7 +34,7 @@ def print_summary(records: Sequence[Record], corpus: Corpus, decoding: Decoding)
             found = [findings.summary(setting, system, measure) for measure in measures]
             rows.append([findings.name(system), *(shown(one, DECIMALS) for one in found)])
         words = mean_and_deviation([f1_of_words(corpus, setting.fraction, seed) for seed in seeds])
-        typer.echo(
+        say(
             f"{setting.corpus}, {100 * setting.fraction:g}% of the sentences: "
             f"{TITLES[measures[0]]}, and transitions that break the rules, in percent; "
             f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import typer
-
-from residuum.cli.outputs import print_table
+from residuum.cli.outputs import print_table, say
 from residuum.cli.study.reports import print_report
 from residuum.results import Record
 from residuum.study.digits.claims import evaluate
@@ -37,7 +35,7 @@ def print_summary(records: Sequence[Record], first: Settings) -> None:
                 system = System(protocol, name)
                 found = [findings.summary(setting, system, measure) for measure in OUTCOMES]
                 rows.append([name, *map(shown, found)])
-            typer.echo(
+            say(
                 f"{protocol}, {setting.images}, DIGIT {setting.digit_size:,}, PAIR "
                 f"{setting.pair_size:,}: percent of test examples; "
                 f"seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}"

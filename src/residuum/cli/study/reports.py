@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import typer
-
-from residuum.cli.outputs import print_json, print_table
+from residuum.cli.outputs import print_json, print_table, say, say_lines
 from residuum.study.claims import Verdict, told
 from residuum.study.findings import Chosen
 from residuum.study.tables import Table, to_markdown
@@ -31,15 +29,15 @@ def print_report(
         return
     for table in tables:
         if markdown:
-            typer.echo(to_markdown(table))
+            say_lines(to_markdown(table))
         else:
-            typer.echo(table.title)
+            say(table.title)
             print_table(table.heads, table.lines(bold=""))
-    typer.echo(notes)
+    say(notes)
     if chosen.left_out:
         count = chosen.left_out + len(chosen.records)
-        typer.echo(
+        say(
             f"{chosen.left_out} of {count} records have other settings than those chosen, and "
             "are in no table"
         )
-    typer.echo(told(verdicts, markdown=markdown))
+    say_lines(told(verdicts, markdown=markdown))
