@@ -64,10 +64,14 @@ def report(
     if files is not None:
         work = write_files(files, sections)
         written += with_progress(work, count_files(sections), "writing")
+    warnings = [warning for section in sections for warning in section.warnings]
+    for warning in warnings:
+        say(f"residuum: {warning}", err=True)
     if as_json:
         print_json({
             "file": str(output),
             "runs": len(records),
+            "warnings": warnings,
             "files": [str(path) for path in written],
             "sections": [_listed(one) for one in sections],
         })  # fmt: skip

@@ -24,7 +24,7 @@ from residuum.study.chunking.claim_rules import CORPUS
 from residuum.study.chunking.claims import evaluate
 from residuum.study.chunking.differences import Differences
 from residuum.study.chunking.figures import Figures
-from residuum.study.chunking.findings import Findings, of_presets
+from residuum.study.chunking.findings import Findings, of_presets, sift
 from residuum.study.chunking.settings import SCHEME, STUDY, TUNING
 from residuum.study.chunking.table_rows import Row, Texts
 from residuum.study.chunking.tables import NOTES, tables_of
@@ -42,7 +42,7 @@ RULES: Final = {(False, False): "no rules", (True, False): "rules", (True, True)
 
 def chunking_section(records: Sequence[Record]) -> Section:
     """Report all runs of the study among the records, or say that there are none."""
-    runs = sort_out(records, STUDY, TUNING, SCHEME)
+    runs = sort_out(records, STUDY, TUNING, SCHEME, sift)
     title = "Chunking: tags of words, from labels and from rules between neighbours"
     intro = Text(
         "A tagger learns from labelled sentences which words begin a chunk, go on with it, or are "
@@ -51,7 +51,7 @@ def chunking_section(records: Sequence[Record]) -> Section:
         "they can be obeyed in decoding in any case."
     )
     if not runs.own:
-        return Section("chunking", title, [intro, *nothing_yet(COMMAND)])
+        return Section("chunking", title, [intro, *nothing_yet(COMMAND)], runs.warnings)
     chosen = of_presets(runs.finished)
     findings = Findings(chosen.records)
     kinds = sorted({_texts(record) for record in runs.finished}, key=str)
@@ -66,6 +66,7 @@ def chunking_section(records: Sequence[Record]) -> Section:
             *([Text(NOTES)] if chosen.records else []),
             *(block for texts in kinds for block in _report(texts, findings, runs.finished)),
         ],
+        runs.warnings,
     )
 
 

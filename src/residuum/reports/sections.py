@@ -121,11 +121,15 @@ Kind = TypeVar("Kind", Table, Picture)
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the report with a heading; `name` is unique, and where links lead."""
+    """A part of the report with a heading; `name` is unique, and where links lead.
+
+    `warnings` say what is wrong with the data; they stand below the heading.
+    """
 
     name: str
     title: str
     blocks: Sequence[Block] = field(default_factory=tuple)
+    warnings: Sequence[str] = ()
 
     def all(self, kind: type[Kind]) -> Iterator[Kind]:
         """Yield all tables, or all pictures, wherever they stand."""

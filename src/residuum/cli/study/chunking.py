@@ -226,15 +226,15 @@ def _print_tables(
 
 
 def _is_wanted(record: Record, wanted: Wanted) -> bool:
-    known = record.configuration
-    corpus = str(known["corpus"]).partition("-")[0]
+    known = record.configuration.get  # a record may lack a setting; then it is skipped later
+    corpus = str(known("corpus")).partition("-")[0]
     return (
         wanted.corpus in (None, corpus)
-        and (not wanted.relaxations or known["relaxation"] in wanted.relaxations)
-        and (not wanted.fractions or known["fraction"] in wanted.fractions)
-        and wanted.constraints in (None, known["constraints"])
-        and (not wanted.unlabelled or known["unlabelled"] == known["constraints"])
-        and (not wanted.seeds or known["seed"] in wanted.seeds)
+        and (not wanted.relaxations or known("relaxation") in wanted.relaxations)
+        and (not wanted.fractions or known("fraction") in wanted.fractions)
+        and wanted.constraints in (None, known("constraints"))
+        and (not wanted.unlabelled or known("unlabelled") == known("constraints"))
+        and (not wanted.seeds or known("seed") in wanted.seeds)
     )
 
 

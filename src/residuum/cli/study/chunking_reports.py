@@ -11,7 +11,7 @@ from residuum.results import Record, mean_and_deviation
 from residuum.study.chunking.baseline import f1_of_words
 from residuum.study.chunking.claims import evaluate
 from residuum.study.chunking.corpus import Corpus
-from residuum.study.chunking.findings import Decoding, Findings, of_presets
+from residuum.study.chunking.findings import Decoding, Findings, of_presets, sift
 from residuum.study.chunking.settings import STUDY
 from residuum.study.chunking.table_rows import DECIMALS, TITLES
 from residuum.study.chunking.tables import NOTES, tables
@@ -53,14 +53,16 @@ def print_tables(
     markdown: bool,
 ) -> None:
     """Print the tables of runs with the settings chosen, and what all say of the claims."""
-    finished = [record for record in records if record.study == STUDY]
+    sound, skipped = sift(records)
+    finished = [record for record in sound if record.study == STUDY]
     chosen = of_presets(finished, epochs=epochs, weight=weight)
     findings = Findings(chosen.records)
     print_report(
         tables(findings, decodings),
         NOTES,
         chosen,
-        evaluate(findings, records),
+        evaluate(findings, sound),
+        skipped,
         as_json=as_json,
         markdown=markdown,
     )

@@ -8,7 +8,7 @@ from residuum.cli.outputs import print_table, say
 from residuum.cli.study.reports import print_report
 from residuum.results import Record
 from residuum.study.digits.claims import evaluate
-from residuum.study.digits.findings import OUTCOMES, Findings, System, of_presets
+from residuum.study.digits.findings import OUTCOMES, Findings, System, of_presets, sift
 from residuum.study.digits.presets import WarmUps
 from residuum.study.digits.settings import STUDY, Settings
 from residuum.study.digits.tables import NOTES, tables
@@ -53,14 +53,16 @@ def print_tables(
     markdown: bool,
 ) -> None:
     """Print the tables of runs with the settings chosen, and what all say of the claims."""
-    finished = [record for record in records if record.study == STUDY]
+    sound, skipped = sift(records)
+    finished = [record for record in sound if record.study == STUDY]
     chosen = of_presets(finished, epochs, warm_ups)
     findings = Findings(chosen.records)
     print_report(
         tables(findings),
         NOTES,
         chosen,
-        evaluate(findings, records),
+        evaluate(findings, sound),
+        skipped,
         as_json=as_json,
         markdown=markdown,
     )

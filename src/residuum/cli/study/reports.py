@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from residuum.cli.outputs import print_json, print_table, say, say_lines
 from residuum.study.claims import Verdict, told
 from residuum.study.findings import Chosen
+from residuum.study.sifting import Skipped, tell_skipped
 from residuum.study.tables import Table, to_markdown
 
 
@@ -15,16 +16,23 @@ def print_report(
     notes: str,
     chosen: Chosen,
     verdicts: Sequence[Verdict],
+    skipped: Sequence[Skipped],
     *,
     as_json: bool,
     markdown: bool,
 ) -> None:
-    """Print tables, what is in none of them, and what records say of the claims."""
+    """Print tables, what is in none of them, and what records say of the claims.
+
+    Which records are skipped is said on stderr.
+    """
+    if skipped:
+        say(f"residuum: {tell_skipped(skipped)}", err=True)
     if as_json:
         print_json({
             "tables": [table.to_json() for table in tables],
             "claims": [verdict.as_dict() for verdict in verdicts],
             "left_out": chosen.left_out,
+            "skipped": [one._asdict() for one in skipped],
         })  # fmt: skip
         return
     for table in tables:
