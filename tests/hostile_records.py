@@ -45,3 +45,35 @@ def damaged(record):
 
 def without(mapping, name):
     return {key: value for key, value in mapping.items() if key != name}
+
+
+HOSTILE = (
+    '"><script>document.title="owned"</script>',
+    "<img src=x onerror=alert(1)>",
+    "' onload='alert(1)",
+    "javascript:alert(1)",
+    "]]><svg onload=alert(1)>",
+    "-->{{ 7 * 7 }}{% raw %}",
+    "$\\frac{1}{0}$ $x_1$ \\input{/etc/passwd}",
+    "_hidden",
+    "a\nb\r\n\\end{tabular}\x00\x1b[31m\x07\u202eabc\u2028",
+    "../../../etc/passwd",
+    "/etc/passwd",
+    "con",
+    "=cmd|' /C calc'!A0",
+    "x" * 5000,
+    "; touch owned; $(touch owned) `touch owned`",
+    'id="b" 3.14159 url(#a)',
+    "#010101 font-family: x; ",
+)
+"""Text that means something to HTML, SVG, LaTeX, CSV, Jinja, a shell or a file system."""
+
+
+def hostile(record, number):
+    """The record with hostile text wherever a study takes any text, and in its environment."""
+    text = HOSTILE[number % len(HOSTILE)]
+    known = dict(record.configuration)
+    free = {name: text for name in ("corpus", "embeddings") if name in known}
+    extra = {text: text} if number % 3 == 0 else {}
+    environment = dict.fromkeys(("device", "torch", "python", "residuum", text), text)
+    return replace(record, configuration={**known, **free, **extra}, environment=environment)

@@ -76,6 +76,18 @@ def test_what_is_no_store_or_no_folder_is_refused(residuum, tmp_path):
     assert (code, "'../outside'" in err) == (2, True)
 
 
+@pytest.mark.parametrize(
+    "name", ["a/b", "..", ".hidden", "a\0b", "a\nb", "\x1b[31m", "x" * 300, "\\\\host\\a", "c:d"]
+)
+def test_no_study_is_archived_under_a_name_that_is_none_of_a_file(residuum, tmp_path, name):
+    store = store_of(tmp_path / "a.sqlite", record(1, "0 sound"), record(1, name))
+    code, out, err = residuum("archive", store, "--into", str(tmp_path / "in"))
+    assert (code, out) == (2, "")
+    assert "expected studies whose names can be those of files" in err
+    assert all(one.isprintable() or one == "\n" for one in err)
+    assert [*tmp_path.rglob("*.jsonl")] == []
+
+
 def test_a_broken_archive_is_left_as_it_is(residuum, tmp_path):
     (tmp_path / "results").mkdir()
     path = tmp_path / "results" / "digits.jsonl"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import reprlib
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import typer
 
@@ -11,6 +12,9 @@ from residuum.cli.inputs import AsJson
 from residuum.cli.outputs import print_json, say
 from residuum.errors import ResiduumError
 from residuum.results import Record, Store, default_store, merge, read_archive, write_archive
+
+LONGEST_NAME: Final = 100
+"""Characters; file systems take 255 bytes, some less."""
 
 
 class Added(NamedTuple):
@@ -42,9 +46,10 @@ def archive(
     """
     records = merge(*(_records(path) for path in stores or [default_store()]))
     studies = sorted({record.study for record in records})
+    places = {study: _place(into, study) for study in studies}  # all, before anything is written
     done = [
-        _add(_place(into, study), [record for record in records if record.study == study])
-        for study in studies
+        _add(path, [record for record in records if record.study == study])
+        for study, path in places.items()
     ]
     if as_json:
         print_json([added._asdict() for added in done])
@@ -66,8 +71,13 @@ def _records(path: Path) -> list[Record]:
 
 
 def _place(folder: Path, study: str) -> Path:
-    if Path(study).name != study:
-        raise ResiduumError(f"the name of the study {study!r} cannot be that of a file")
+    is_plain = study.isprintable() and not study.startswith(".") and len(study) <= LONGEST_NAME
+    if not is_plain or {*study} & {*'/\\:*?"<>|'}:
+        raise ResiduumError(
+            f"expected studies whose names can be those of files, at most {LONGEST_NAME} letters, "
+            f"digits, spaces and signs such as - and _, found {reprlib.repr(study)}; rename it in "
+            "its records, or leave out this store"
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

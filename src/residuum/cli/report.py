@@ -14,7 +14,7 @@ from residuum.cli.inputs import AsJson, NoCache
 from residuum.cli.outputs import print_json, say
 from residuum.cli.progress import with_progress
 from residuum.relaxations import Relaxation, default_relaxations
-from residuum.reports.sections import Picture, Section, Table, count_of
+from residuum.reports.sections import Picture, Section, Table, count_of, with_safe_names
 from residuum.results import Record, find_records
 
 
@@ -58,7 +58,8 @@ def report(
     table = tautology_table(chosen, cache=not no_cache)
     rows = list(with_progress(table, len(catalogue()), "integrating"))
     makers = _makers(chosen, rows, records)
-    sections = list(with_progress((make() for make in makers), len(makers), "drawing"))
+    made = list(with_progress((make() for make in makers), len(makers), "drawing"))
+    sections = with_safe_names(made)
     write_page(output, render_page(sections))
     written: list[Path] = []
     if files is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
@@ -111,7 +112,7 @@ def _report(texts: Texts, findings: Findings, finished: Iterable[Record]) -> lis
     records = [record for record in finished if _texts(record) == texts]
     chosen = of_presets(records).records
     name = "-".join(filter(None, ("chunking", texts.corpus, texts.embeddings)))
-    command = f"{COMMAND} --corpus {texts.corpus.partition('-')[0]}"
+    command = f"{COMMAND} --corpus {shlex.quote(texts.corpus.partition('-')[0])}"
     again = f"{command} --embeddings FILE" if texts.embeddings else command
     blocks: list[Block] = [Heading(name, str(texts))]
     if chosen:
