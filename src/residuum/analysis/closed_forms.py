@@ -126,8 +126,10 @@ class ClosedForm:
         terms: list[tuple[Element, Fraction]] = []
         for term in kept["terms"]:
             match term:
-                case [str(kind), [*arguments], str(above), str(below)] if int(below, 16):
-                    element = _element(kind, [Fraction(text) for text in arguments])
+                case [str(kind), [*arguments], str(above), str(below)] if int(below, 16) and all(
+                    isinstance(text, str) for text in arguments
+                ):
+                    element = _element(kind, list(map(_read_fraction, arguments)))
                     terms.append((element, Fraction(int(above, 16), int(below, 16))))
                 case _:
                     raise ValueError(f"expected a term of a closed form, got {term}")
@@ -201,6 +203,14 @@ def dilogarithm(value: Fraction) -> ClosedForm:
 
 def _form(value: ClosedForm | Fraction | int) -> ClosedForm:
     return value if isinstance(value, ClosedForm) else constant(value)
+
+
+def _read_fraction(text: str) -> Fraction:
+    """Return the fraction of a text such as 1/3. Exponents, as of 1e9, are no part of it."""
+    numerator, _, denominator = text.partition("/")
+    if (below := int(denominator or "1")) == 0:
+        raise ValueError("expected a fraction, got a denominator of 0")
+    return Fraction(int(numerator), below)
 
 
 def _element(kind: str, arguments: Sequence[Fraction]) -> Element:

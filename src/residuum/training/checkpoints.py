@@ -36,7 +36,9 @@ class _Kept(NamedTuple):
     state: list[Tensor]
 
 
-_UNREADABLE: Final = (OSError, SafetensorError, KeyError, TypeError, ValueError)
+_UNREADABLE: Final = (
+    OSError, SafetensorError, KeyError, TypeError, ValueError, OverflowError, RecursionError,
+)  # fmt: skip
 
 
 @final

@@ -1,8 +1,11 @@
 """A run in a stack is that run: the same numbers as alone, after a stop, and in other company."""
 
+import zlib
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
+import safetensors.torch
 import torch
 from small_runs import small_sets
 
@@ -94,6 +97,15 @@ def test_runs_at_different_epochs_do_not_go_on_together(images, tmp_path):
 def test_a_damaged_checkpoint_counts_as_none(tmp_path, damage):
     (tmp_path / "run.safetensors").write_bytes(damage)
     assert Checkpoints(tmp_path).epoch("run") == 0
+
+
+@pytest.mark.parametrize("header", ['{"epoch": 1e999, "name": "run"}', "[" * 100_000, "[]", "{"])
+def test_a_checkpoint_whose_header_makes_no_sense_counts_as_none(tmp_path, header):
+    metadata = {"residuum": header, "checksum": str(zlib.crc32(header.encode()))}
+    (tmp_path / "run.safetensors").write_bytes(safetensors.torch.save({}, metadata))
+    assert Checkpoints(tmp_path).epoch("run") == 0
+    with pytest.raises(CheckpointError, match="found 0 that are sound"):
+        Checkpoints(tmp_path).restore(["run"], SimpleNamespace(state=[]))
 
 
 def test_a_frozen_network_stays_as_it_is(images):
