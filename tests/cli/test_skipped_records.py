@@ -1,6 +1,8 @@
 """Records that cannot be used: said on stderr, and tables and reports go on without them."""
 
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -8,7 +10,7 @@ import pytest
 import made_up_chunk_runs
 import made_up_runs
 from hostile_records import without
-from residuum.results import Record, Store
+from residuum.results import Record, Store, write_archive
 
 HOSTILE = "\x1b[31m\x9b\r\u202e[red]"
 BAD = Record(
@@ -25,6 +27,7 @@ def fill(tmp_path, monkeypatch):
     monkeypatch.setattr("residuum.reports.theory_sections.DRAWN", ("P -> Q",))
     monkeypatch.setattr("residuum.cli.report.tautology_table", lambda *_, **__: _few_rows())
     monkeypatch.setattr("residuum.cli.report.catalogue", lambda: [None])
+    monkeypatch.setenv("RESIDUUM_STORE", str(tmp_path / "usual.sqlite"))
     monkeypatch.chdir(tmp_path)
 
     def filled(*records):
@@ -106,3 +109,26 @@ def test_what_such_records_hold_is_printed_as_text(residuum, fill):
         code, out, err = residuum(*words, *store)
         assert (code, "2 records of digits are skipped" in err) == (0, True)
         assert all(one.isprintable() or one == "\n" for one in out + err)
+
+
+def test_the_report_goes_on_without_damaged_records_and_names_them(residuum, fill, tmp_path):
+    sound = made_up_runs.runs("r-product", 90)
+    store = fill(*sound)
+    with closing(sqlite3.connect("runs.sqlite", isolation_level=None)) as connection:
+        connection.execute("UPDATE runs SET line = 'x' || line WHERE id = ?", [sound[0].id])
+    code, out, err = residuum("report", *store)
+    assert (code, out) == (0, "report.html: 2 runs in 6 sections\n")
+    assert err.startswith("residuum: 1 damaged record is left out: ")
+    assert f"run {sound[0].id}: this is no record" in err
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert f"run {sound[0].id}: this is no record" in page
+    assert "2 seeds" in page
+    (tmp_path / "results").mkdir()
+    write_archive(tmp_path / "results" / "digits.jsonl", sound)
+    with (tmp_path / "results" / "digits.jsonl").open("ab") as file:
+        file.write(b"<<<<<<< HEAD\n" * 5)
+    code, out, err = residuum("report")
+    assert (code, out) == (0, "report.html: 3 runs in 6 sections\n")
+    assert err.startswith("residuum: 5 damaged records are left out: ")
+    assert err.endswith("; and 2 more\n")
+    assert "digits.jsonl, line 4: " in residuum("study", "digits", "--table")[2]
