@@ -44,16 +44,6 @@ ORPHANED_AFTER: Final = 3600.0
 _UNFINISHED: Final = ".residuum-{}.tmp"
 
 
-def shown(path: str | Path) -> str:
-    r"""Return a path as it can stand in a message: escaped if it holds what cannot be printed.
-
-    >>> shown("runs.sqlite"), shown("two\nlines")
-    ('runs.sqlite', "'two\\nlines'")
-    """
-    text = str(path)
-    return text if text.isprintable() else ascii(text)
-
-
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Give a file that takes this place when it is whole, whatever interrupts the writing."""

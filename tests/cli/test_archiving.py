@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from residuum.files import shown
+from residuum.printable import printable
 from residuum.results import Record, Store, read_archive, write_archive
 
 
@@ -119,7 +119,7 @@ def test_runs_without_a_checksum_are_counted_and_stay_without(residuum, tmp_path
 def test_a_store_that_is_not_there_is_refused_whatever_its_name(residuum, name):
     code, out, err = residuum("archive", "--", name)
     assert (code, out) == (2, "")
-    assert f"expected a store of runs, found no file {shown(name)}" in err
+    assert f"expected a store of runs, found no file {printable(name)}" in err
     assert "Traceback" not in err
 
 

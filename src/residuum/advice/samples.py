@@ -21,12 +21,12 @@ from numpy.lib.format import (
 from torch import Tensor
 
 from residuum.errors import DataError
-from residuum.files import shown
 from residuum.grounding.plans import Slot
 from residuum.losses import compile as compile_rule
 from residuum.losses.compiled import CompiledRule
 from residuum.losses.receiving import refuse_unknown
 from residuum.losses.sources import FORMS, Form
+from residuum.printable import printable
 from residuum.study.unpacking import UNREADABLE, open_member
 from residuum.syntax import Knowledge
 
@@ -76,8 +76,8 @@ def read_sample(path: Path, knowledge: Knowledge, form: Form = "probs") -> Sampl
         call = rule.receive(read, own_lengths)  # refuses what does not fit, in words
         if len(call.batch) != 1 or not call.batch[0]:
             raise DataError(
-                f"{shown(path)}: expected arrays whose first dimension are the examples, one or "
-                f"more, got the batch {call.batch}"
+                f"{printable(path)}: expected arrays whose first dimension are the examples, one "
+                f"or more, got the batch {call.batch}"
             )
     refuse_unknown(arrays, [*slots])
     logits = {name: _logits(arrays[name].double(), slot, form) for name, slot in slots.items()}
@@ -112,13 +112,13 @@ def _rules(knowledge: Knowledge, form: Form) -> Mapping[str, CompiledRule]:
 
 
 def _arrays(path: Path) -> dict[str, Tensor]:
-    expected = f"{shown(path)}: expected an .npz file of named arrays, as numpy.savez writes it"
+    expected = f"{printable(path)}: expected an .npz file of named arrays, as numpy.savez writes it"
     try:
         with path.open("rb") as file:
             if file.read(len(MAGIC_PREFIX)) == MAGIC_PREFIX:
                 raise DataError(f"{expected}, got a single array")
             with ZipFile(file) as archive:
-                return _read_members(archive, shown(path))
+                return _read_members(archive, printable(path))
     except DataError:
         raise
     except UNREADABLE as error:
@@ -132,7 +132,7 @@ def _read_members(archive: ZipFile, source: str) -> dict[str, Tensor]:
     room = MOST_NUMBERS
     for member in archive.infolist():
         name = member.filename.removesuffix(".npy")
-        where = f"{source}: `{shown(name)}`"
+        where = f"{source}: `{printable(name)}`"
         if name == member.filename or name in found or not name.isprintable():
             raise DataError(
                 f"{where}: expected arrays by different names, each in a file that ends in .npy, "

@@ -10,9 +10,9 @@ from typing import Annotated, Final, NamedTuple
 import typer
 
 from residuum.cli.inputs import AsJson
-from residuum.cli.outputs import print_json
+from residuum.cli.outputs import print_json, say
 from residuum.errors import RecordError, ResiduumError
-from residuum.files import shown
+from residuum.printable import printable
 from residuum.results import (
     OnDamage,
     Record,
@@ -78,20 +78,20 @@ def archive(
 def _print(done: Sequence[Added]) -> None:
     for added in done:
         older = f", {added.unverified} of them without a checksum" if added.unverified else ""
-        typer.echo(
-            f"{shown(added.archive)}: {added.added} of {added.found} runs are new, "
+        say(
+            f"{printable(added.archive)}: {added.added} of {added.found} runs are new, "
             f"{added.records} there now{older}"
         )
     if not done:
-        typer.echo("there are no runs: nothing was written")
+        say("there are no runs: nothing was written")
 
 
 def _records(path: Path, on_damage: OnDamage) -> list[Record]:
     if not os.path.isfile(path):  # a store would be made of it
         kind = "a folder" if os.path.isdir(path) else "no file"
         raise ResiduumError(
-            f"expected a store of runs, found {kind} {shown(path)}; name a file that a study has "
-            "written"
+            f"expected a store of runs, found {kind} {printable(path)}; name a file that a study "
+            "has written"
         )
     with Store(path) as store:
         return list(store.records(on_damage=on_damage))
@@ -109,7 +109,7 @@ def _place(folder: Path, study: str) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ResiduumError(
-            f"--into: {shown(folder)} is no folder for archives: {error.strerror}"
+            f"--into: {printable(folder)} is no folder for archives: {error.strerror}"
         ) from error
     return folder / f"{study}.jsonl"
 

@@ -55,7 +55,7 @@ class Panel:
         exact = self.mean.exact
         is_short = isinstance(exact, Fraction) and exact.denominator < 1000
         mean = exact if is_short else rounded(self.mean)
-        place.set_xlabel(f"{short(atom)}\nmean {mean}", parse_math=False)
+        place.set_xlabel(f"{short(atom)}\nmean {mean}")
         place.set_xticks(*TICKS)
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from residuum.errors import RecordError
-from residuum.files import replacing, shown
+from residuum.files import replacing
+from residuum.printable import printable
 from residuum.results.damage import OnDamage, refuse_damaged
 from residuum.results.encoding import from_line, to_line
 from residuum.results.records import Record
@@ -27,7 +28,7 @@ def write_archive(path: str | Path, records: Iterable[Record]) -> None:
             os.fsync(file.fileno())
     except (OSError, ValueError) as error:
         raise RecordError(
-            f"{shown(path)}: the archive cannot be written: {_reason(error)}"
+            f"{printable(path)}: the archive cannot be written: {_reason(error)}"
         ) from error
 
 
@@ -37,7 +38,7 @@ def read_archive(path: str | Path, on_damage: OnDamage | None = None) -> list[Re
     With `on_damage`, that is called with the error of each damaged line instead, and the other
     records are returned.
     """
-    name = shown(path)
+    name = printable(path)
     try:
         content = Path(path).read_bytes()
     except (OSError, ValueError) as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from residuum.errors import RecordError
-from residuum.files import shown
+from residuum.printable import printable
 from residuum.results.archive import merge, read_archive
 from residuum.results.damage import OnDamage
 from residuum.results.records import Record
@@ -31,7 +31,8 @@ def find_records(
     """
     if path is not None and not path.exists():
         raise RecordError(
-            f"there is no store {shown(path)}; name one that a study has written, or leave it out"
+            f"there is no store {printable(path)}; name one that a study has written, or leave it "
+            "out"
         )
     sources: list[Iterable[Record]] = []
     store = path

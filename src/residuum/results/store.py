@@ -21,7 +21,8 @@ from types import TracebackType
 from typing import Any, Final, final
 
 from residuum.errors import RecordError
-from residuum.files import shown, user_folder
+from residuum.files import user_folder
+from residuum.printable import printable
 from residuum.results.damage import OnDamage, refuse_damaged
 from residuum.results.encoding import from_line, to_line
 from residuum.results.records import Record, Scalar, canonical
@@ -189,12 +190,12 @@ class Store:
                 raise RecordError("the columns beside its line are those of another record")
         except RecordError as error:
             raise RecordError(
-                f"{shown(self.path)}, run {shown(str(columns[0]))}: {error}"
+                f"{printable(self.path)}, run {printable(columns[0])}: {error}"
             ) from None
         return record
 
     def _absent(self, run: str) -> RecordError:
-        return RecordError(f"{shown(self.path)}: there is no run {run!r}")
+        return RecordError(f"{printable(self.path)}: there is no run {run!r}")
 
 
 def _connect(path: Path, options: str = "") -> sqlite3.Connection:
@@ -308,11 +309,11 @@ def _explained(path: Path) -> Iterator[None]:
     try:
         yield
     except RecordError as error:
-        raise RecordError(f"{shown(path)}: {error}") from None
+        raise RecordError(f"{printable(path)}: {error}") from None
     except sqlite3.Error as error:
         name = getattr(error, "sqlite_errorname", "")
         kind = "_".join(name.split("_")[:2])
         words = _REASONS.get(name) or _REASONS.get(kind) or _OTHERWISE
-        raise RecordError(f"{shown(path)}: {words.format(error)}") from error
+        raise RecordError(f"{printable(path)}: {words.format(error)}") from error
     except (OSError, ValueError) as error:
-        raise RecordError(f"{shown(path)}: {_OTHERWISE.format(error)}") from error
+        raise RecordError(f"{printable(path)}: {_OTHERWISE.format(error)}") from error

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Final, cast
 
 from residuum.errors import DataError
-from residuum.files import shown
+from residuum.printable import printable
 
 LARGEST_FILE: Final = 2**26
 """Bytes, unpacked; the largest file of MNIST has 47 million. More is refused, and not read."""
@@ -31,7 +31,7 @@ def unpack(path: Path, member: str | None = None) -> bytes:
     with opened(path, member) as source:
         content = source.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
-        raise DataError(f"`{shown(path)}`: expected at most {LARGEST_FILE:,} bytes, found more")
+        raise DataError(f"`{printable(path)}`: expected at most {LARGEST_FILE:,} bytes, found more")
     return content
 
 
@@ -48,14 +48,14 @@ def opened(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
             if start == _ZIP:
                 with zipfile.ZipFile(file) as archive:
                     found = _find_member(archive, member, path)
-                    yield open_member(archive, found, f"`{shown(path)}`")
+                    yield open_member(archive, found, f"`{printable(path)}`")
             else:
                 is_packed = start.startswith(_GZIP)
                 yield cast(IO[bytes], gzip.GzipFile(fileobj=file)) if is_packed else file
     except DataError:
         raise
     except UNREADABLE as error:
-        raise DataError(f"`{shown(path)}` cannot be read ({error}); fetch it anew") from None
+        raise DataError(f"`{printable(path)}` cannot be read ({error}); fetch it anew") from None
 
 
 def open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> IO[bytes]:
@@ -81,9 +81,9 @@ def _find_member(archive: zipfile.ZipFile, wanted: str | None, path: Path) -> zi
     ]
     if len(found) != 1:
         expected = "one file" if wanted is None else f"one file called {wanted}"
-        names = ", ".join(shown(entry.filename) for entry in (found or files)[:5]) or "none"
+        names = ", ".join(printable(entry.filename) for entry in (found or files)[:5]) or "none"
         raise DataError(
-            f"`{shown(path)}`: expected {expected} in this archive, found {len(found)} ({names}); "
-            "unpack the one that is meant"
+            f"`{printable(path)}`: expected {expected} in this archive, found {len(found)} "
+            f"({names}); unpack the one that is meant"
         )
     return found[0]

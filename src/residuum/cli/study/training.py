@@ -6,9 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import typer
-
-from residuum.cli.outputs import print_json
+from residuum.cli.outputs import print_json, say
 from residuum.cli.study.watching import Words, watching
 from residuum.errors import ResiduumError
 from residuum.results import (
@@ -44,9 +42,7 @@ def train(
     with Store(path) as store:
         ids = {run: id_of(experiment, run) for run in runs}
         missing = [run for run in runs if ids[run] not in store]
-        typer.echo(
-            f"{len(runs)} runs, {len(runs) - len(missing)} of them found in {path}", err=True
-        )
+        say(f"{len(runs)} runs, {len(runs) - len(missing)} of them found in {path}", err=True)
         try:
             with watching(missing, words) as watch:
                 run_all(experiment, missing, store, watch=watch)
@@ -55,7 +51,7 @@ def train(
             if as_object:
                 print_json([as_object(store.get(name)) for name in done])
             what = "interrupted" if isinstance(stop, KeyboardInterrupt) else "stopped"
-            typer.echo(
+            say(
                 f"residuum: {what} with {len(done)} of {len(runs)} runs done; the same "
                 "command goes on from here",
                 err=True,
