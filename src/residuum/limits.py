@@ -47,7 +47,7 @@ MOST_MEMBERS: Final = 10_000_000
 MOST_ENTRIES: Final = 1 << 28
 """The most entries of one table over the variables of a guard or an atom of a compiled rule."""
 
-MOST_CALLS: Final = 10_000_000
+MOST_CALLS: Final = 5_000_000
 """The most values that a compiled rule asks of a function."""
 
 # Error messages

@@ -35,6 +35,15 @@ def test_a_domain_of_too_many_members_is_refused(given):
     assert re.search(r"`d` has at most (10,000,000 members|1,000,000 listed labels), got ", found)
 
 
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [(HUGE, HUGE), (range(HUGE), HUGE), (range(1, HUGE, 2), HUGE // 2),
+     (range(HUGE, 0, -3), HUGE // 3 + 1)],
+)  # fmt: skip
+def test_the_number_of_members_is_told(given, found):
+    assert f"members, got {found};" in refusal(RULE, domains={"d": given})
+
+
 UNFIT = {
     "below 0": (-1, "-1"),
     "thousands of digits below 0": (-(10**5000), "<integer of 16,610 bits>"),

@@ -165,8 +165,9 @@ def _check_labels(name: str, given: Iterable[Any]) -> tuple[int | str, ...] | ra
     most = MOST_MEMBERS if isinstance(given, range) else MOST_LABELS
     taken = at_most(most, given)
     if taken is None:
-        found = shown(given) if isinstance(given, range) else "more"
-        kind = "members" if isinstance(given, range) else "listed labels"
+        found, kind = "more", "listed labels"
+        if isinstance(given, range):
+            found, kind = shown(-((given.start - given.stop) // given.step)), "members"
         raise GroundingError(
             f"domain `{name}` has at most {most:,} {kind}, got {found}; give fewer, or make it "
             "'open', so that its members are the examples of the batch"

@@ -226,8 +226,8 @@ def product_of(sizes: Iterable[int], most: int) -> int:
 
 def as_label(value: Any) -> Any:
     """Return an integer of NumPy or PyTorch as Python's, and everything else as it is."""
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
-        return value
+    if type(value) in (int, str, bool) or not isinstance(value, SupportsIndex):
+        return value  # the first question is cheap, and usually settles it
     try:
         return operator.index(value)
     except TypeError:  # an array or a tensor that is no integer has the method, too
