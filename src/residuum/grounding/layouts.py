@@ -159,7 +159,9 @@ class _Layout:
         return product_of(sizes, MOST_ENTRIES) > MOST_ENTRIES
 
     def _refuse(self, of: object, axes: Iterable[Axis]) -> NoReturn:
-        sizes = [(a.variable, self._size(a.domain)) for a in axes if a.dimension is not None]
+        varying = [axis for axis in axes if axis.dimension is not None]
+        varying.sort(key=lambda axis: axis.dimension or 0)
+        sizes = [(axis.variable, self._size(axis.domain)) for axis in varying]
         over = " × ".join(f"{variable} ({size:,})" for variable, size in sizes)
         raise GroundingError(
             f"{of}: more than {MOST_ENTRIES:,} values would be kept, one for each of {over}; give "

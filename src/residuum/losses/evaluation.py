@@ -18,11 +18,11 @@ from residuum.losses.reading import Window, length_in, narrowed, read
 from residuum.losses.softmaxes import Side
 from residuum.losses.tensors import LARGEST, TENSORS, impossible
 from residuum.relaxations import Degree, Relaxation
-from residuum.relaxations.carriers import as_float
+from residuum.relaxations.carriers import Exact, as_float
 from residuum.relaxations.degrees import Later, truth_of
 from residuum.relaxations.minimum import Minimum
 from residuum.relaxations.product import Product
-from residuum.relaxations.tnorms import Archimedean
+from residuum.relaxations.tnorms import Archimedean, OnLogarithms
 
 Sides = Callable[[int, Side], Tensor]
 Detached = Literal["antecedent", "consequent"]
@@ -276,6 +276,9 @@ class Evaluation:
                 false=false,
                 log_false=Later(lambda: TENSORS.log_complement(true, false, log_false)),
             )
+        if isinstance(tnorm, OnLogarithms):
+            logarithms = side(tnorm.log_root(x), -LARGEST)
+            return tnorm.degree_at(TENSORS, _log_norm(logarithms, dimensions, tnorm.exponent))
         if isinstance(tnorm, Archimedean):
             penalties = side(tnorm.penalty(x), 0.0).sum(dimensions, keepdim=True)
             limit = min(as_float(tnorm.limit), LARGEST)
@@ -318,6 +321,18 @@ def degree_with(side: Callable[[Side], Tensor]) -> Degree:
         log_true=Later(lambda: side("log_true")),
         log_false=Later(lambda: side("log_false")),
     )
+
+
+def _log_norm(logarithms: Tensor, dimensions: tuple[int, ...], p: Exact) -> Tensor:
+    """Return `log_norm` along dimensions; over nothing it is log 0, as tensors have it."""
+    nothing = impossible(logarithms.dtype)
+    if 0 in (logarithms.shape[d] for d in dimensions):
+        return logarithms.sum(dimensions, keepdim=True) + nothing
+    largest = logarithms.amax(dimensions, keepdim=True).detach()
+    exponent = TENSORS.constant(p)
+    below = torch.logsumexp(exponent * (logarithms - largest), dimensions, keepdim=True)
+    found = largest + below / exponent
+    return found.masked_fill(largest <= -LARGEST, nothing)
 
 
 def _detached(x: Degree) -> Degree:
