@@ -226,9 +226,9 @@ def _degrees(logits: Sequence[mpf]) -> dict[str, mpf]:
     return {atom: 1 / (1 + exp(-one)) for atom, one in zip("ABC", logits, strict=False)}
 
 
-def _off_by(found: Sequence[float], ranges: Sequence[tuple[mpf, mpf]]) -> float:
+def _off_by(found: Sequence[float], ranges: Sequence[tuple[mpf, mpf]], steepness: float) -> float:
     """Return how far gradients are from ranges, in units of what is allowed: above 1 is too far."""
-    largest = max(1, *(abs(end) for span in ranges for end in span))
+    largest = max(steepness, *(abs(end) for span in ranges for end in span))
     return max(
         float(
             max(low - one, one - high, mpf(0))
@@ -244,13 +244,27 @@ def disagreement(name: str, formula: str, logits: Sequence[float], found: Sequen
     Where they do, logits that are a few roundings away are looked at as well: near a kink, or where
     a logic is steep, any gradient between theirs is right.
     """
-    worst = _off_by(found, exact(name, formula, logits).gradients)
+    steepness = _steepness(name)
+    worst = _off_by(found, exact(name, formula, logits).gradients, steepness)
     if worst <= 1:
         return worst
-    moved = [[z + move * NEAR * EPSILON * max(abs(z), 1) for move in (0, 1, -1)] for z in logits]
+    # Not only the ends: a gradient may grow towards a kink and be 0 beyond it.
+    moves = [0, *(sign * NEAR / 2**halvings for sign in (1, -1) for halvings in range(4))]
+    moved = [[z + move * EPSILON * max(abs(z), 1) for move in moves] for z in logits]
     near = [exact(name, formula, row) for row in itertools.product(*moved)]
     ranges = [
         (min(one.gradients[k][0] for one in near), max(one.gradients[k][1] for one in near))
         for k in range(len(logits))
     ]
-    return _off_by(found, ranges)
+    return _off_by(found, ranges, steepness)
+
+
+def _steepness(name: str) -> float:
+    """Return how many roundings of a penalty one rounding of a small truth is.
+
+    It is the gradient of the penalty at truth 0: 1 + λ for Sugeno and Weber, who have the only
+    bounded penalties here with a gradient far above 1.
+    """
+    if "sugeno-weber" not in name:
+        return 1.0
+    return max(1.0, 1.0 + float(name[name.index("(") + 1 : -1]))
