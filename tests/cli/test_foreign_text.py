@@ -104,8 +104,7 @@ def test_only_one_module_of_the_command_line_prints():
         if isinstance(node, ast.Call) and ast.unparse(node.func) in
         ("print", "typer.echo", "typer.secho", "Console", "sys.stdout.write", "sys.stderr.write")
     }  # fmt: skip
-    # The numbers of runs and the path of the store, before and after a training.
-    assert printing <= own | {"study/training.py"}
+    assert printing <= own
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is full")

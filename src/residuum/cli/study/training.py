@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from residuum.cli.outputs import print_json, say
 from residuum.cli.study.watching import Words, watching
-from residuum.errors import ResiduumError
+from residuum.errors import RecordError, ResiduumError
 from residuum.results import (
     ARCHIVES,
     Record,
@@ -77,10 +77,17 @@ def as_object(record: Record, measures: Mapping[str, float] | None = None) -> di
 def asked_records(
     path: Path | None, studies: Collection[str], is_wanted: Callable[[Record], bool]
 ) -> list[Record]:
-    """Return the runs of some studies in the store and in the archives below this folder."""
-    known = find_records(path, studies)
+    """Return the runs of some studies in the store and in the archives below this folder.
+
+    Damaged records are told on stderr, and left out.
+    """
+
+    def tell(damage: RecordError) -> None:
+        say(f"residuum: {damage}; this record is left out", err=True)
+
+    known = find_records(path, studies, on_damage=tell)
     if path is not None:  # one store is asked for, but tables have the archives beside it
-        known = merge(known, archived_records())
+        known = merge(known, archived_records(tell))
     found = [record for record in known if record.study in studies and is_wanted(record)]
     if not found:
         raise ResiduumError(
