@@ -174,9 +174,13 @@ class _Shown(reprlib.Repr):
         return repr(x) if x.bit_length() < 200 else f"<integer of {x.bit_length():,} bits>"
 
 
-shown = _Shown().repr
-"""Return what `repr` says of a value that was found, cut where it is long.
+_SHOWN = _Shown()
 
->>> shown(10**5000)
-'<integer of 16,610 bits>'
-"""
+
+def shown(value: object) -> str:
+    """Return what `repr` says of a value that was found, cut where it is long.
+
+    >>> shown(10**5000)
+    '<integer of 16,610 bits>'
+    """
+    return _SHOWN.repr(value)

@@ -11,7 +11,7 @@ import pytest
 from residuum import compile as compile_rule
 from residuum.errors import GroundingError
 from residuum.grounding import layouts
-from residuum.syntax import Domain
+from residuum.syntax import Domain, loads
 
 HUGE = 10**12
 RULE = "forall x in d: P(x)"
@@ -131,6 +131,13 @@ def test_functions_are_not_asked_for_values_without_end(monkeypatch):
     assert len(asked) == 100
     assert "more than 100 values of a function" in refusal(rule, domains={"d": 11}, **options)
     assert len(asked) == 100
+
+
+def test_variables_of_a_rule_file_are_counted_as_well():
+    names = ", ".join(f"x{n}" for n in range(31))
+    knowledge = loads(f"domain d = 0..1 predicate P(d) rule r: forall {names} in d: P(x0)")
+    with pytest.raises(GroundingError, match=r"at most 30 variables .*, got 31"):
+        compile_rule(knowledge)
 
 
 def test_what_is_unknown_is_refused_with_a_short_message():

@@ -287,10 +287,9 @@ class _Layout:
 
     def _places(self, term: Term, domain: Domain, step: Read) -> Array:
         """Return where in the domain the values of a term stand, over the axes."""
-        guarded_axes = {axis for guarded in step.guards for axis in guarded.axes}
-        guarded_axes.intersection_update(step.axes)
-        if self._exceeds(guarded_axes):
-            self._refuse(f"the guards around `{term}`", guarded_axes)
+        held = [axis for axis in step.axes if any(axis in guarded.axes for guarded in step.guards)]
+        if self._exceeds(held):
+            self._refuse(f"the guards around `{term}`", held)
         counted = _all(
             [np.full([1] * self._plan.rank, True)]
             + [self._can_hold(guarded, step.axes) for guarded in step.guards]
@@ -342,8 +341,8 @@ class _Layout:
     # Quantifiers
 
     def _selection(self, step: Quantify) -> Selection:
-        masked = set(() if step.guard is None else step.guard.axes)
-        masked.update(axis for _, axes, _ in step.positions for axis in axes)
+        masked = dict.fromkeys(() if step.guard is None else step.guard.axes)
+        masked.update(dict.fromkeys(axis for _, axes, _ in step.positions for axis in axes))
         if self._exceeds(masked):
             self._refuse("a guard", masked)
         mask = None if step.guard is None else self._holds(step.guard)

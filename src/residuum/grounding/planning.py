@@ -20,7 +20,8 @@ from residuum.grounding.plans import (
     Slot,
     Step,
 )
-from residuum.grounding.signatures import Signature, refuse_deep
+from residuum.grounding.signatures import Signature, check_variables
+from residuum.limits import MOST_NESTED
 from residuum.logic import (
     And,
     Atom,
@@ -37,6 +38,7 @@ from residuum.logic import (
     Term,
     Truth,
     Variable,
+    depth,
     distinct_nodes,
     fold_scoped,
     free_variables,
@@ -64,7 +66,12 @@ class _Scope(NamedTuple):
 def plan_rule(formula: Formula, signature: Signature) -> Plan:
     """Return the plan of a closed formula; GroundingError says what does not fit."""
     refuse_guard(formula)
-    refuse_deep(formula)
+    nested = depth(formula)
+    if nested > MOST_NESTED:
+        raise GroundingError(
+            f"a rule is nested {MOST_NESTED} deep at most, this one {nested:,}; "
+            "`&` and `|` of many operands are one level"
+        )
     free = free_variables_by_node(formula)
     planned = formula
     if TRUE in free or FALSE in free:
@@ -142,6 +149,7 @@ class _Planning:
 
     def _bind(self, node: Quantifier, scope: _Scope) -> tuple[tuple[Axis, ...], Guarded | None]:
         taken = {axis.dimension for axis in scope.axes} | set(scope.outermost)
+        check_variables(len(taken) + len(node.bindings))
         axes: list[Axis] = []
         for variable, name in node.bindings:
             domain = self._signature.domain(name, f"{variable} in {name}")

@@ -11,7 +11,6 @@ from residuum.limits import (
     LARGEST_INTEGER,
     MOST_LABELS,
     MOST_MEMBERS,
-    MOST_NESTED,
     MOST_VARIABLES,
 )
 from residuum.logic import (
@@ -61,23 +60,12 @@ def signature_of_knowledge(knowledge: Knowledge, functions: Mapping[str, Any]) -
     return Signature(knowledge.domains, {**bound, **functions}, knowledge.predicates)
 
 
-def refuse_deep(formula: Formula) -> None:
-    """Raise if a rule nests too deeply, or binds too many variables at once, to be compiled."""
-    depths: dict[Node, int] = {}
-    bound: dict[Node, int] = {}
-    for node in distinct_nodes(formula):
-        depths[node] = 1 + max([depths[child] for child in node.children], default=0)
-        binds = len(node.bindings) if isinstance(node, Quantifier) else 0
-        bound[node] = binds + max([bound[child] for child in node.children], default=0)
-    if depths[formula] > MOST_NESTED:
-        raise GroundingError(
-            f"a rule is nested {MOST_NESTED} deep at most, this one {depths[formula]:,}; "
-            "`&` and `|` of many operands are one level"
-        )
-    if bound[formula] > MOST_VARIABLES:
+def check_variables(count: int) -> None:
+    """Raise if more variables are bound around one place than an array has dimensions."""
+    if count > MOST_VARIABLES:
         raise GroundingError(
             f"at most {MOST_VARIABLES} variables are bound around one atom of a compiled rule, "
-            f"got {bound[formula]:,}; each is a dimension of an array, so split the rule"
+            f"got {count:,}; each is a dimension of an array, so split the rule"
         )
 
 
@@ -94,7 +82,6 @@ def signature_of_rule(
             raise GroundingError(
                 f"{option}: expected a mapping by name, got {type(value).__name__} {shown(value)}"
             )
-    refuse_deep(formula)
     known = {name: _as_domain(name, given) for name, given in domains.items()}
     used = {node.predicate for node in distinct_nodes(formula) if isinstance(node, Atom)}
     _refuse_unknown("predicate", predicates, used)
@@ -271,6 +258,7 @@ def _atoms_in_scope(formula: Formula) -> Iterator[tuple[Atom, Mapping[str, str]]
         if isinstance(node, Atom):
             yield node, {binding.variable: binding.domain for binding in scope}
         elif isinstance(node, Quantifier):
+            check_variables(len(scope) + len(node.bindings))
             stack.append((node.body, scope + node.bindings))
         else:
             stack.extend((child, scope) for child in reversed(node.children))
