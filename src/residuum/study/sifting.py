@@ -49,7 +49,7 @@ class Sifted(NamedTuple):
     skipped: list[Skipped]
 
 
-class Tested(NamedTuple):
+class MeasuredOn(NamedTuple):
     """What a run was measured on: the name of a test set, and how many examples of it."""
 
     name: str
@@ -59,7 +59,7 @@ class Tested(NamedTuple):
 def sift(
     records: Iterable[Record],
     fault_of: Callable[[Record], str],
-    tested_on: Callable[[Record], Tested | None],
+    tested_on: Callable[[Record], MeasuredOn | None],
 ) -> Sifted:
     """Part the records that can be used from the others.
 

@@ -16,7 +16,7 @@ from residuum.study.chunking.presets import preset
 from residuum.study.chunking.settings import SCHEME, STUDY, Settings
 from residuum.study.findings import Chosen
 from residuum.study.planning import of_length
-from residuum.study.sifting import Sifted, Tested
+from residuum.study.sifting import MeasuredOn, Sifted
 
 Decoding = Literal["argmax", "viterbi"]
 
@@ -71,10 +71,10 @@ def _fault_of_outcomes(record: Record) -> str:
     return ""
 
 
-def _tested_on(record: Record) -> Tested | None:
+def _tested_on(record: Record) -> MeasuredOn | None:
     if record.study != STUDY:
         return None
-    return Tested(str(record.configuration["corpus"]), len(record.outcomes["gold"]))
+    return MeasuredOn(str(record.configuration["corpus"]), len(record.outcomes["gold"]))
 
 
 def of_presets(

@@ -19,7 +19,7 @@ from residuum.study.digits.presets import WarmUps, preset
 from residuum.study.digits.sets import DRAWS_PER_IMAGE, draw_pair_test
 from residuum.study.digits.settings import SCHEME, STUDY, Settings
 from residuum.study.findings import Chosen
-from residuum.study.sifting import Sifted, Tested
+from residuum.study.sifting import MeasuredOn, Sifted
 
 OUTCOMES: Final = {
     "digit_accuracy": ("digit",),
@@ -89,10 +89,10 @@ def _fault_of_outcomes(record: Record) -> str:
     return ""
 
 
-def _tested_on(record: Record) -> Tested | None:
+def _tested_on(record: Record) -> MeasuredOn | None:
     if record.study != STUDY:
         return None
-    return Tested(str(record.configuration["images"]), len(record.outcomes["digit"]))
+    return MeasuredOn(str(record.configuration["images"]), len(record.outcomes["digit"]))
 
 
 def of_presets(
