@@ -39,8 +39,17 @@ Content = dict[str, Any]
 Command = tuple[str, ...]
 
 # A kill may cost a minute of training, which would make a soak slow: here it costs a second.
-OFTEN = "from residuum.study import running; running.BETWEEN_CHECKPOINTS = 1.0"
-RESIDUUM = (sys.executable, "-c", f"{OFTEN}; from residuum.cli import main; main()")
+# To say so takes an import before the command begins, in which Ctrl-C would not be its business.
+START = """
+import signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+from residuum.study import running
+running.BETWEEN_CHECKPOINTS = 1.0
+from residuum.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main()
+"""
+RESIDUUM = (sys.executable, "-c", START)
 
 # Every run of a command has shapes of its own and is trained alone: runs that are trained together
 # agree with others up to rounding, and equality to the bit is what is asked for here.
