@@ -6,11 +6,11 @@ from fractions import Fraction
 import flint
 import mpmath
 import pytest
-from integration_oracles import P, Q, random_formula
 
+from integration_oracles import P, Q, random_formula
 from residuum.analysis import catalogue, consistency
+from residuum.analysis.bounds.boxes import enclose
 from residuum.analysis.closed_forms import ClosedForm
-from residuum.analysis.enclosures import enclose
 from residuum.analysis.giving_up import NotThisWay
 from residuum.analysis.logarithmic import Integrand
 from residuum.analysis.quotients import Quotient
@@ -25,7 +25,7 @@ DERIVED = {
     "P | P -> P": "log(2)",  # ∫ 1 / (2 − p)
     "P <-> P | P": "log(2)",
     "(~P -> ~Q) -> (Q -> P)": "(2 + log(2))/3",  # docs/consistency.md
-    "(P <-> Q) <-> (~P <-> ~Q)": "(4*log(2) - 1)/3",  # tests/analysis/test_enclosures.py
+    "(P <-> Q) <-> (~P <-> ~Q)": "(4*log(2) - 1)/3",  # tests/analysis/bounds/test_boxes.py
     # With z = pq, of density −log z: 1 up to z = 1/2, then (1 − z)/z. The first part is
     # (1 + log 2)/2, and −∫ log z / z + ∫ log z from 1/2 is log² 2 / 2 − 1/2 + (log 2)/2.
     "P & Q -> ~(P & Q)": "log(2) + log(2)^2/2",

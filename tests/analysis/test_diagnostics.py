@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from integration_oracles import P, Q, R, formulas, textbook
 
+from integration_oracles import P, Q, R, formulas, textbook
 from residuum.analysis import gradients
 from residuum.analysis.diagnostics import slopes_at
 from residuum.errors import DegreeError

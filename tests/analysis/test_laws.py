@@ -2,8 +2,8 @@
 
 import pytest
 from hypothesis import given, settings
-from integration_oracles import GRID, formulas
 
+from integration_oracles import GRID, formulas
 from residuum.analysis.laws import rewrite
 from residuum.analysis.modules import modules_of
 from residuum.logic import TRUE, And, Atom, Iff, Or, Truth, atoms_of

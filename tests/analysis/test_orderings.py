@@ -9,8 +9,8 @@ from functools import reduce
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from integration_oracles import P, Q, R, formulas
 
+from integration_oracles import P, Q, R, formulas
 from residuum.analysis import consistency
 from residuum.errors import EvaluationError
 from residuum.logic import (

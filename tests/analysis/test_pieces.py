@@ -5,10 +5,10 @@ import random
 from fractions import Fraction
 
 import pytest
-from test_enclosures import random_formula
 
+from integration_oracles import random_formula
 from residuum import truth
-from residuum.analysis.charts import Chart
+from residuum.analysis.bounds.charts import Chart
 from residuum.analysis.pieces import Branch, OutOfTime, Tree
 from residuum.logic import atoms, atoms_of
 from residuum.relaxations import relaxation

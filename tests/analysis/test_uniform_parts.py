@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from integration_oracles import random_formula, textbook
 
+from integration_oracles import random_formula, textbook
 from residuum.analysis import consistency
 from residuum.analysis.uniform_parts import MOST_ATOMS, mixture
 from residuum.logic import And, Atom, Iff, Implies, Not, atoms_of

@@ -12,9 +12,9 @@ from typing import Final
 import numpy as np
 
 from residuum.analysis.antiderivatives import integrate_in_closed_form
+from residuum.analysis.bounds.boxes import enclose
 from residuum.analysis.cache import find_entry
 from residuum.analysis.closed_forms import ClosedForm, constant
-from residuum.analysis.enclosures import enclose
 from residuum.analysis.giving_up import NotThisWay
 from residuum.analysis.laws import rewrite
 from residuum.analysis.moments import integrate_by_moments

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, final
 
-from residuum.analysis.charts import Chart
+from residuum.analysis.bounds.charts import Chart
 from residuum.analysis.giving_up import NotThisWay, Restricted, RestrictedNumber
 from residuum.analysis.signs import Pair, definite_sign, exclusions
 from residuum.logic import Atom, Formula

@@ -2,20 +2,19 @@
 
 import math
 import random
+import time
 from fractions import Fraction
 
 import mpmath
 import numpy as np
 import pytest
-from integration_oracles import P, Q, R, random_formula, textbook
 
-from residuum.analysis import catalogue, consistency, covers, enclosures
-from residuum.analysis.boxes import Evaluator
-from residuum.analysis.charts import atlases
-from residuum.analysis.covers import Cover
-from residuum.analysis.enclosures import enclose
+from integration_oracles import P, Q, R, random_formula, textbook
+from residuum.analysis import catalogue, consistency
+from residuum.analysis.bounds import boxes
+from residuum.analysis.bounds.boxes import enclose
+from residuum.analysis.bounds.covering import Cover
 from residuum.analysis.giving_up import NotThisWay
-from residuum.analysis.pieces import Tree
 from residuum.errors import EvaluationError
 from residuum.logic import And, Atom, Iff, Implies, Not, Or, atoms_of, substitute
 from residuum.relaxations import relaxation
@@ -58,7 +57,6 @@ with mpmath.workdps(50):
 def test_bounds_hold_the_value_derived_by_hand_and_are_narrow(text, value):
     result = consistency(text, "r-product", method="boxes")
     assert result.method == "boxes"
-    # Coordinates race by the clock; in some of them the bounds of a simple formula meet.
     assert result.kind == ("exact" if result.low == result.high else "certified")
     assert mpmath.mpf(result.low) <= value <= mpmath.mpf(result.high)
     assert result.low <= result.value <= result.high
@@ -167,9 +165,7 @@ INDEPENDENT = {
 def test_bounds_over_many_atoms_hold_the_value_derived_by_hand(text, expected):
     value, widest = expected
     formula = parse(text)
-    found = enclose(
-        formula, atoms_of(formula), relaxation("r-product"), width=widest, seconds=math.inf
-    )
+    found = enclose(formula, atoms_of(formula), relaxation("r-product"), width=widest)
     low, high = found if isinstance(found, tuple) else (found, found)
     assert low <= value <= high
     assert high - low <= widest
@@ -268,17 +264,14 @@ def test_bounds_too_wide_to_be_of_use_give_way_to_an_estimate():
 
 def test_bounds_hold_and_end_where_cases_turn_out_to_be_too_many(monkeypatch):
     formula = parse("(P -> (Q <-> R)) -> ((Q -> P) <-> R & P)")
-    narrow = Cover.narrow
+    refine = Cover.refine
 
-    def narrow_once(cover, spend, deadline):
-        if spend > 0.25:
-            raise NotThisWay("its degree has too many cases")
-        narrow(cover, 0.0, deadline)
+    def refine_a_little(cover, work, deadline):
+        refine(cover, min(work, 500), deadline)
+        raise NotThisWay("its degree has too many cases")
 
-    monkeypatch.setattr(Cover, "narrow", narrow_once)
-    low, high = enclose(
-        formula, atoms_of(formula), relaxation("r-product"), width=1e-8, seconds=math.inf
-    )
+    monkeypatch.setattr(Cover, "refine", refine_a_little)
+    low, high = enclose(formula, atoms_of(formula), relaxation("r-product"), width=1e-8)
     degrees = textbook(formula, dict(zip((P, Q, R), SAMPLE, strict=True)), "r-product")
     assert 0 <= low <= degrees.mean() <= high <= 1
 
@@ -299,165 +292,44 @@ def test_logics_that_are_not_rational_are_refused():
         consistency("P & Q", "s-frank(2)", method="boxes")
 
 
-def bounds_along_guards(formula, width):
-    """Return bounds from slabs alone, in the coordinates of the cube."""
-    atoms = atoms_of(formula)
-    tree = Tree(formula, atoms, relaxation("r-product"))
-    plain = Cover([Evaluator(tree, len(atoms))], width)
-    cover = min(plain.along_guards(0.1, math.inf), key=Cover.width)
-    cover.narrow(math.inf, math.inf)
-    assert any(cells.vertical >= 0 for cells in cover._sheets.values())
-    return cover.bounds()
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        # max(p, q) where r < pq, as above.
-        ("(P -> (Q -> R)) -> ((P -> Q) -> (P -> R))", Fraction(14, 15)),
-        # With z = pqr, whose density is log² z / 2: min(1, (1 − z) / z).
-        (
-            "P & Q & R -> ~(P & Q & R)",
-            mpmath.quad(lambda z: min(1, (1 - z) / z) * mpmath.log(z) ** 2 / 2, [0, HALF, 1]),
-        ),
-        # 1 where r² ≥ pq, else r² / (pq): over r that is 1 − √z + √z / 3 for z = pq, and the mean
-        # of √z is 4/9.
-        ("P & Q -> R & R", 1 - Fraction(2, 3) * Fraction(4, 9)),
-        # 1 where p ≤ q², else q² / p: over p that is q² − 2 q² log q.
-        ("P -> Q & Q", Fraction(5, 9)),
-        ("P & Q -> ~(P & Q)", of_a_product(lambda z: min(1, (1 - z) / z), [HALF])),
-    ],
-)
-def test_bounds_along_curved_guards_hold_the_value_derived_by_hand(text, value):
-    width = 1e-4 if len(atoms_of(parse(text))) == 3 else 1e-8
-    low, high = bounds_along_guards(parse(text), width)
-    assert low <= value <= high
-    assert high - low <= width
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_bounds_along_guards_and_without_overlap_and_hold_the_sample(seed):
-    formula = Implies(random_formula(random.Random(200 + seed), (P, Q, R), 8), Iff(P, Or(Q, R)))
-    atoms = atoms_of(formula)
-    tree = Tree(formula, atoms, relaxation("r-product"))
-    plain = Cover([Evaluator(tree, 3)], 1e-8)
-    along = min(plain.along_guards(0.1, math.inf), key=Cover.width)
-    for cover in (plain, along):
-        cover.narrow(0.5, math.inf)
-    (a, b), (c, d) = plain.bounds(), along.bounds()
-    assert max(a, c) <= min(b, d)
-    points = dict(zip((P, Q, R), SAMPLE, strict=True))
-    with np.errstate(all="ignore"):
-        sampled = np.broadcast_to(textbook(formula, points, "r-product"), SAMPLE.shape[1])
-    error = 6 * sampled.std() / math.sqrt(len(sampled)) + 1e-6
-    assert c - error <= sampled.mean() <= d + error
-
-
-def test_bounds_that_were_found_are_kept_where_parts_are_worse():
-    tree = Tree(parse("P & Q -> R & R"), [P, Q, R], relaxation("r-product"))
-    cover = Cover([Evaluator(tree, 3)], 1e-8)
-    at_first = cover._sheets
-    cover.narrow(0.05, math.inf)
-    found = cover.bounds()
-    cover._take(at_first)
-    assert cover.bounds() == found != (0.0, 1.0)
-
-
-def test_each_chart_goes_on_with_the_axis_upright_that_is_narrowest(monkeypatch):
-    formula = parse("P & Q -> R & R")
-    trees = [Tree(formula, [P, Q, R], relaxation("r-product"), one) for one in atlases(3)[1]]
-    evaluators = [Evaluator(tree, 3) for tree in trees]
-    narrowest = dict(zip(evaluators, [0, 2, 1, 1, 0, 2], strict=True))
-
-    def narrow(cover, _spend, _deadline):
-        for (one, _), cells in cover._sheets.items():
-            cells.nodes[:] = cover._upright[one]  # says whose it is
-            cells.high[:] = cells.low + (1e-3 if cover._upright[one] == narrowest[one] else 2e-3)
-
-    monkeypatch.setattr(Cover, "narrow", narrow)
-    *alone, along = Cover(evaluators, 1e-8).along_guards(1.0, math.inf)
-    assert [set(cover._upright.values()) for cover in alone] == [{0}, {1}, {2}]
-    assert along._upright == narrowest
-    found = {one: cells.nodes.tolist() for (one, _), cells in along._sheets.items()}
-    assert found == {one: [axis] for one, axis in narrowest.items()}
-    assert along.width() == pytest.approx(6e-3)
-
-
-def test_guards_are_followed_where_halving_looks_slow(monkeypatch):
+def test_the_same_call_gives_the_same_bounds_however_long_it_takes(monkeypatch):
     formula = parse("(P -> (Q <-> R)) -> ((Q -> P) <-> R & P)")
-    along_guards, followed = Cover.along_guards, []
+    atoms, product = atoms_of(formula), relaxation("r-product")
+    monkeypatch.setattr(boxes, "MOST_WORK", 30_000)
+    found = enclose(formula, atoms, product, width=1e-9)
+    refine = Cover.refine
 
-    def follow(cover, spend, deadline):
-        followed.append(cover)
-        return along_guards(cover, spend, deadline)
+    def slowly(cover, work, deadline):
+        time.sleep(0.01)
+        refine(cover, work, deadline)
 
-    monkeypatch.setattr(Cover, "along_guards", follow)
-    monkeypatch.setattr(enclosures, "atlases", lambda axes: atlases(axes)[:1])
-    bounds = []
-    for patience in (math.inf, 1e-9):
-        monkeypatch.setattr(enclosures, "PATIENCE", patience)
-        bounds.append(
-            enclose(formula, atoms_of(formula), relaxation("r-product"), width=1e-9, seconds=2)
-        )
-        assert len(followed) == (0 if patience == math.inf else 1)
-    (a, b), (c, d) = bounds
-    assert max(a, c) <= min(b, d)
+    monkeypatch.setattr(Cover, "refine", slowly)
+    assert enclose(formula, atoms, product, width=1e-9, seconds=600) == found
+    assert found[1] - found[0] > 1e-9  # the work was spent
 
 
-@pytest.mark.parametrize(
-    ("courses", "first"),
-    [
-        # A hundredth in twice the time: 10⁻⁶ in all takes 8 times as long. A tenth: 64 times.
-        ([[(1.0, 1e-2), (2.0, 1e-4)], [(1.0, 1e-2), (2.0, 1e-3)]], 0),
-        # As fast, and as narrow, but later.
-        ([[(2.0, 1e-2), (4.0, 1e-4)], [(1.0, 1e-2), (2.0, 1e-4)]], 1),
-        # It takes longer in all, but is nearly there.
-        ([[(50.0, 1e-7), (100.0, 1.01e-8)], [(1.0, 1e-2), (2.0, 1e-4)]], 0),
-        # It narrows no longer.
-        ([[(50.0, 1e-7), (100.0, 1e-7)], [(1.0, 1e-2), (2.0, 1e-4)]], 1),
-    ],
-)
-def test_the_way_with_the_least_time_to_go_leads(courses, first):
-    tree = Tree(parse("P -> Q"), [P, Q], relaxation("r-product"))
-    race = enclosures._Race(1e-8, math.inf)
-    for course in courses:
-        cover = Cover([Evaluator(tree, 2)], 1e-8)
-        cover._course, cover.spent = course, course[-1][0]
-        race.enter(cover)
-    assert race.leader() is race.running[first]
-
-
-def test_a_cover_with_too_many_boxes_leaves_the_race_to_others(monkeypatch):
+def test_coordinates_that_are_behind_are_given_up_and_the_best_gets_most_of_the_work(monkeypatch):
     formula = parse("(P -> (Q <-> R)) -> ((Q -> P) <-> R & P)")
-    monkeypatch.setattr(covers, "MOST_BOXES", 500)
-    monkeypatch.setattr(enclosures, "CURVED_AXES", ())
-    narrow, narrowed = Cover.narrow, []
+    monkeypatch.setattr(boxes, "MOST_WORK", 80_000)
+    refine, spent = Cover.refine, {}
 
-    def follow(cover, spend, deadline):
-        narrowed.append(cover)
-        narrow(cover, spend, deadline)
+    def follow(cover, work, deadline):
+        refine(cover, work, deadline)
+        spent[cover] = cover.work
 
-    monkeypatch.setattr(Cover, "narrow", follow)
-    low, high = enclose(formula, atoms_of(formula), relaxation("r-product"), width=1e-9, seconds=5)
-    assert all(cover.is_full() for cover in narrowed)
-    points = dict(zip((P, Q, R), SAMPLE, strict=True))
-    with np.errstate(all="ignore"):
-        sampled = textbook(formula, points, "r-product")
-    error = 6 * sampled.std() / math.sqrt(len(sampled)) + 1e-6
-    assert low - error <= sampled.mean() <= high + error
-    assert high - low < 0.5
+    monkeypatch.setattr(Cover, "refine", follow)
+    enclose(formula, atoms_of(formula), relaxation("r-product"), width=1e-10)
+    assert len(spent) == 9
+    *others, most = sorted(spent.values())
+    assert most >= 80_000
+    assert max(others) < 50_000
+    best = max(spent, key=spent.get)
+    assert best.width() == min(cover.width() for cover in spent)
 
 
-def test_forecasts_take_bounds_to_narrow_as_they_did():
-    tree = Tree(parse("P -> Q"), [P, Q], relaxation("r-product"))
-    cover = Cover([Evaluator(tree, 2)], 1e-8)
-    cover._course, cover.spent = [(1.0, 1e-2), (2.0, 1e-4)], 2.0  # a hundredth in twice the time
-    whole = 2 * 1e4 ** (math.log(2) / math.log(100))
-    assert math.exp(cover.forecast(1e-8)) == pytest.approx(whole)
-    assert math.exp(cover.to_go(1e-8)) == pytest.approx(whole - 2)
-
-
-def test_of_what_has_not_run_nothing_is_forecast():
-    tree = Tree(parse("P -> Q"), [P, Q], relaxation("r-product"))
-    cover = Cover([Evaluator(tree, 2)], 1e-8)
-    assert cover.forecast(1e-8) == cover.to_go(1e-8) == math.inf
+def test_bounds_that_will_not_be_useful_are_given_up_after_a_tenth_of_the_work(monkeypatch):
+    formula = parse("(P -> (Q <-> R)) -> ((Q -> P) <-> R & P)")
+    monkeypatch.setattr(boxes, "FIRST_WORK", 100)
+    monkeypatch.setattr(boxes, "MOST_WORK", 1_000)
+    with pytest.raises(NotThisWay, match="wider than 1e-06"):
+        enclose(formula, atoms_of(formula), relaxation("r-product"), width=1e-8, useful=1e-6)

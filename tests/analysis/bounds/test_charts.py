@@ -8,8 +8,8 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from residuum.analysis import enclosures
-from residuum.analysis.charts import Chart, atlases
+from residuum.analysis.bounds import boxes
+from residuum.analysis.bounds.charts import Chart, atlases
 from residuum.logic import Atom, atoms_of
 from residuum.relaxations import relaxation
 from residuum.syntax import parse
@@ -104,8 +104,6 @@ def test_poles_where_an_atom_meets_a_complement_do_no_harm_once_it_is_complement
 
 
 def bounds_in(monkeypatch, atlas, formula, width):
-    monkeypatch.setattr(enclosures, "atlases", lambda _axes: [atlas])
-    found = enclosures.enclose(
-        formula, atoms_of(formula), relaxation("r-product"), width=width, seconds=60
-    )
+    monkeypatch.setattr(boxes, "atlases", lambda _axes: [atlas])
+    found = boxes.enclose(formula, atoms_of(formula), relaxation("r-product"), width=width)
     return found if isinstance(found, tuple) else (found, found)
