@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from residuum.analysis.closed_forms import ClosedForm
+from residuum.analysis.closed_forms.numbers import ClosedForm
 from residuum.analysis.results import Consistency, exact_bounds
 from residuum.files import replacing, user_folder
 from residuum.logic import Formula, render
@@ -113,7 +113,7 @@ def _code() -> str:
     """Return a digest of the source that results come from: it changes within a version too."""
     names = ("logic", "relaxations", "analysis")
     packages = [Path(__file__).parents[1] / name for name in names]
-    files = [file for package in packages for file in sorted(package.glob("*.py"))]
+    files = [file for package in packages for file in sorted(package.rglob("*.py"))]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Literal
 
-from residuum.analysis.closed_forms import ClosedForm
+from residuum.analysis.closed_forms.numbers import ClosedForm
 from residuum.errors import EvaluationError
 
 Kind = Literal["exact", "certified", "estimate"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from residuum.analysis.integrals import consistency
+from residuum.analysis.consistency import consistency
 from residuum.analysis.results import Consistency
 from residuum.logic import Formula, is_tautology
 from residuum.relaxations import Relaxation

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from residuum.analysis import Consistency, consistency
-from residuum.analysis.diagnostics import slopes_at
+from residuum.analysis.gradients import slopes_at
 from residuum.logic import Atom, Formula, atoms_of
 from residuum.relaxations import Relaxation, truth
 from residuum.relaxations.arrays import Array

@@ -10,7 +10,7 @@ from integration_oracles import P, Q, R
 from residuum.analysis.bounds.covering import Cover, _evaluated, _quartered
 from residuum.analysis.bounds.expansions import Boxes
 from residuum.analysis.bounds.means import Evaluator
-from residuum.analysis.pieces import Tree
+from residuum.analysis.cases.tree import Tree
 from residuum.relaxations import relaxation
 from residuum.syntax import parse
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import flint
 import numpy as np
-from test_expansions import exact_at, in_cube, random_boxes, random_polynomial
 
+from polynomial_oracles import exact_at, in_cube, random_boxes, random_polynomial
 from residuum.analysis.bounds.cuts import guard_of
 from residuum.analysis.bounds.expansions import Boxes, in_floats
 from residuum.analysis.bounds.means import never_both

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from integration_oracles import P, Q, R, random_formula
-from residuum.analysis.bounds.charts import Chart
 from residuum.analysis.bounds.expansions import Boxes
 from residuum.analysis.bounds.grouping import Cases
-from residuum.analysis.pieces import Branch, Tree
+from residuum.analysis.cases.charts import Chart
+from residuum.analysis.cases.tree import Branch, Tree
 from residuum.relaxations import relaxation
 from residuum.syntax import parse
 

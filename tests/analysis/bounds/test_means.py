@@ -11,7 +11,7 @@ from residuum.analysis.bounds.cuts import Guard
 from residuum.analysis.bounds.expansions import Boxes
 from residuum.analysis.bounds.means import ORDERS, Evaluator, _differences, _merge, _Sums
 from residuum.analysis.bounds.taylor import Taylor
-from residuum.analysis.pieces import Tree
+from residuum.analysis.cases.tree import Tree
 from residuum.relaxations import relaxation
 from residuum.syntax import parse
 

@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from test_expansions import (
+
+from polynomial_oracles import (
     exact_at,
     in_cube,
     local_at,
@@ -13,7 +14,6 @@ from test_expansions import (
     random_polynomial,
     random_u,
 )
-
 from residuum.analysis.bounds.expansions import exponents, in_floats
 from residuum.analysis.bounds.taylor import divide, gathered, mean
 

@@ -14,19 +14,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 
-from residuum.analysis.bounds.charts import atlases
 from residuum.analysis.bounds.covering import Cover
 from residuum.analysis.bounds.means import ORDERS, Evaluator
-from residuum.analysis.giving_up import NotThisWay
-from residuum.analysis.pieces import OutOfTime, Tree
+from residuum.analysis.cases.charts import atlases
+from residuum.analysis.cases.tree import OutOfTime, Tree
+from residuum.analysis.methods import NotThisWay
 from residuum.logic import Atom, Formula
 from residuum.relaxations import Relaxation
 
 FIRST_WORK = 4_000
 """Boxes with which each way to cover the cube is tried."""
 
-MOST_WORK = 600_000
-"""Boxes that are bounded in the coordinates that are best in the end."""
+MOST_WORK = {1: 600_000, 2: 600_000, 3: 600_000, 4: 300_000, 5: 60_000}
+"""Boxes bounded in the coordinates that are best in the end, by the number of atoms: about 20 s."""
+
+LEAST_WORK = 20_000
+"""The same for more atoms, with which a box takes longer."""
 
 HOPELESS = 10
 """After a tenth of the work, bounds so many times wider than useful ones are given up."""
@@ -57,11 +60,12 @@ def enclose(
         for cover in running:
             _refine(cover, work, deadline)
         running.sort(key=Cover.is_done)
+    work = MOST_WORK.get(len(atoms), LEAST_WORK)
     for cover in running[-1:]:
-        _refine(cover, MOST_WORK // 10, deadline)
+        _refine(cover, work // 10, deadline)
         if cover.width() > HOPELESS * useful:
             raise NotThisWay(f"its certified bounds would stay wider than {useful:g}")
-        _refine(cover, MOST_WORK, deadline)
+        _refine(cover, work, deadline)
     exact = [value for cover in covers if (value := cover.exact()) is not None]
     if exact:
         return exact[0]

@@ -14,7 +14,7 @@ import numpy as np
 
 from residuum.analysis.bounds.expansions import Boxes
 from residuum.analysis.bounds.means import Evaluator
-from residuum.analysis.pieces import Leaf, OutOfTime
+from residuum.analysis.cases.tree import Leaf, OutOfTime
 from residuum.relaxations.arrays import Array
 
 AT_ONCE, MOST_AT_ONCE = 2_000_000, 16_384

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from residuum.analysis.giving_up import NotThisWay
+from residuum.analysis.methods import NotThisWay
 from residuum.relaxations.arrays import Array
 
 ROUNDING = 2.0**-53

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from residuum.analysis.bounds.expansions import Boxes, Expansion, FloatPolynomial, in_floats
-from residuum.analysis.pieces import Branch, Leaf, Node, Tree
-from residuum.analysis.signs import Pair
+from residuum.analysis.cases.signs import Pair
+from residuum.analysis.cases.tree import Branch, Leaf, Node, Tree
 
 MOST_TRIED, MOST_UNDECIDED = 8, 3
 """Guards of unknown sign that are looked at on a box, and those that may tell its cases apart.

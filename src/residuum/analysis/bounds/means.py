@@ -26,8 +26,8 @@ from residuum.analysis.bounds.expansions import (
 )
 from residuum.analysis.bounds.grouping import MOST_UNDECIDED, Cases, CaseTable, Sides
 from residuum.analysis.bounds.taylor import Taylor, divide, mean
-from residuum.analysis.pieces import Leaf, Tree
-from residuum.analysis.signs import Pair
+from residuum.analysis.cases.signs import Pair
+from residuum.analysis.cases.tree import Leaf, Tree
 from residuum.relaxations.arrays import Array
 
 ORDERS = {1: 5, 2: 5, 3: 5, 4: 3, 5: 3, 6: 2, 7: 2, 8: 2}

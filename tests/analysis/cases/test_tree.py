@@ -8,8 +8,8 @@ import pytest
 
 from integration_oracles import random_formula
 from residuum import truth
-from residuum.analysis.bounds.charts import Chart
-from residuum.analysis.pieces import Branch, OutOfTime, Tree
+from residuum.analysis.cases.charts import Chart
+from residuum.analysis.cases.tree import Branch, OutOfTime, Tree
 from residuum.logic import atoms, atoms_of
 from residuum.relaxations import relaxation
 from residuum.syntax import parse

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any, Final, Literal, TypeVar, final
 
-from residuum.analysis.giving_up import NotThisWay
+from residuum.analysis.methods import NotThisWay
 from residuum.errors import EvaluationError
 
 Element = tuple[Literal["one", "log", "pi^2", "Li2"], tuple[Fraction, ...]]

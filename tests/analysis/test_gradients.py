@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from integration_oracles import P, Q, R, formulas, textbook
 from residuum.analysis import gradients
-from residuum.analysis.diagnostics import slopes_at
+from residuum.analysis.gradients import slopes_at
 from residuum.errors import DegreeError
 from residuum.relaxations import PAPER, relaxation, relaxation_names, truth
 

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from fractions import Fraction
 
-from residuum.analysis.closed_forms import ClosedForm
-from residuum.analysis.columns import Column, Strip, columns_of, rows_of
-from residuum.analysis.giving_up import NotThisWay
-from residuum.analysis.logarithmic import Integrand
-from residuum.analysis.pieces import Leaf, Tree
-from residuum.analysis.quotients import Quotient
+from residuum.analysis.cases.tree import Leaf, Tree
+from residuum.analysis.closed_forms.logarithmic import Integrand
+from residuum.analysis.closed_forms.numbers import ClosedForm
+from residuum.analysis.closed_forms.quotients import Quotient
+from residuum.analysis.closed_forms.square_columns import Column, Strip, columns_of, rows_of
+from residuum.analysis.methods import ExactMethod, NotThisWay
 from residuum.logic import Atom, Formula
 from residuum.relaxations import Relaxation
 
@@ -27,7 +27,7 @@ def integrate_in_closed_form(
     formula: Formula, atoms: Sequence[Atom], relaxation: Relaxation
 ) -> Fraction | ClosedForm:
     """Return the mean degree of a formula of one or two atoms of a rational logic."""
-    if len(atoms) > 2:
+    if len(atoms) > ANTIDERIVATIVE.most_atoms:
         raise NotThisWay("it has more than two atoms")
     if len(atoms) == 1:
         atoms = [*atoms, Atom(f"{atoms[0].predicate}_unused")]
@@ -38,6 +38,9 @@ def integrate_in_closed_form(
         with suppress(NotThisWay):
             return _integrate(formula, atoms[::-1], relaxation)
         raise reason from None
+
+
+ANTIDERIVATIVE = ExactMethod("antiderivative", integrate_in_closed_form, most_atoms=2)
 
 
 def _integrate(

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, final
 
-from residuum.analysis.bounds.charts import Chart
-from residuum.analysis.giving_up import NotThisWay, Restricted, RestrictedNumber
-from residuum.analysis.signs import Pair, definite_sign, exclusions
+from residuum.analysis.cases.charts import Chart
+from residuum.analysis.cases.signs import Pair, definite_sign, exclusions
+from residuum.analysis.methods import NotThisWay, RestrictedCarrier, RestrictedNumber
 from residuum.logic import Atom, Formula
 from residuum.relaxations import Degree, Relaxation, interpret
 from residuum.relaxations.carriers import Exact
@@ -29,8 +29,6 @@ MOST_WORK = 500_000
 """Terms of one factor times those of the other."""
 
 MOST_BRANCHES = 3_000
-
-UNCHANGED = Chart()
 
 Signs = Mapping[str, bool]
 
@@ -85,7 +83,7 @@ class Tree:
         formula: Formula,
         atoms: Sequence[Atom],
         relaxation: Relaxation,
-        chart: Chart = UNCHANGED,
+        chart: Chart | None = None,
         *,
         deadline: float = math.inf,
     ) -> None:
@@ -101,8 +99,10 @@ class Tree:
         self._exclusions: dict[tuple[str, str], frozenset[Pair]] = {}
         self._branches = 0
         self._deadline = deadline
-        one = self._context.constant(1)
-        self._degrees, self.weight = chart.place(self._context.gens(), one)
+        degrees, self.weight = list(self._context.gens()), self._context.constant(1)
+        if chart is not None:
+            degrees, self.weight = chart.place(degrees, self.weight)
+        self._degrees = degrees
         self.root = self._node({})
 
     def child(self, branch: Branch, positive: bool) -> Node:
@@ -226,7 +226,7 @@ def _times(left: Any, right: Any) -> Any:
 
 
 @final
-class _Rationals(Restricted):
+class _Rationals(RestrictedCarrier):
     what = "rational"
 
     def __init__(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from residuum.analysis.integrals import consistency, self_consistency
+from residuum.analysis.consistency import consistency, self_consistency
 from residuum.analysis.results import Consistency
 from residuum.analysis.tautologies import catalogue
 from residuum.relaxations import Relaxation

@@ -14,10 +14,17 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, final
 
-from residuum.analysis.giving_up import NotThisWay, Restricted, RestrictedNumber
+from residuum.analysis.methods import (
+    ExactMethod,
+    NotThisWay,
+    RestrictedCarrier,
+    RestrictedNumber,
+    Scope,
+)
 from residuum.logic import Atom, Formula, distinct_nodes
 from residuum.relaxations import Degree, Relaxation, interpret
 from residuum.relaxations.carriers import Exact
+from residuum.relaxations.product import Product
 
 MOST_ATOMS = 6
 MOST_SIMPLICES = 20_000
@@ -52,6 +59,11 @@ def integrate_piecewise_linear(
         else:
             total += simplex.volume * sum(degree.values, start=Fraction(0)) / len(degree.values)
     raise NotThisWay(f"the cube would be cut into more than {most:,} simplices")
+
+
+SIMPLICES = ExactMethod(
+    "simplices", integrate_piecewise_linear, never=(Scope((Product,)),), most_atoms=MOST_ATOMS
+)
 
 
 def _cube(dimension: int) -> list[_Simplex]:
@@ -138,7 +150,7 @@ class _Linear(RestrictedNumber):
 
 
 @final
-class _LinearFunctions(Restricted):
+class _LinearFunctions(RestrictedCarrier):
     what = "piecewise linear"
 
     def __init__(self, corners: int) -> None:

@@ -19,8 +19,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from residuum.analysis.distributions import Budget, Distribution, mean_by_modules
-from residuum.analysis.giving_up import NotThisWay
+from residuum.analysis.exact.distributions import Budget, Distribution, mean_by_modules
+from residuum.analysis.methods import ExactMethod, NotThisWay, Scope
 from residuum.logic import Atom, Formula, distinct_nodes
 from residuum.relaxations import Degree, Relaxation, interpret
 from residuum.relaxations.arrays import ARRAYS
@@ -51,7 +51,7 @@ def integrate_by_orderings(
     formula: Formula, atoms: Sequence[Atom], relaxation: Relaxation
 ) -> Fraction:
     """Return the mean degree in a logic that only compares degrees, module by module."""
-    if not isinstance(relaxation.tnorm, Minimum | NilpotentMinimum | Drastic):
+    if not ORDERINGS.is_meant_for(formula, atoms, relaxation):
         raise NotThisWay("its truth functions do more than compare degrees")
 
     def law_of_core(
@@ -60,6 +60,14 @@ def integrate_by_orderings(
         return _law_of_core(core, laws, relaxation, budget)
 
     return mean_by_modules(formula, atoms, relaxation, law_of_core)
+
+
+ORDERINGS = ExactMethod(
+    "orderings",
+    integrate_by_orderings,
+    only=Scope((Minimum, NilpotentMinimum, Drastic)),
+    needs_modules=True,
+)
 
 
 def _law_of_core(

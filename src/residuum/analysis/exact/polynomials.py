@@ -6,10 +6,21 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, final
 
-from residuum.analysis.giving_up import NotThisWay, Restricted, RestrictedNumber
-from residuum.logic import Atom, Formula
+from residuum.analysis.methods import (
+    ExactMethod,
+    NotThisWay,
+    RestrictedCarrier,
+    RestrictedNumber,
+    Scope,
+)
+from residuum.logic import And, Atom, Formula, Iff, Implies, Or
 from residuum.relaxations import Degree, Relaxation, interpret
 from residuum.relaxations.carriers import Exact, Number
+from residuum.relaxations.drastic import Drastic
+from residuum.relaxations.lukasiewicz import Lukasiewicz
+from residuum.relaxations.minimum import Minimum
+from residuum.relaxations.nilpotent_minimum import NilpotentMinimum
+from residuum.relaxations.product import Product
 
 MOST_TERMS = 300_000
 
@@ -26,6 +37,19 @@ def integrate_polynomial(
     uniform = [[flint.fmpq(1, k + 1) for k in range(degree + 1)] for degree in polynomial.degrees()]
     mean = polynomial.expectation(uniform)
     return Fraction(int(mean.p), int(mean.q))
+
+
+COMPARING = (Minimum, NilpotentMinimum, Drastic, Lukasiewicz)
+"""T-norms whose connectives compare degrees, and so are not polynomials."""
+
+POLYNOMIAL = ExactMethod(
+    "polynomial",
+    integrate_polynomial,
+    never=(
+        Scope(COMPARING, connectives=(And, Or, Implies, Iff)),
+        Scope((Product,), ("R",), connectives=(Implies, Iff)),
+    ),
+)
 
 
 def polynomial_of(formula: Formula, atoms: Sequence[Atom], relaxation: Relaxation) -> Polynomial:
@@ -104,7 +128,7 @@ class Polynomial(RestrictedNumber):
 
 
 @final
-class _Polynomials(Restricted):
+class _Polynomials(RestrictedCarrier):
     what = "polynomials"
 
     def __init__(self, context: Any) -> None:

@@ -9,7 +9,7 @@ import mpmath
 import pytest
 
 from residuum.analysis.bounds import boxes
-from residuum.analysis.bounds.charts import Chart, atlases
+from residuum.analysis.cases.charts import Chart, atlases
 from residuum.logic import Atom, atoms_of
 from residuum.relaxations import relaxation
 from residuum.syntax import parse

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from residuum.analysis.distributions import Budget, Distribution, mean_by_modules
-from residuum.analysis.giving_up import NotThisWay
+from residuum.analysis.exact.distributions import Budget, Distribution, mean_by_modules
+from residuum.analysis.methods import ExactMethod, NotThisWay, Scope
 from residuum.logic import Atom, Formula
 from residuum.relaxations import Degree, Relaxation, interpret
 from residuum.relaxations.arrays import ARRAYS
@@ -27,7 +27,7 @@ def integrate_three_valued(
     formula: Formula, atoms: Sequence[Atom], relaxation: Relaxation
 ) -> Fraction:
     """Return the mean degree in the S-logic of the minimum, module by module."""
-    if not isinstance(relaxation.tnorm, Minimum) or relaxation.kind != "S":
+    if not THREE_VALUED.is_meant_for(formula, atoms, relaxation):
         raise NotThisWay("it is not the S-logic of the minimum")
 
     def law_of_core(
@@ -36,6 +36,11 @@ def integrate_three_valued(
         return _by_enumeration(core, laws, relaxation, budget)
 
     return mean_by_modules(formula, atoms, relaxation, law_of_core)
+
+
+THREE_VALUED = ExactMethod(
+    "three-valued", integrate_three_valued, only=Scope((Minimum,), ("S",)), needs_modules=True
+)
 
 
 def _by_enumeration(

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import flint
 import pytest
-from test_expansions import exact_at, random_polynomial
 
-from residuum.analysis.signs import definite_sign, exclusions
+from polynomial_oracles import exact_at, random_polynomial
+from residuum.analysis.cases.signs import definite_sign, exclusions
 
 
 def variables():

@@ -9,7 +9,7 @@ import pytest
 
 from integration_oracles import random_formula, textbook
 from residuum.analysis import consistency
-from residuum.analysis.uniform_parts import MOST_ATOMS, mixture
+from residuum.analysis.cases.mixtures import MOST_ATOMS, mixture
 from residuum.logic import And, Atom, Iff, Implies, Not, atoms_of
 from residuum.syntax import parse
 

@@ -12,7 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
-from residuum.analysis.integrals import refuse_what_has_no_cube
+from residuum.analysis.consistency import refuse_what_has_no_cube
 from residuum.analysis.sampling import refuse_seed
 from residuum.errors import DegreeError
 from residuum.logic import Atom, Formula, Implies, atoms_of

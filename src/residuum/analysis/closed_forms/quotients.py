@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple, final
 
-from residuum.analysis.giving_up import NotThisWay
+from residuum.analysis.methods import NotThisWay
 
 MOST_DEGREE = 300
 """The highest degree of a numerator or denominator."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar, final
 
-from residuum.analysis.giving_up import NotThisWay
-from residuum.analysis.modules import modules_of
+from residuum.analysis.exact.modules import modules_of
+from residuum.analysis.methods import NotThisWay
 from residuum.logic import (
     And,
     Atom,

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from residuum.analysis.modules import modules_of
+from residuum.analysis.exact.modules import modules_of
 from residuum.logic import (
     FALSE,
     TRUE,

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from residuum.analysis.giving_up import NotThisWay
-from residuum.analysis.modules import Module, modules_of
-from residuum.analysis.polynomials import Polynomial, polynomial_of
+from residuum.analysis.exact.modules import Module, modules_of
+from residuum.analysis.exact.polynomials import Polynomial, polynomial_of
+from residuum.analysis.methods import ExactMethod, NotThisWay, Scope
 from residuum.logic import And, Atom, Formula, Implies, Not, Or
 from residuum.relaxations import Relaxation
 from residuum.relaxations.product import Product
@@ -27,7 +27,7 @@ def integrate_by_moments(
     formula: Formula, atoms: Sequence[Atom], relaxation: Relaxation
 ) -> Fraction:
     """Return the mean degree under the product t-norm, module by module."""
-    if not isinstance(relaxation.tnorm, Product) or relaxation.kind != "S":
+    if not MOMENTS.is_meant_for(formula, atoms, relaxation):
         raise NotThisWay("it is not the S-logic of the product")
     modules = modules_of(formula)
     cores = {node: _Core(module, relaxation) for node, module in modules.items()}
@@ -42,6 +42,11 @@ def integrate_by_moments(
         known[node] = core.moments(known, needed[node])
     mean = known[formula][1]
     return Fraction(int(mean.p), int(mean.q))
+
+
+MOMENTS = ExactMethod(
+    "moments", integrate_by_moments, only=Scope((Product,), ("S",)), needs_modules=True
+)
 
 
 def _uniform(most: int) -> Moments:

@@ -7,8 +7,8 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from residuum.analysis.closed_forms import ClosedForm, constant, dilogarithm, log
-from residuum.analysis.giving_up import NotThisWay
+from residuum.analysis.closed_forms.numbers import ClosedForm, constant, dilogarithm, log
+from residuum.analysis.methods import NotThisWay
 
 RATIONALS = [
     *(Fraction(n, d) for d in range(1, 13) for n in range(-2 * d - 3, 3 * d + 4)),

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from residuum.analysis.giving_up import NotThisWay
-from residuum.analysis.quotients import as_flint, root
+from residuum.analysis.closed_forms.quotients import as_flint, root
+from residuum.analysis.methods import NotThisWay
 
 MOST_ROOTS = 200
 MOST_HALVINGS = 5_000

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, final
 
-from residuum.analysis.giving_up import NotThisWay
-from residuum.analysis.pieces import Leaf, Tree
-from residuum.analysis.quotients import Quotient, as_flint
-from residuum.analysis.real_roots import Root, roots_within, samples_between
+from residuum.analysis.cases.tree import Leaf, Tree
+from residuum.analysis.closed_forms.quotients import Quotient, as_flint
+from residuum.analysis.closed_forms.real_roots import Root, roots_within, samples_between
+from residuum.analysis.methods import NotThisWay
 
 MOST_GUARDS = 25
 MOST_SAMPLES = 3_000

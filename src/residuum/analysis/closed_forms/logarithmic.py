@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, final
 
-from residuum.analysis.closed_forms import ClosedForm, constant, dilogarithm, log
-from residuum.analysis.giving_up import NotThisWay
-from residuum.analysis.quotients import (
+from residuum.analysis.closed_forms.numbers import ClosedForm, constant, dilogarithm, log
+from residuum.analysis.closed_forms.quotients import (
     PartialFractions,
     Quotient,
     as_flint,
@@ -17,6 +16,7 @@ from residuum.analysis.quotients import (
     partial_fractions,
     root,
 )
+from residuum.analysis.methods import NotThisWay
 
 
 @final
