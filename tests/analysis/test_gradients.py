@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from integration_oracles import P, Q, R, formulas, textbook
 from residuum.analysis import gradients
-from residuum.analysis.gradients import slopes_at
+from residuum.analysis.gradients import gradient_at
 from residuum.errors import DegreeError
 from residuum.relaxations import PAPER, relaxation, relaxation_names, truth
 
@@ -21,7 +21,7 @@ STEP = 2.0**-26
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(formula=formulas())
 def test_slopes_are_those_of_textbook_truth_functions(formula, name):
-    slopes = slopes_at(formula, (P, Q, R), relaxation(name), POINTS)
+    slopes = gradient_at(formula, (P, Q, R), relaxation(name), POINTS)
     for axis in range(3):
         low, high = POINTS.copy(), POINTS.copy()
         low[axis] -= STEP
@@ -44,7 +44,7 @@ def test_slopes_of_every_relaxation_match_finite_differences(text, name):
     formula, chosen = parse(text), relaxation(name)
     points = 0.05 + 0.9 * POINTS[:2]
     atoms = (P, Q) if "Q" in text else (P,)
-    slopes = slopes_at(formula, atoms, chosen, points[: len(atoms)])
+    slopes = gradient_at(formula, atoms, chosen, points[: len(atoms)])
     for axis in range(len(atoms)):
         ends = []
         for sign in (-1, 1):

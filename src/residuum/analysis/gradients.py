@@ -1,7 +1,7 @@
-"""Where a relaxation gives learning nothing to go by.
+"""Gradient diagnostics: where a relaxation gives learning nothing to go by.
 
 Truth preservation alone does not predict learning: a violated formula whose gradient is zero is
-never repaired. Derivatives are exact, carried forward as dual numbers.
+never repaired. Derivatives are exact, by forward differentiation with dual numbers.
 """
 
 from __future__ import annotations
@@ -66,15 +66,15 @@ def gradients(
     if not atoms or points < 1:
         raise DegreeError("gradients need a formula with atoms and at least one point")
     sample = _uniform(atoms, points, seed) if degrees is None else _given(read, degrees)
-    slopes = slopes_at(read, atoms, chosen, sample)
+    gradient = gradient_at(read, atoms, chosen, sample)
     violated = _crisp(read, chosen, sample) == 0
-    with np.errstate(invalid="ignore"):  # infinite slopes at saturated degrees
-        at_logits = slopes * sample * (1 - sample)
-    sizes = np.sqrt((slopes**2).sum(axis=0))
+    with np.errstate(invalid="ignore"):  # infinite derivatives at saturated degrees
+        at_logits = gradient * sample * (1 - sample)
+    sizes = np.sqrt((gradient**2).sum(axis=0))
     return Gradients(
         points=sample.shape[1],
         violated=float(violated.mean()),
-        stuck=_share(~slopes.any(axis=0), violated),
+        stuck=_share(~gradient.any(axis=0), violated),
         stuck_logits=_share(~at_logits.any(axis=0), violated),
         mean_size=float(sizes[np.isfinite(sizes)].mean()) if np.isfinite(sizes).any() else 0.0,
         raising=_raising(read, atoms, chosen, sample, violated),
@@ -115,7 +115,7 @@ def _values(formula: Formula, relaxation: Relaxation, sample: Array) -> Array:
     return np.broadcast_to(degree, sample.shape[1])
 
 
-def slopes_at(
+def gradient_at(
     formula: Formula, atoms: Sequence[Atom], relaxation: Relaxation, sample: Array
 ) -> Array:
     """Return the derivative by each atom (a row) at each point (a column of the sample)."""
@@ -126,7 +126,7 @@ def slopes_at(
         for i, atom in enumerate(atoms)
     }
     result = _dual(interpret(formula, known, relaxation, on).true)
-    return np.broadcast_to(result.slope, sample.shape)
+    return np.broadcast_to(result.derivative, sample.shape)
 
 
 def _raising(
@@ -145,7 +145,7 @@ def _raising(
         rows = [atoms.index(atom) for atom in atoms_of(side)]
         sides.append(_values(side, relaxation, sample[rows][:, violated]))
     antecedent, consequent = Atom("antecedent"), Atom("consequent")
-    pull = slopes_at(
+    pull = gradient_at(
         Implies(antecedent, consequent), (antecedent, consequent), relaxation, np.stack(sides)
     )
     finite = np.isfinite(pull).all(axis=0)
@@ -157,21 +157,21 @@ def _raising(
 class _Dual:
     """Values and their derivatives: arrays of shape (points,) and (atoms, points)."""
 
-    __slots__ = ("slope", "value")
+    __slots__ = ("derivative", "value")
     __array_priority__ = 1000  # so that array + dual asks the dual
 
-    def __init__(self, value: Any, slope: Any) -> None:
+    def __init__(self, value: Any, derivative: Any) -> None:
         self.value = value
-        self.slope = slope
+        self.derivative = derivative
 
     def __add__(self, other: Any) -> _Dual:
         other = _dual(other)
-        return _Dual(self.value + other.value, self.slope + other.slope)
+        return _Dual(self.value + other.value, self.derivative + other.derivative)
 
     __radd__ = __add__
 
     def __neg__(self) -> _Dual:
-        return _Dual(-self.value, -self.slope)
+        return _Dual(-self.value, -self.derivative)
 
     def __sub__(self, other: Any) -> _Dual:
         negated: _Dual = -_dual(other)
@@ -182,8 +182,8 @@ class _Dual:
 
     def __mul__(self, other: Any) -> _Dual:
         other = _dual(other)
-        slope = self.slope * other.value + self.value * other.slope
-        return _Dual(self.value * other.value, slope)
+        derivative = self.derivative * other.value + self.value * other.derivative
+        return _Dual(self.value * other.value, derivative)
 
     __rmul__ = __mul__
 
@@ -192,14 +192,14 @@ def _dual(number: Any) -> _Dual:
     return number if isinstance(number, _Dual) else _Dual(number, 0.0)
 
 
-def _times(slope: Any, factor: Any) -> Any:
-    """Multiply a slope by a derivative that may be infinite: what does not move stays."""
-    return np.where(slope == 0, 0.0, slope * factor)
+def _times(derivative: Any, factor: Any) -> Any:
+    """Multiply a derivative by another that may be infinite; 0 stays 0."""
+    return np.where(derivative == 0, 0.0, derivative * factor)
 
 
 @final
 class _Duals:
-    """Dual numbers as a carrier. At a tie the branch that `choose` takes gives the slope."""
+    """Dual numbers as a carrier. At a tie the derivative is that of the branch `choose` takes."""
 
     def constant(self, value: Exact) -> float:
         return float(value)
@@ -218,7 +218,7 @@ class _Duals:
         then, otherwise = _dual(then), _dual(otherwise)
         return _Dual(
             np.where(picked, then.value, otherwise.value),
-            np.where(picked, then.slope, otherwise.slope),
+            np.where(picked, then.derivative, otherwise.derivative),
         )
 
     def ratio(self, x: Any, y: Any, at_zero: Exact) -> _Dual:
@@ -226,27 +226,27 @@ class _Duals:
         zero = np.equal(y.value, 0)
         below = np.where(zero, 1.0, y.value)
         value = np.where(zero, float(at_zero), x.value / below)
-        slope = np.where(zero, 0.0, (x.slope - value * y.slope) / below)
-        return _Dual(value, slope)
+        derivative = np.where(zero, 0.0, (x.derivative - value * y.derivative) / below)
+        return _Dual(value, derivative)
 
     def power(self, x: Any, exponent: Exact) -> _Dual:
         x, p = _dual(x), float(exponent)
-        return _Dual(np.power(x.value, p), _times(x.slope, p * np.power(x.value, p - 1)))
+        return _Dual(np.power(x.value, p), _times(x.derivative, p * np.power(x.value, p - 1)))
 
     def log(self, x: Any) -> _Dual:
         x = _dual(x)
-        return _Dual(np.log(x.value), _times(x.slope, 1 / x.value))
+        return _Dual(np.log(x.value), _times(x.derivative, 1 / x.value))
 
     def log1p(self, x: Any) -> _Dual:
         x = _dual(x)
-        return _Dual(np.log1p(x.value), _times(x.slope, 1 / (1 + x.value)))
+        return _Dual(np.log1p(x.value), _times(x.derivative, 1 / (1 + x.value)))
 
     def exp(self, x: Any) -> _Dual:
         x = _dual(x)
         value = np.exp(x.value)
-        # exp(−inf) is flat, whatever slope led there.
-        return _Dual(value, np.where(value == 0, 0.0, value * x.slope))
+        # exp(−inf) has the derivative 0, whatever led there.
+        return _Dual(value, np.where(value == 0, 0.0, value * x.derivative))
 
     def expm1(self, x: Any) -> _Dual:
         x = _dual(x)
-        return _Dual(np.expm1(x.value), np.exp(x.value) * x.slope)
+        return _Dual(np.expm1(x.value), np.exp(x.value) * x.derivative)

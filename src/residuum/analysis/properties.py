@@ -1,4 +1,4 @@
-"""The paper's three criteria of validity, for one relaxation."""
+"""The paper's three criteria P1, P2 and P3, for one relaxation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Properties:
 
 
 def properties(relaxation: str | Relaxation, *, seconds: float = 1.0) -> Properties:
-    """Return P1, P2 and P3 of a relaxation; `seconds` bounds the work on each tautology.
+    """Return P1, P2 and P3 of a relaxation; `seconds` limits the time for each tautology.
 
     >>> found = properties("s-godel")
     >>> found.preserved, found.self_consistent

@@ -51,7 +51,7 @@ class Cell:
 
     @property
     def disagrees(self) -> bool:
-        """Whether no value within the bounds would be printed so, with two decimals."""
+        """Whether no value within the bounds rounds to the printed one, with two decimals."""
         if self.printed is None:
             return False
         rounding = 0.005 + 1e-12  # either neighbour of a tie may be printed

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from integration_oracles import P, Q, R
-from residuum.analysis.bounds.covering import Cover, _evaluated, _quartered
+from residuum.analysis.bounds.covering import Cover, _quartered
 from residuum.analysis.bounds.expansions import Boxes
 from residuum.analysis.bounds.means import Evaluator
 from residuum.analysis.cases.tree import Tree
@@ -36,7 +36,7 @@ def are_apart(one, other):
 def test_quarters_of_boxes_fill_them():
     evaluator = evaluator_of("(P -> Q & R) -> (Q <-> P & P)")
     places = np.array(list(itertools.product([0.125, 0.375, 0.625, 0.875], repeat=3))).T
-    cells = _evaluated(evaluator, Boxes(places, np.full_like(places, 0.125)), np.zeros(64, int))
+    cells = evaluator.evaluate(Boxes(places, np.full_like(places, 0.125)), np.zeros(64, int))
     assert len({tuple(pair) for pair in cells.axes.T.tolist()}) > 4
     parts = _quartered(evaluator, cells).boxes
     every = [corners(parts, part) for part in range(parts.number)]
@@ -53,7 +53,7 @@ def test_quarters_of_boxes_fill_them():
 def test_parts_keep_the_nodes_of_their_cells():
     evaluator = evaluator_of("(P -> Q & R) -> (Q <-> P & P)")
     places = np.array(list(itertools.product([0.25, 0.75], repeat=3))).T
-    cells = _evaluated(evaluator, Boxes(places, np.full_like(places, 0.25)), np.zeros(8, int))
+    cells = evaluator.evaluate(Boxes(places, np.full_like(places, 0.25)), np.zeros(8, int))
     decided = np.flatnonzero(cells.nodes)  # parts of these need not go through all cases again
     assert len(decided)
     parts = _quartered(evaluator, cells.of(decided))

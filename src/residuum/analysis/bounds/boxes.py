@@ -1,9 +1,8 @@
 """The method "boxes": certified bounds of the mean degree in rational logics such as R-Product.
 
-The cube is covered by boxes, and bounds of the mean degree over each are added up. Nobody knows
-beforehand in which coordinates the fewest boxes are needed. So several are tried with a few boxes
-each; the better half goes on with twice as many, until one is left. Work is counted in boxes, so
-that the same call gives the same bounds on every machine.
+The cube is covered by boxes, and bounds of the mean degree over each are added up. Several
+coordinates are tried with a few boxes each; the better half goes on with twice as many, until one
+is left. Work is counted in boxes, so that the same call gives the same bounds on every machine.
 """
 
 from __future__ import annotations
@@ -25,11 +24,8 @@ from residuum.relaxations import Relaxation
 FIRST_WORK = 4_000
 """Boxes with which each way to cover the cube is tried."""
 
-MOST_WORK = {1: 600_000, 2: 600_000, 3: 600_000, 4: 300_000, 5: 60_000}
+MOST_WORK = dict(enumerate((600_000, 600_000, 600_000, 300_000, 60_000, 20_000, 20_000, 20_000), 1))
 """Boxes bounded in the coordinates that are best in the end, by the number of atoms: about 20 s."""
-
-LEAST_WORK = 20_000
-"""The same for more atoms, with which a box takes longer."""
 
 HOPELESS = 10
 """After a tenth of the work, bounds so many times wider than useful ones are given up."""
@@ -60,10 +56,10 @@ def enclose(
         for cover in running:
             _refine(cover, work, deadline)
         running.sort(key=Cover.is_done)
-    work = MOST_WORK.get(len(atoms), LEAST_WORK)
+    work = MOST_WORK[len(atoms)]
     for cover in running[-1:]:
         _refine(cover, work // 10, deadline)
-        if cover.width() > HOPELESS * useful:
+        if cover.width() > HOPELESS * useful and not cover.is_done():
             raise NotThisWay(f"its certified bounds would stay wider than {useful:g}")
         _refine(cover, work, deadline)
     exact = [value for cover in covers if (value := cover.exact()) is not None]

@@ -8,12 +8,12 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from fractions import Fraction
-from typing import Any, NamedTuple, final
+from typing import final
 
 import numpy as np
 
 from residuum.analysis.bounds.expansions import Boxes
-from residuum.analysis.bounds.means import Evaluator
+from residuum.analysis.bounds.means import Cells, Evaluator
 from residuum.analysis.cases.tree import Leaf, OutOfTime
 from residuum.relaxations.arrays import Array
 
@@ -23,41 +23,6 @@ AT_ONCE, MOST_AT_ONCE = 2_000_000, 16_384
 FEWEST = 1000
 """The least number of boxes that are quartered at a time: fewer would hardly be faster."""
 
-EASED = 4.0
-"""About the factor by which halving along an axis reduces the error that it causes."""
-
-
-class Cells(NamedTuple):
-    """Boxes, bounds of the integral over each, the two axes to halve next, and tree nodes."""
-
-    boxes: Boxes
-    low: Array
-    high: Array
-    axes: Any
-    nodes: Any
-
-    def of(self, which: Any) -> Cells:
-        """Return the cells with these indices."""
-        return Cells(self.boxes.of(which), *(rows[..., which] for rows in self[1:]))
-
-    def joined(self, others: Sequence[Cells]) -> Cells:
-        """Return these cells and others."""
-        rest = zip(self[1:], *(other[1:] for other in others), strict=True)
-        return Cells(
-            self.boxes.joined([other.boxes for other in others]),
-            *(np.concatenate(rows, axis=-1) for rows in rest),
-        )
-
-
-def _evaluated(evaluator: Evaluator, boxes: Boxes, nodes: Any) -> Cells:
-    with np.errstate(all="ignore"):  # a number that is not finite says nothing
-        bounds = evaluator.evaluate(boxes, nodes)
-    volume, blame = boxes.volumes, bounds.blame
-    first = np.argmax(blame, axis=0)
-    blame[first, np.arange(len(first))] /= EASED
-    axes = np.stack([first, np.argmax(blame, axis=0)]).astype(np.int8)
-    return Cells(boxes, bounds.low * volume, bounds.high * volume, axes, bounds.nodes)
-
 
 def _quartered(evaluator: Evaluator, cells: Cells) -> Cells:
     """Return four parts of each cell. Halving twice at once saves bounds of the halves."""
@@ -66,7 +31,7 @@ def _quartered(evaluator: Evaluator, cells: Cells) -> Cells:
         rows = np.flatnonzero((cells.axes[0] == first) & (cells.axes[1] == second))
         quarters.append(cells.boxes.of(rows).halved(first).halved(second))
         nodes.append(np.tile(cells.nodes[rows], 4))
-    return _evaluated(evaluator, quarters[0].joined(quarters[1:]), np.concatenate(nodes))
+    return evaluator.evaluate(quarters[0].joined(quarters[1:]), np.concatenate(nodes))
 
 
 @final
@@ -77,7 +42,7 @@ class Cover:
         half = np.full((evaluators[0].axes, 1), 0.5)
         self._width = width
         self._cells = {
-            one: _evaluated(one, Boxes(half, half), np.zeros(1, dtype=int)) for one in evaluators
+            one: one.evaluate(Boxes(half, half), np.zeros(1, dtype=int)) for one in evaluators
         }
         self.work = len(evaluators)
 
@@ -86,7 +51,7 @@ class Cover:
         low, high = (
             np.concatenate([one[place] for one in self._cells.values()]) for place in (1, 2)
         )
-        return max(0.0, _sum_downwards(low)), min(1.0, -_sum_downwards(-high))
+        return max(0.0, _rounded_down(low)), min(1.0, -_rounded_down(-high))
 
     def width(self) -> float:
         """Return how far the bounds are apart."""
@@ -130,10 +95,9 @@ class Cover:
 
 
 def _least_of_the_worst(widths: Array, target: float) -> float:
-    """Return the least width among the boxes to quarter.
+    """Return the least width among the boxes to quarter: the fewest that make up most of it.
 
-    These are the fewest boxes that make up three quarters of the total width, or twice its excess
-    over the target if that is less; but at least `FEWEST`.
+    That is three quarters of the total width, or twice its excess over the target if that is less.
     """
     falling, whole = -np.sort(-widths), float(widths.sum())
     wanted = min(0.75 * whole, 2 * (whole - target))
@@ -141,5 +105,5 @@ def _least_of_the_worst(widths: Array, target: float) -> float:
     return float(falling[min(enough, len(falling) - 1)])
 
 
-def _sum_downwards(values: Array) -> float:
+def _rounded_down(values: Array) -> float:
     return math.nextafter(math.fsum(values), -math.inf)

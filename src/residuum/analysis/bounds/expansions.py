@@ -121,14 +121,6 @@ class Expansion(NamedTuple):
         """Return the expansion on the boxes with these indices."""
         return Expansion(self.degrees, self.coefficients[:, which], self.error[which])
 
-    def joined(self, others: Sequence[Expansion]) -> Expansion:
-        """Return the same polynomial on these and on other boxes."""
-        parts = (self, *others)
-        return self._replace(
-            coefficients=np.concatenate([part.coefficients for part in parts], axis=1),
-            error=np.concatenate([part.error for part in parts]),
-        )
-
     def up_to(self, order: int) -> Array:
         """Return the coefficients up to a total degree, in the order of `exponents`."""
         places = _places(self.degrees, order)
@@ -156,12 +148,10 @@ class Expansion(NamedTuple):
         least: Array = np.abs(self.coefficients[0]) * (1 - 1e-15) - self._spread()
         return least
 
-    def upper_mean(self) -> Array:
-        """Return an upper bound of the mean over each box."""
-        slack = (len(self.coefficients) + 4) * ROUNDING * np.abs(self.coefficients).sum(axis=0)
-        signed = _mean_monomials(self.degrees) @ self.coefficients
-        total: Array = signed + (self.error + slack) * UPWARDS
-        return total
+    def most(self) -> Array:
+        """Return an upper bound of the absolute value."""
+        most: Array = np.abs(self.coefficients[0]) * (1 + 1e-15) + self._spread()
+        return most
 
     def variation(self) -> Array:
         """Return the share of each axis in the variation on each box. Heuristic, not certified."""
@@ -184,11 +174,6 @@ def _powers(degrees: tuple[int, ...]) -> Array:
     return np.array(list(_all_exponents(degrees)), dtype=float).T
 
 
-@cache
-def _mean_monomials(degrees: tuple[int, ...]) -> Array:
-    return np.array([mean_of_monomial(k) for k in _all_exponents(degrees)])
-
-
 def mean_of_monomial(k: Sequence[int]) -> float:
     """Return the mean of a monomial with these exponents over [−1, 1]ⁿ."""
     return 0.0 if any(e % 2 for e in k) else 1 / math.prod(e + 1 for e in k)
@@ -202,16 +187,18 @@ def _places(degrees: tuple[int, ...], order: int) -> Any:
 
 @cache
 def _indicator(degrees: tuple[int, ...]) -> Array:
-    totals = np.array([sum(k) for k in _all_exponents(degrees)])
-    matches: Array = (totals == np.arange(sum(degrees) + 1)[:, None]).astype(float)
-    return matches
+    return _by_total(list(_all_exponents(degrees)))
 
 
 @cache
 def degree_indicator(axes: int, order: int) -> Array:
     """Return the matrix that adds up the rows of `exponents` with the same total degree."""
-    totals = np.array([sum(k) for k in exponents(axes, order)])
-    matches: Array = (totals == np.arange(order + 1)[:, None]).astype(float)
+    return _by_total(exponents(axes, order))
+
+
+def _by_total(listed: Sequence[tuple[int, ...]]) -> Array:
+    totals = np.array([sum(k) for k in listed])
+    matches: Array = (totals == np.arange(totals.max() + 1)[:, None]).astype(float)
     return matches
 
 

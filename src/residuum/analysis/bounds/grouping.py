@@ -12,11 +12,8 @@ from residuum.analysis.bounds.expansions import Boxes, Expansion, FloatPolynomia
 from residuum.analysis.cases.signs import Pair
 from residuum.analysis.cases.tree import Branch, Leaf, Node, Tree
 
-MOST_TRIED, MOST_UNDECIDED = 8, 3
-"""Guards of unknown sign that are looked at on a box, and those that may tell its cases apart.
-
-A box with more of them is only halved further.
-"""
+MOST_TRIED = 8
+"""A box on which more guards have an unknown sign is only quartered."""
 
 Sides = tuple[bool, ...]
 """For each of some guards, whether it is positive."""
@@ -26,10 +23,7 @@ CaseTable = Mapping[Sides, Leaf]
 
 
 class Group(NamedTuple):
-    """Boxes on which the same guards are positive (1), negative (−1) and undecided (0).
-
-    No more guards are looked at once too many are undecided.
-    """
+    """Boxes on which the same guards are positive (1), negative (−1) and undecided (0)."""
 
     start: Node
     which: Any
@@ -38,7 +32,7 @@ class Group(NamedTuple):
 
     @property
     def is_too_open(self) -> bool:
-        """Whether too many guards are undecided."""
+        """Whether so many guards are undecided that the others were not looked at."""
         return len(self.undecided) > MOST_TRIED
 
 

@@ -19,10 +19,7 @@ FLATTEST = 2.0**-12
 """A slope that is a smaller share of the steepest one must be given as 0."""
 
 ROUNDING = 1e-12
-"""How far rounding can move the mean, as a share of the sum of absolute coefficients.
-
-This holds for up to 5 axes and a total degree of up to 5.
-"""
+"""How far rounding can move the mean of up to 5 axes and degrees, as a share of coefficients."""
 
 
 def mean_above(coefficients: Array, order: int, slopes: Array, offset: Array) -> Array:

@@ -1,9 +1,8 @@
 """Bounds of the mean degree over each of many boxes.
 
-On a box the signs of some guards are known. With one case left, its Taylor polynomial is
-integrated. Otherwise the degree is a sum of differences of cases, each of which counts where some
-guards are positive. A difference with one guard is integrated over a box that a plane cuts. A
-difference with several guards is only bounded.
+Where one case is left on a box, its Taylor polynomial is integrated. Otherwise the degree is a sum
+of differences of cases, each of which counts where some guards are positive. A difference with one
+guard is integrated over a box that a plane cuts; one with several guards is only bounded.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from residuum.analysis.bounds.expansions import (
     shares,
     variation,
 )
-from residuum.analysis.bounds.grouping import MOST_UNDECIDED, Cases, CaseTable, Sides
+from residuum.analysis.bounds.grouping import Cases, CaseTable, Sides
 from residuum.analysis.bounds.taylor import Taylor, divide, mean
 from residuum.analysis.cases.signs import Pair
 from residuum.analysis.cases.tree import Leaf, Tree
@@ -33,29 +32,45 @@ from residuum.relaxations.arrays import Array
 ORDERS = {1: 5, 2: 5, 3: 5, 4: 3, 5: 3, 6: 2, 7: 2, 8: 2}
 """The total degree of a case's Taylor polynomial, by the number of atoms."""
 
+MOST_UNDECIDED = 3
+"""With more guards of unknown sign than this, the cases on a box are only compared."""
+
 MOST_CUT = 5
 """With more atoms than this, boxes are not cut: a plane cuts a box in too many ways."""
 
 AT_ONCE = 1024
 """Boxes that are cut together: their arrays fit into a processor's cache."""
 
-SUM_ROUNDING = tuple(count * ROUNDING for count in (200, 600, 6_000, 100_000))
-"""How far rounding can move a mean, relative to the absolute coefficients of all its cases.
+EASED = 4.0
+"""About the factor by which halving along an axis reduces the error that it causes."""
 
-This depends on the number of undecided guards; the README of this folder counts the roundings.
+SUM_ROUNDING = tuple(count * ROUNDING for count in (200, 600, 6_000, 100_000))
+"""How far rounding can move a mean, as a share of the absolute coefficients of all its cases.
+
+By the number of undecided guards; the README of this folder counts the roundings.
 """
 
 
-class Bounds(NamedTuple):
-    """Bounds of the mean over each box, the share of each axis in their width, and tree nodes.
+class Cells(NamedTuple):
+    """Boxes, bounds of the integral over each, two axes to halve next, and nodes of the tree."""
 
-    A node is the index of the deepest one in the tree of cases that contains the box.
-    """
-
+    boxes: Boxes
     low: Array
     high: Array
-    blame: Array
+    axes: Any
     nodes: Any
+
+    def of(self, which: Any) -> Cells:
+        """Return the cells with these indices."""
+        return Cells(self.boxes.of(which), *(rows[..., which] for rows in self[1:]))
+
+    def joined(self, others: Sequence[Cells]) -> Cells:
+        """Return these cells and others."""
+        rest = zip(self[1:], *(other[1:] for other in others), strict=True)
+        return Cells(
+            self.boxes.joined([other.boxes for other in others]),
+            *(np.concatenate(rows, axis=-1) for rows in rest),
+        )
 
 
 class _Part(NamedTuple):
@@ -65,15 +80,6 @@ class _Part(NamedTuple):
     guards: Sequence[str]
     undecided: Sequence[Expansion]
     table: CaseTable
-
-    def joined(self, others: Sequence[_Part]) -> _Part:
-        parts = (self, *others)
-        return self._replace(
-            which=np.concatenate([part.which for part in parts]),
-            undecided=[
-                one.joined(rest) for one, *rest in zip(*(p.undecided for p in parts), strict=True)
-            ],
-        )
 
     def where(self, marked: Any) -> _Part:
         inside = np.flatnonzero(marked[self.which])
@@ -90,14 +96,14 @@ class Evaluator:
         self.cases = Cases(tree)
         self._weight = FloatPolynomial(tree.weight, Fraction(1))
 
-    def evaluate(self, boxes: Boxes, starts: Any) -> Bounds:
-        """Return bounds on boxes, each of which lies in the cases below its node.
+    def evaluate(self, boxes: Boxes, starts: Any) -> Cells:
+        """Return boxes with their bounds. Each lies in the cases below its node of the tree.
 
-        The degree lies between 0 and 1, so that its mean is at most that of the chart's weight.
+        The degree lies between 0 and 1, so that its mean is at most the chart's largest weight.
         """
-        most = self._weight.expand(boxes).upper_mean()
+        most = self._weight.expand(boxes).most()
         nodes, blame = starts.copy(), np.zeros((self.axes, boxes.number))
-        found: dict[Any, list[_Part]] = {}
+        parts = []
         for group in self.cases.groups(boxes, starts):
             nodes[group.which] = self.cases.number(group.start)
             if group.is_too_open:
@@ -106,14 +112,16 @@ class Evaluator:
                 continue
             guards, table = self.cases.table(group)
             undecided = [group.undecided[name] for name in guards]
-            part = _Part(group.which, guards, undecided, table)
-            found.setdefault((*guards, *table.values()), []).append(part)
+            parts.append(_Part(group.which, guards, undecided, table))
             if not guards:
                 nodes[group.which] = self.cases.number(table[()])
-        parts = [first.joined(rest) for first, *rest in found.values()]
         low, high = np.zeros(boxes.number), np.full(boxes.number, np.inf)
-        self._bound(boxes, parts, low, high, blame)
-        return Bounds(low, np.fmin(high, most), blame, nodes)
+        with np.errstate(all="ignore"):  # a number that is not finite says nothing
+            self._bound(boxes, parts, low, high, blame)
+        volumes, first = boxes.volumes, np.argmax(blame, axis=0)
+        blame[first, np.arange(len(first))] /= EASED
+        axes = np.stack([first, np.argmax(blame, axis=0)]).astype(np.int8)
+        return Cells(boxes, low * volumes, np.fmin(high, most) * volumes, axes, nodes)
 
     def _bound(
         self, boxes: Boxes, parts: Sequence[_Part], low: Array, high: Array, blame: Array
@@ -129,7 +137,10 @@ class Evaluator:
             if has_pole.any():
                 poles[:, which] += np.where(has_pole, below.variation(), 0.0)
         for part in parts:
-            blame[:, part.which] = _vague_blame(part, poles[:, part.which])
+            # Where no mean is found, guards count twice: they often keep the poles out.
+            blame[:, part.which] = shares(poles[:, part.which])
+            for guard in part.undecided:
+                blame[:, part.which] += 2 / len(part.guards) * guard.variation()
         parts = [part.where(clear) for part in parts if clear[part.which].any()]
         sums = _Sums(self.axes, boxes.number)
         models: dict[Leaf, _Scattered] = {}
@@ -168,17 +179,6 @@ def _boxes_by_leaf(parts: Sequence[_Part]) -> dict[Leaf, Any]:
         for leaf in dict.fromkeys(part.table.values()):
             found.setdefault(leaf, []).append(part.which)
     return {leaf: np.concatenate(which) for leaf, which in found.items()}
-
-
-def _vague_blame(part: _Part, poles: Array) -> Array:
-    """Return the blame where no mean is found: undecided guards count twice as much as poles.
-
-    A guard often keeps the poles out once its sign is known.
-    """
-    total = shares(poles)
-    for guard in part.undecided:
-        total = total + 2 / len(part.guards) * guard.variation()
-    return total
 
 
 def _differences(table: CaseTable, models: Mapping[Leaf, Taylor]) -> dict[Sides, Array]:
@@ -238,14 +238,6 @@ def never_both(left: Guard, right: Guard, signs: Pair) -> Any:
     return total[0] + (np.abs(total[1:]).sum(axis=0) + error) * UPWARDS < 0
 
 
-class _Cut(NamedTuple):
-    """Boxes, and a difference of cases that counts where a guard is positive."""
-
-    which: Any
-    delta: Array
-    guard: Guard
-
-
 @final
 class _Sums:
     """The mean over each box as a sum of differences, and the sum of their errors."""
@@ -254,7 +246,7 @@ class _Sums:
         self._axes, self._order = axes, ORDERS[axes]
         self._centre, self._width = np.zeros(number), np.full(number, np.inf)
         self._blame = np.zeros((axes, number))
-        self._cuts: list[_Cut] = []
+        self._cuts: list[tuple[Any, Array, Guard]] = []
 
     def add(
         self,
@@ -274,7 +266,7 @@ class _Sums:
             if sum(chosen) == 0:
                 centre += mean(delta, axes, order)
             elif sum(chosen) == 1 and axes <= MOST_CUT:
-                self._cuts.append(_Cut(which, delta, guards[chosen.index(True)]))
+                self._cuts.append((which, delta, guards[chosen.index(True)]))
             else:  # the summand lies between 0 and Δ everywhere
                 half = np.abs(delta).sum(axis=0) / 2
                 centre += mean(delta, axes, order) / 2
@@ -282,7 +274,7 @@ class _Sums:
                 blame += half * variation(delta, axes, order)
         for case in cases:
             blame += case.mean_error * variation(case.coefficients, axes, order, order - 1)
-        size = sum((case.size for case in cases), np.zeros(number))
+        size = sum((np.abs(case.coefficients).sum(axis=0) for case in cases), np.zeros(number))
         self._centre[which] = centre
         self._width[which] = width + SUM_ROUNDING[len(guards)] * size
         self._blame[:, which] = blame
@@ -308,12 +300,9 @@ class _Sums:
 
     def _cut(self) -> None:
         """Add the means over parts of boxes: few large arrays are faster than many small ones."""
-        which = np.concatenate([cut.which for cut in self._cuts])
-        delta = np.concatenate([cut.delta for cut in self._cuts], axis=1)
-        guard = Guard(
-            np.concatenate([cut.guard.coefficients for cut in self._cuts], axis=1),
-            np.concatenate([cut.guard.missing for cut in self._cuts]),
-        )
+        boxes, deltas, guards = zip(*self._cuts, strict=True)
+        which, delta = np.concatenate(boxes), np.concatenate(deltas, axis=1)
+        guard = Guard(*(np.concatenate(rows, axis=-1) for rows in zip(*guards, strict=True)))
         for start in range(0, len(which), AT_ONCE):
             some = slice(start, start + AT_ONCE)
             part = mean_where_positive(delta[:, some], guard.of(some), self._axes, self._order)

@@ -38,12 +38,6 @@ class Taylor(NamedTuple):
         """Return the polynomial on the boxes with these indices."""
         return Taylor(*(rows[..., which] for rows in self))
 
-    @property
-    def size(self) -> Array:
-        """The sum of absolute coefficients."""
-        total: Array = np.abs(self.coefficients).sum(axis=0) * UPWARDS
-        return total
-
 
 def divide(above: Expansion, below: Expansion, order: int) -> Taylor:
     """Return a quotient as a polynomial of this order, by dividing power series.

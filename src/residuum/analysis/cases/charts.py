@@ -1,10 +1,6 @@
 """Coordinates of the unit cube in which lines of poles run along an axis.
 
-A quotient such as p / q or r / (p − q) has no limit where both of its sides vanish, and boxes
-around an oblique line of such places must be as short as they are thin. Where x > y > z let x = s,
-y = st and z = stu instead: s, t and u run over the whole cube, edges and diagonals of the ordering
-become planes and lines parallel to the axes, and the weight s²t often cancels the poles. Lines such
-as x = 1 − y become diagonals once y is replaced by its complement.
+The README of `analysis/bounds` says why they help.
 """
 
 from __future__ import annotations
@@ -17,11 +13,11 @@ MOST_ORDERED = 4
 """There are too many orderings of more atoms than this."""
 
 MOST_REFLECTED = 3
-"""With more atoms than this, either all or none are seen from 1."""
+"""With more atoms than this, all of them are replaced by their complements, or none."""
 
 
 class Chart(NamedTuple):
-    """The part of the cube where these atoms descend, some of them replaced by complements."""
+    """The part of the cube where the atoms, or complements of some, descend in this order."""
 
     order: tuple[int, ...] = ()
     complemented: tuple[int, ...] = ()

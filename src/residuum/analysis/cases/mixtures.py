@@ -1,4 +1,4 @@
-"""Parts of a formula under R-Product that are as good as an atom.
+"""Parts of a formula under R-Product that are distributed like an atom.
 
 Let p and q be independent and uniform. Then q / p, where it is below 1, is uniform too: p -> q is
 true half of the time and else distributed like an atom, and p <-> q is always distributed like one,
@@ -28,7 +28,7 @@ from residuum.logic import (
 from residuum.logic.interning import Node, replace_children
 
 MOST_ATOMS, MOST_FORMULAS = 32, 64
-"""What has more atoms, or would be a mixture of more formulas, is left as it is."""
+"""A formula with more atoms, or a mixture of more formulas, is left as it is."""
 
 
 def mixture(formula: Formula) -> dict[Formula, Fraction]:

@@ -1,4 +1,4 @@
-"""Signs of polynomials inside the unit cube, as far as they are easily known, in exact numbers."""
+"""Signs of polynomials inside the unit cube, in exact numbers, as far as they are found."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 MOST_BERNSTEIN = 20_000
-"""Bernstein coefficients of a polynomial whose sign is looked into."""
+"""The sign of a polynomial with more Bernstein coefficients than this is not looked for."""
 
 Pair = tuple[int, int]
 
 
 def definite_sign(polynomial: Any) -> bool | None:
-    """Return whether a polynomial is positive inside the unit cube, or nothing if unknown.
+    """Return whether a polynomial is positive inside the unit cube, or None if unknown.
 
-    It is a mean of its Bernstein coefficients, weighted by what is positive there. Along an axis of
-    degree n that of xⁱ(1 − x)ⁿ⁻ⁱ is Σₖ C(n − k, i − k) aₖ: sums of sums, in whole numbers.
+    A polynomial is a mean of its Bernstein coefficients with positive weights. Along an axis of
+    degree n the coefficient of xⁱ(1 − x)ⁿ⁻ⁱ is Σₖ C(n − k, i − k) aₖ: sums of sums of integers.
     """
-    degrees = [max(0, int(degree)) for degree in polynomial.degrees()]  # −1 of what is 0 everywhere
+    degrees = [max(0, int(degree)) for degree in polynomial.degrees()]  # −1 for the polynomial 0
     if math.prod(degree + 1 for degree in degrees) > MOST_BERNSTEIN:
         return None
     terms = [(tuple(map(int, k)), int(value.p), int(value.q)) for k, value in polynomial.terms()]
@@ -38,10 +38,10 @@ def definite_sign(polynomial: Any) -> bool | None:
 
 
 def exclusions(a: Any, b: Any) -> frozenset[Pair]:
-    """Return pairs of signs that two polynomials never have at once, as far as is found.
+    """Return pairs of signs that two polynomials never have at once, as far as they are found.
 
-    Where i·a and j·b are positive, so is their sum. And what is left of a divided by b, or b by a,
-    often has a sign: the guards of min(1, max(0, r)) are such a pair, however close they come.
+    Where i·a and j·b are positive, so is their sum. The remainder of a divided by b, or of b by a,
+    often has a sign, too: the guards of min(1, max(0, r)) are such a pair, however close they are.
     """
     found = set()
     for j in (-1, 1):
@@ -73,6 +73,6 @@ def _by_division(a: Any, b: Any) -> set[Pair]:
 
 
 def _turned(polynomial: Any, first: int) -> Any:
-    """Return a polynomial with another variable first: to divide, its terms are looked at first."""
+    """Return a polynomial with another variable first: division goes by the first variable."""
     terms = polynomial.to_dict().items()
     return polynomial.context().from_dict({(*k[first:], *k[:first]): v for k, v in terms})

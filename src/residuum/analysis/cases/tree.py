@@ -1,9 +1,9 @@
 """A formula of a rational logic as a tree of cases: rational functions between polynomial guards.
 
 Almost everywhere in the unit cube the degree is a quotient of polynomials in the degrees of the
-atoms; which one depends on the signs of finitely many irreducible polynomials, the *guards*. The
-tree is built as it is asked for. All of it is exact, and up to sets without volume: a polynomial
-that is not 0 everywhere is 0 almost nowhere.
+atoms. Which quotient it is depends on the signs of finitely many irreducible polynomials, the
+*guards*. A branch is built when it is first visited. All of it is exact, up to sets without
+volume: a polynomial that is not 0 everywhere is 0 almost nowhere.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Leaf:
         self.denominator = denominator
 
     def integral(self) -> Fraction | None:
-        """Return the mean over the unit cube if this is a polynomial, else nothing."""
+        """Return the mean over the unit cube if this is a polynomial, else None."""
         if not self.denominator.is_constant():
             return None
         total = Fraction(0)
@@ -75,7 +75,7 @@ Node = Leaf | Branch
 class Tree:
     """The cases of a formula's degree times the weight of a chart, built as they are visited.
 
-    Whatever would be worked out after the deadline, by `time.perf_counter`, raises `OutOfTime`.
+    Building a branch after the deadline, by `time.perf_counter`, raises `OutOfTime`.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Tree:
         return branch.children[positive]
 
     def exclude(self, left: str, right: str) -> frozenset[Pair]:
-        """Return pairs of signs that two guards never have at once, as far as is easily known."""
+        """Return pairs of signs that two guards never have at once, as far as they are found."""
         if (left, right) not in self._exclusions:
             found = exclusions(self._guards[left], self._guards[right])
             self._exclusions[left, right] = found
@@ -199,7 +199,7 @@ class Rational(RestrictedNumber):
     __radd__, __rmul__ = __add__, __mul__
 
     def over(self, divisor: Rational) -> Rational:
-        """Return the quotient by what is not 0 everywhere."""
+        """Return the quotient by a function that is not 0 everywhere."""
         inverse = Rational(divisor.denominator, divisor.numerator)
         return self * inverse
 
@@ -213,7 +213,7 @@ def constant(context: Any, value: Exact) -> Rational:
 
 
 def _times(left: Any, right: Any) -> Any:
-    """Return the product, if it is worth having."""
+    """Return the product; raise `NotThisWay` if it would be too large."""
     degrees = [a + b for a, b in zip(left.degrees(), right.degrees(), strict=True)]
     if max(degrees, default=0) > MOST_DEGREE:
         raise NotThisWay(f"polynomials in it have a degree over {MOST_DEGREE}")

@@ -1,4 +1,4 @@
-"""Closed forms of integrals of piecewise rational degrees, over one or two atoms.
+"""The method "antiderivative": closed forms for rational logics, over one or two atoms.
 
 The unit square is cut into columns of cases. Over y, a case has an antiderivative by partial
 fractions over the rational functions of x, so that a column's integral over y is
@@ -114,19 +114,19 @@ def _partial_fractions(leaf: Leaf) -> tuple[list[Quotient], Poles]:
     return whole, poles
 
 
-Polynomial = list[Quotient]
+PolynomialInY = list[Quotient]
 """Coefficients of 1, y, y², …"""
 
 
-def _times_linear(polynomial: Polynomial, root: Quotient) -> Polynomial:
+def _times_linear(polynomial: PolynomialInY, root: Quotient) -> PolynomialInY:
     zero = Quotient([0])
     raised, lowered = [zero, *polynomial], [*(root * one for one in polynomial), zero]
     return [a - b for a, b in zip(raised, lowered, strict=True)]
 
 
-def _divided(numerator: Polynomial, monic: Polynomial) -> tuple[Polynomial, Polynomial]:
+def _divided(numerator: PolynomialInY, monic: PolynomialInY) -> tuple[PolynomialInY, PolynomialInY]:
     rest, degree = list(numerator), len(monic) - 1
-    whole: Polynomial = []
+    whole: PolynomialInY = []
     while len(rest) > degree:
         leading = rest.pop()
         whole.append(leading)
@@ -136,7 +136,7 @@ def _divided(numerator: Polynomial, monic: Polynomial) -> tuple[Polynomial, Poly
     return whole[::-1], rest
 
 
-def _shifted(polynomial: Polynomial, by: Quotient) -> Polynomial:
+def _shifted(polynomial: PolynomialInY, by: Quotient) -> PolynomialInY:
     """Return the coefficients in powers of y − by, by repeated division (Horner)."""
     rest, found = list(polynomial), []
     while rest:
@@ -146,14 +146,14 @@ def _shifted(polynomial: Polynomial, by: Quotient) -> Polynomial:
     return found
 
 
-def _series(numerator: Polynomial, denominator: Polynomial, length: int) -> Polynomial:
+def _series(numerator: PolynomialInY, denominator: PolynomialInY, length: int) -> PolynomialInY:
     """Return the first coefficients of a quotient of power series."""
     zero = Quotient([0])
 
-    def at(polynomial: Polynomial, index: int) -> Quotient:
+    def at(polynomial: PolynomialInY, index: int) -> Quotient:
         return polynomial[index] if index < len(polynomial) else zero
 
-    found: Polynomial = []
+    found: PolynomialInY = []
     for index in range(length):
         value = at(numerator, index)
         for k in range(index):

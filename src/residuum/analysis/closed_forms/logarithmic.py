@@ -21,7 +21,7 @@ from residuum.analysis.methods import NotThisWay
 
 @final
 class Integrand:
-    """A function of x to be integrated: what stands before 1 and before each logarithm."""
+    """A function of x to be integrated: the coefficients of 1 and of each logarithm."""
 
     def __init__(self) -> None:
         self._plain = Quotient([0])
@@ -51,7 +51,7 @@ class Integrand:
                 self._constants[prime] += change
 
     def integral(self, low: Fraction, high: Fraction) -> ClosedForm:
-        """Return the integral between two rationals, between which it is bounded."""
+        """Return the integral between two rationals; the function must be bounded there."""
         antiderivative = _Antiderivative()
         antiderivative.add_plain(constant(1), self._plain)
         for prime, coefficient in self._constants.items():
@@ -66,9 +66,9 @@ class Integrand:
 
 @final
 class _Antiderivative:
-    """A sum of functions with their constants; what diverges at a point is told apart there.
+    """A sum of functions with constant factors, and its limits at points where terms diverge.
 
-    An expansion in ε = x − point and ℓ = log|ε| maps exponents (−j, i) to what stands before
+    An expansion in ε = x − point and ℓ = log|ε| maps exponents (−j, i) to the coefficient of
     ε^−j ℓ^i; positive powers of ε have the limit 0.
     """
 
@@ -94,7 +94,7 @@ class _Antiderivative:
             self._over_pole.append((pole, zero, residue))
 
     def limit(self, point: Fraction) -> ClosedForm:
-        """Return the limit at a point, at which all that diverges must cancel."""
+        """Return the limit at a point. Diverging terms must cancel there."""
         total: dict[tuple[int, int], ClosedForm] = defaultdict(ClosedForm)
         for factor, fractions in self._rational:
             for power, value in _expanded(fractions, point).items():
@@ -147,7 +147,7 @@ def _add_over_pole(
 def _integrated(
     fractions: PartialFractions,
 ) -> tuple[PartialFractions, Mapping[Fraction, Fraction]]:
-    """Return the rational part of an antiderivative, and the residues of what are logarithms."""
+    """Return the rational part of an antiderivative, and the residues of its logarithms by pole."""
     raised = {
         (pole, order - 1): -value / (order - 1)
         for (pole, order), value in fractions.poles.items()

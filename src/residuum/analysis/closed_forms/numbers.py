@@ -14,7 +14,7 @@ from residuum.analysis.methods import NotThisWay
 from residuum.errors import EvaluationError
 
 Element = tuple[Literal["one", "log", "pi^2", "Li2"], tuple[Fraction, ...]]
-"""A number that forms are made of: 1, one logarithm of a prime or two multiplied, π², Li₂(q)."""
+"""A number that closed forms are sums of: 1, a logarithm of a prime, a product of two, π², Li₂."""
 
 ONE: Final[Element] = ("one", ())
 PI_SQUARED: Final[Element] = ("pi^2", ())
@@ -25,7 +25,7 @@ LARGEST: Final = 2**100
 
 FEWEST_BITS: Final = 128
 MOST_BITS: Final = 2**17
-"""Precisions in which a form is evaluated until its rounding is certain."""
+"""A form is evaluated with more and more bits until its rounding is certain."""
 
 T = TypeVar("T")
 
@@ -100,7 +100,7 @@ class ClosedForm:
 
     @property
     def float_bounds(self) -> tuple[float, float]:
-        """The neighbouring floats between which the value, which is irrational, lies."""
+        """The neighbouring floats on either side of the value, which is irrational."""
         nearest = float(self)
         is_above = self.settled(lambda value: value > Fraction(nearest))
         beyond = math.nextafter(nearest, math.inf if is_above else -math.inf)
@@ -108,11 +108,11 @@ class ClosedForm:
 
     @property
     def rational(self) -> Fraction | None:
-        """The value if it is rational as it stands."""
+        """The value if it has no other terms than a rational one, else None."""
         return self.terms.get(ONE, Fraction(0)) if self.terms.keys() <= {ONE} else None
 
     def as_json(self) -> dict[str, Any]:
-        """Return what `from_json` takes: each element, then its coefficient in hexadecimals."""
+        """Return an object for JSON: each element, then its coefficient in hexadecimals."""
         return {
             "terms": [
                 [kind, [str(value) for value in arguments], *map(hex, value.as_integer_ratio())]
@@ -122,7 +122,7 @@ class ClosedForm:
 
     @staticmethod
     def from_json(kept: Mapping[str, Any]) -> ClosedForm:
-        """Return the irrational form of such an object; a ValueError if it is none."""
+        """Return the form of an object from `as_json`. Raise a ValueError for any other object."""
         terms: list[tuple[Element, Fraction]] = []
         for term in kept["terms"]:
             match term:
@@ -137,7 +137,7 @@ class ClosedForm:
         return form
 
     def bounds(self, bits: int) -> tuple[Fraction, Fraction]:
-        """Return rationals that the value lies between, found with so many bits."""
+        """Return rationals on either side of the value, computed with this many bits."""
         import flint
 
         with flint.ctx.workprec(bits):
@@ -147,7 +147,7 @@ class ClosedForm:
             return _rational(total.lower()), _rational(total.upper())
 
     def settled(self, rounding: Callable[[Fraction], T]) -> T:
-        """Return what a monotone function of the value is, once its bounds agree on that."""
+        """Return a monotone function of the value, with so many bits that both bounds agree."""
         bits = FEWEST_BITS
         while bits <= MOST_BITS:
             low, high = map(rounding, self.bounds(bits))
@@ -204,7 +204,7 @@ def _form(value: ClosedForm | Fraction | int) -> ClosedForm:
 
 
 def _element(kind: str, arguments: Sequence[Fraction]) -> Element:
-    """Return an element that forms may have, or raise a ValueError."""
+    """Return an element in normal form, or raise a ValueError."""
     if any(not 0 < value.numerator <= LARGEST >= value.denominator for value in arguments):
         raise ValueError(f"expected positive numbers that are not too large, got {arguments}")
     match kind, arguments:

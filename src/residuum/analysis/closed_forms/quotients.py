@@ -99,12 +99,12 @@ def monic(polynomial: Any) -> Any:
 
 
 def as_fraction(value: Any) -> Fraction:
-    """Return a rational of flint's as Python's."""
+    """Return a rational number of flint as a `Fraction`."""
     return Fraction(int(value.p), int(value.q))
 
 
 def as_flint(value: Fraction) -> Any:
-    """Return a rational of Python's as flint's."""
+    """Return a `Fraction` as a rational number of flint."""
     import flint
 
     return flint.fmpq(value.numerator, value.denominator)

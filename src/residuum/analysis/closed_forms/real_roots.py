@@ -16,14 +16,14 @@ MOST_HALVINGS = 5_000
 
 
 class Root(NamedTuple):
-    """The only root of a polynomial between two rationals, which are equal if it is that."""
+    """The only root of a polynomial between two rationals. They are equal if the root is known."""
 
     low: Fraction
     high: Fraction
     polynomial: Any
 
     def halved(self) -> Root:
-        """Return it between two that are half as far apart."""
+        """Return the root between two rationals that are half as far apart."""
         middle = (self.low + self.high) / 2
         if self.polynomial(as_flint(middle)) == 0:
             return Root(middle, middle, self.polynomial)
@@ -92,7 +92,7 @@ def _isolated(polynomial: Any) -> list[Root]:
 
 
 def _variations(polynomial: Any, low: Fraction, high: Fraction) -> int:
-    """Return a bound of the number of roots between, which 0 and 1 are exactly.
+    """Return a bound of the number of roots between two rationals; bounds of 0 and 1 are exact.
 
     It is how often the signs of the coefficients of (1 + t)ⁿ p((low + high t) / (1 + t)) change.
     """

@@ -65,7 +65,7 @@ Stack = tuple[tuple[Leaf, str], ...]
 
 @final
 class _Square:
-    """A tree of two atoms, the guards that cut the square so far, and those met since."""
+    """A tree of two atoms, the guards that cut the square so far, and guards `met` since then."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -75,14 +75,14 @@ class _Square:
         self.met: dict[str, Any] = {}
 
     def take_guards(self) -> None:
-        """Let the guards that were met cut the square from now on."""
+        """Add the guards that were met to those that cut the square."""
         self.guards |= self.met
         self.met = {}
         if len(self.guards) > MOST_GUARDS:
             raise NotThisWay(f"its cases depend on more than {MOST_GUARDS} guards")
 
     def critical_points(self) -> list[Root]:
-        """Return where in x the roots y of the guards may change their order."""
+        """Return the values of x at which the roots y of the guards may change their order."""
         for one, other in itertools.combinations_with_replacement(self.guards, 2):
             if (one, other) not in self._critical:
                 self._critical[one, other] = [
@@ -95,7 +95,7 @@ class _Square:
         )
 
     def stack(self, x: Fraction) -> Stack:
-        """Return the cases above a sample of x, meeting guards on the way."""
+        """Return the cases above a sample of x, and note the guards that are met on the way."""
         import flint
 
         at = as_flint(x)
@@ -108,7 +108,7 @@ class _Square:
         if self._samples > MOST_SAMPLES:
             raise NotThisWay("its cases are too many to put in order")
         cases = [(y, self._case(at, as_flint(y))) for y in samples]
-        if self.met:  # this will be done again
+        if self.met:  # all stacks are built again with these guards
             return ()
         found: list[tuple[Leaf, str]] = []
         for (below, leaf), (above, following) in itertools.pairwise(cases):
@@ -148,7 +148,7 @@ class _Square:
 
 
 def rows_of(polynomial: Any) -> list[Any]:
-    """Return the coefficients of a polynomial in x and y as one in y: polynomials in x."""
+    """Return a polynomial in x and y by its coefficients as one in y, each a polynomial in x."""
     import flint
 
     degree_x, degree_y = (max(0, int(degree)) for degree in polynomial.degrees())
@@ -159,7 +159,10 @@ def rows_of(polynomial: Any) -> list[Any]:
 
 
 def _critical(one: Any, other: Any) -> list[Any]:
-    """Return polynomials whose roots x are where two guards meet, or one of them 0, 1, itself."""
+    """Return polynomials in x that vanish where two guards meet.
+
+    For one guard: where its root y reaches 0 or 1, leaves for infinity, or meets another root.
+    """
     if one is not other:
         is_flat = not (one.degrees()[1] and other.degrees()[1])
         return [] if is_flat else [rows_of(one.resultant(other, "x1"))[0]]

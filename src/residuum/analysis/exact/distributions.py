@@ -1,4 +1,4 @@
-"""Distributions of degrees, and what the connectives of the minimum make of independent ones.
+"""Distributions of degrees, and how the connectives of the minimum combine independent ones.
 
 A degree x is known by P(x ≤ u) and P(x ≥ 1 − u) for 0 ≤ u ≤ 1/2. Both are polynomials in u for
 an atom and stay so under min, max, 1 − x and the residuum; their constants are the chances of 0
@@ -35,7 +35,7 @@ MOST_WORK = 5 * 10**10
 """Bits of all products, each times the logarithm of its shorter side: a few seconds."""
 
 WORK_BESIDE = 10**5
-"""What could be done in the time that the shortest product takes."""
+"""The work that counts for any product, however short."""
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ class Budget:
         self._left = MOST_WORK
 
     def spend(self, *factors: Any) -> None:
-        """Take off what the product of these polynomials may need."""
+        """Subtract the work that the product of these polynomials may need."""
         degrees = [int(factor.degree()) for factor in factors]
         whole = sum(degrees)
         bits = (1 + whole) * sum(map(_height, factors))
@@ -97,7 +97,7 @@ def mean_by_modules(
     uniform, budget = Distribution(u, u), Budget()
     known: dict[Formula, _Minimum] = {atom: _Minimum([uniform]) for atom in atoms}
     for node, module in modules_of(formula).items():
-        # A part belongs to one module only, and can be forgotten.
+        # A part belongs to one module only, so that its law is not needed again.
         parts = {atom: known.pop(part) for atom, part in module.parts}
         known[node] = _Law(parts, relaxation, law_of_core, budget).of(module.core)
     return known[formula].distribution(budget).mean
@@ -105,7 +105,7 @@ def mean_by_modules(
 
 @final
 class _Minimum:
-    """The least of independent degrees, or 1 − that; multiplied out only where it must be."""
+    """The minimum of independent degrees, or 1 − it; multiplied out only when asked for."""
 
     def __init__(self, operands: list[Distribution], *, is_negated: bool = False) -> None:
         self._operands = operands
@@ -137,7 +137,7 @@ def _conjoin(laws: Sequence[Distribution], budget: Budget) -> Distribution:
         return laws[0]
     budget.spend(*(law.low for law in laws))
     budget.spend(*(law.high for law in laws))
-    # Atoms all have the same law object; many of it become a power.
+    # All atoms share one law object, so that many atoms become a power.
     alike: dict[int, list[Distribution]] = {}
     for law in laws:
         alike.setdefault(id(law), []).append(law)
@@ -200,7 +200,7 @@ class _Law:
 
 
 def _groups(core: And | Or) -> list[Formula]:
-    """Return the operands of a core, those that share a part joined together."""
+    """Return the operands of a core; operands that share a part become one."""
     leader: dict[Node, Node] = {}
 
     def lead(node: Node) -> Node:

@@ -42,7 +42,7 @@ def _below(node: Formula) -> tuple[Formula, ...]:
 
 
 def _find(nodes: Sequence[Formula]) -> dict[Formula, bool]:
-    """Say for each node whether every way to what is below it leads through it.
+    """Say for each node whether it is a module: all paths to the nodes below lead through it.
 
     After Dutuit and Rauzy (1996): walk along every edge once, depth first. A node is a module
     when all below it is met for the first and for the last time between the opening and the

@@ -1,7 +1,8 @@
-"""The product logic by modules: a module is known by its moments.
+"""The method "moments": the S-logic of the product, module by module.
 
-E[fᵏ] of a conjunction of independent parts is the product of theirs, so that ten thousand atoms
-cost no more than their number. Other cores are polynomials in their parts.
+A module is known by its moments E[fᵏ]. Those of a conjunction of independent parts are products
+of the parts' moments, so that the cost grows with the number of atoms only. Other cores are
+polynomials in their parts.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ Factors = tuple[bool, list[tuple[Atom, bool]]]
 def _factors(core: Formula) -> Factors | None:
     """Return a core as a product of distinct stand-ins or their complements, or its complement.
 
-    The first entry says whether the product is to be complemented; None: it is no such thing.
+    The first entry says whether the product is complemented. None: the core is of another form.
     """
     match core:
         case And(operands):

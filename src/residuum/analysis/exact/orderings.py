@@ -1,4 +1,4 @@
-"""Gödel's R-logic and its like by modules, through the orderings of degrees.
+"""The method "orderings": logics that only compare degrees, such as R-Gödel, by modules.
 
 In these logics the degree of a formula is 0, 1, or x or 1 − x for one of its parts x; which one
 follows from the parts that are 0 or 1 and from the order of all other x and 1 − x. Written as
@@ -94,7 +94,7 @@ def _count(parts: int) -> int:
 
 
 def _settings(laws: Mapping[Atom, Distribution]) -> Iterator[tuple[dict[Atom, float], Any]]:
-    """Yield the parts that are 0 or 1, in every possible way, and the chance of their being so."""
+    """Yield every choice of parts that are 0 or 1, and the probability of that choice."""
     choices: list[list[tuple[float | None, Any]]] = [
         [(None, 1), *((end, mass) for end, mass in ((0.0, low[0]), (1.0, high[0])) if mass)]
         for low, high in laws.values()
@@ -125,7 +125,7 @@ def _outcomes(
     found = []
     for start in range(0, chains.shape[1], AT_ONCE):
         places = chains[:, start : start + AT_ONCE]
-        near = places / 2.0**16  # so that 1 − x loses nothing
+        near = places / 2.0**16  # 1 − x is exact
         degrees = {**crisp, **dict(zip(fluid, np.where(places > 0, near, 1 + near), strict=True))}
         known = {atom: Degree(ARRAYS, true=np.asarray(x)) for atom, x in degrees.items()}
         value = interpret(core, known, relaxation, ARRAYS).true

@@ -1,4 +1,4 @@
-"""Polynomials in the atoms as a carrier: exact integrals for polynomial logics."""
+"""The method "polynomial": the degree as a polynomial in the atoms, by a carrier of polynomials."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def polynomial_of(formula: Formula, atoms: Sequence[Atom], relaxation: Relaxatio
 
 @final
 class Polynomial(RestrictedNumber):
-    """A polynomial that refuses to grow beyond what is worth having."""
+    """A polynomial that raises `NotThisWay` before it grows too large."""
 
     __slots__ = ("value",)
 

@@ -1,7 +1,7 @@
-"""Exact integrals of piecewise linear logics, by splitting the unit cube into simplices.
+"""The method "simplices": piecewise linear logics, by splitting the unit cube into simplices.
 
 A number is a linear function on one simplex, given by its values at the corners. Where a truth
-function has a kink or a jump inside the simplex, the simplex is cut along it and the pieces are
+function has a kink or a jump inside the simplex, the simplex is cut along it and the parts are
 tried again. On a simplex without such a place the formula's degree is linear, and its integral is
 the mean of the corners times the volume.
 """
@@ -55,7 +55,7 @@ def integrate_piecewise_linear(
         try:
             degree = _degree_on(simplex, formula, atoms, relaxation)
         except _Cut as cut:
-            pending.extend(_pieces(simplex, cut.function))
+            pending.extend(_cut_simplex(simplex, cut.function))
         else:
             total += simplex.volume * sum(degree.values, start=Fraction(0)) / len(degree.values)
     raise NotThisWay(f"the cube would be cut into more than {most:,} simplices")
@@ -98,8 +98,8 @@ class _Cut(Exception):  # noqa: N818  # control flow, not an error
         self.function = function
 
 
-def _pieces(simplex: _Simplex, function: _Linear) -> list[_Simplex]:
-    """Cut a simplex until the function has one sign on each piece, an edge at a time."""
+def _cut_simplex(simplex: _Simplex, function: _Linear) -> list[_Simplex]:
+    """Cut a simplex until the function has one sign on each part, an edge at a time."""
     done, pending = [], [(simplex, function.values)]
     while pending:
         (corners, volume), values = pending.pop()

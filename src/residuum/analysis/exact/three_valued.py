@@ -1,4 +1,4 @@
-"""S-Gödel by modules, through Kleene's three values.
+"""The method "three-valued": S-Gödel by modules, through Kleene's three values.
 
 Fix a threshold u ≤ 1/2 and call a degree low below u, high above 1 − u, and middling between.
 min, max and 1 − x respect these three classes, so the class of a formula follows from those of
