@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from residuum.analysis.integrals import refuse_what_has_no_cube
+from residuum.analysis.consistency import refuse_what_has_no_cube
 from residuum.errors import PictureError
 from residuum.logic import Atom, Formula, atoms_of, render
 from residuum.relaxations import PAPER, Relaxation
