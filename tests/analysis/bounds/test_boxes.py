@@ -335,3 +335,9 @@ def test_bounds_that_will_not_be_useful_are_given_up_after_a_tenth_of_the_work(m
     monkeypatch.setitem(boxes.MOST_WORK, 3, 1_000)
     with pytest.raises(NotThisWay, match="wider than 1e-06"):
         enclose(formula, atoms_of(formula), relaxation("r-product"), width=1e-8, useful=1e-6)
+
+
+def test_a_value_that_is_known_exactly_is_not_given_up_for_wide_bounds():
+    formula = parse("P -> " + " & ".join(["P"] * 8))  # p⁷, beyond the order of Taylor polynomials
+    found = enclose(formula, [P], relaxation("r-product"), width=1e-8, useful=1e-9)
+    assert found == Fraction(1, 8)

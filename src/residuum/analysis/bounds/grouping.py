@@ -100,8 +100,7 @@ class Cases:
     def _split(self, boxes: Boxes, branch: Branch, groups: list[Group]) -> list[Group]:
         """Divide groups by the sign of a guard."""
         which = np.concatenate([group.which for group in groups])
-        [polynomial] = self._in_floats(branch.name, branch.guard)
-        guard = polynomial.expand(boxes.of(which))
+        guard = self._in_floats(branch.name, branch.guard)[0].expand(boxes.of(which))
         known = guard.signs()
         found, first = [], 0
         for group in groups:

@@ -101,7 +101,6 @@ class Evaluator:
 
         The degree lies between 0 and 1, so that its mean is at most the chart's largest weight.
         """
-        most = self._weight.expand(boxes).most()
         nodes, blame = starts.copy(), np.zeros((self.axes, boxes.number))
         parts = []
         for group in self.cases.groups(boxes, starts):
@@ -118,7 +117,8 @@ class Evaluator:
         low, high = np.zeros(boxes.number), np.full(boxes.number, np.inf)
         with np.errstate(all="ignore"):  # a number that is not finite says nothing
             self._bound(boxes, parts, low, high, blame)
-        volumes, first = boxes.volumes, np.argmax(blame, axis=0)
+        most, volumes = self._weight.expand(boxes).most(), boxes.volumes
+        first = np.argmax(blame, axis=0)
         blame[first, np.arange(len(first))] /= EASED
         axes = np.stack([first, np.argmax(blame, axis=0)]).astype(np.int8)
         return Cells(boxes, low * volumes, np.fmin(high, most) * volumes, axes, nodes)

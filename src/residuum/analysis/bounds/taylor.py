@@ -47,7 +47,7 @@ def divide(above: Expansion, below: Expansion, order: int) -> Taylor:
     the next degree are computed. Beyond that, sums of absolute coefficients bound it.
     """
     axes = len(below.degrees)
-    least, first = below.least(), below.coefficients[0]
+    least, first = below.least() * (1 - 1e-15), below.coefficients[0]
     dividend, divisor = above.up_to(order + 1), below.up_to(order + 1)
     *steps, following = _steps(order + 1, below.degrees)
     quotient = np.empty((len(exponents(axes, order)), len(first)))
@@ -69,7 +69,6 @@ def divide(above: Expansion, below: Expansion, order: int) -> Taylor:
     rounded = operations * ROUNDING * (above_parts.sum(axis=0) + size * below_parts.sum(axis=0))
     off = rounded + above.error + size * below.error
     means = _absolute_means(axes, order + 1)[following.targets] @ left_over
-    least = least * (1 - 1e-15)
     error = (left_over.sum(axis=0) + beyond + off) * UPWARDS / least
     # A monomial of total degree d has a mean absolute value of at most 1 / (d + 1).
     mean_error = (means + beyond / (order + 3) + off) * UPWARDS / least
