@@ -15,9 +15,9 @@ from torch import Tensor
 from residuum.errors import DataError
 from residuum.grounding.plans import Slot
 from residuum.losses import compile as compile_rule
-from residuum.losses.compiled import CompiledRule
-from residuum.losses.receiving import refuse_unknown
-from residuum.losses.sources import FORMS, Form
+from residuum.losses.degrees.logits import FORMS, Form
+from residuum.losses.inputs.checking import refuse_unknown
+from residuum.losses.rules import CompiledRule
 from residuum.syntax import Knowledge
 
 LENGTHS: Final = "lengths"
