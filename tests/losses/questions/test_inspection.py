@@ -259,3 +259,36 @@ def test_knowledge_compiles_rule_by_rule_with_its_weights():
     torch.testing.assert_close(found["two"], written(Q=given["Q"]))
     with pytest.raises(ResiduumError, match="nothing reads `R`"):
         rs.compile(knowledge)({**given, "R": given["Q"]})
+
+
+def test_explain_names_the_route_and_why_not_those_before_it():
+    rule = rs.compile("forall a in d: P(a) -> Q(a)", domains={"d": 3})
+    told = rule.explain().splitlines()
+    assert told[-1] == "evaluated by clauses"
+    assert "not by tables: a matrix of the clauses is small" in told
+    assert "not by minima: groundings are added up, not compared" in told
+
+
+def test_explain_looks_at_the_tensors_that_it_is_given():
+    rule = rs.compile("forall a in d: P(a) -> Q(a)", domains={"d": 3}, block=12)
+    given = {name: torch.randn(3, 3) for name in "PQ"}
+    assert rule.explain(given).endswith("evaluated by clauses")
+    many = {name: torch.randn(5, 3) for name in "PQ"}
+    assert "not by clauses: 15 groundings do not fit one block" in rule.explain(many)
+    assert rule.explain(**many).endswith("evaluated by blocks")
+    given["P"][0, 0] = 1e31
+    assert "not by clauses: some logits are masked" in rule.explain(given)
+    assert rule.explain(given).endswith("evaluated by steps")
+
+
+def test_explain_of_a_rule_over_sequences_needs_tensors_for_the_route():
+    options = {"domains": {"i": "sequence"}, "outputs": {"P": "independent"}}
+    rule = rs.compile("forall x in i: P(x) -> P(x + 1)", **options)
+    assert "pass tensors to `explain`" in rule.explain()
+    assert rule.explain(P=torch.randn(2, 5)).endswith("evaluated by clauses")
+
+
+def test_explain_under_exact_names_no_other_route():
+    told = digits("exact").explain()
+    assert told.endswith("evaluated by exact")
+    assert "not by" not in told

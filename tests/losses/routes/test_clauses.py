@@ -288,3 +288,14 @@ def test_equal_groundings_and_equal_sides_share_the_slope_under_the_minimum(form
         p = torch.sigmoid(leaf.detach()[0])
         expected = torch.tensor(shares[name]) * p * (1 - p)
         torch.testing.assert_close(leaf.grad[0], expected)
+
+
+@named
+def test_a_part_that_a_guard_leaves_nothing_of_costs_nothing(name):
+    nothing = "forall x in d where x != x: P(x) -> Q(x)"
+    something = "forall x in d: P(x) -> S((x + 1) mod 3)"
+    given = dict(zip("PQS", leaves(), strict=True))
+    domains = {"domains": {"d": 3}, "predicates": dict.fromkeys("PQS", ("d",))}
+    both = rs.compile(f"({nothing}) & ({something})", name, **domains)(given)
+    del given["Q"], domains["predicates"]["Q"]
+    torch.testing.assert_close(both, rs.compile(something, name, **domains)(given))

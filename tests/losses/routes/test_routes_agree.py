@@ -63,7 +63,11 @@ def with_gradients(evaluate, tensors, call):
     if not value.requires_grad:
         return [value]
     found = torch.autograd.grad(
-        value, list(tensors.values()), shares.reshape(value.shape), allow_unused=True
+        value,
+        list(tensors.values()),
+        shares.reshape(value.shape),
+        allow_unused=True,
+        retain_graph=True,  # what padding is cleared from belongs to all routes
     )
     pairs = zip(found, tensors.values(), strict=True)
     return [value, *(torch.zeros_like(one) if own is None else own for own, one in pairs)]
@@ -200,7 +204,7 @@ USUAL = {"seed": 1, "batch": (5,), "dtype": torch.float64, "scale": 1.0, "masked
         ("r-product", 10, None, ["clauses", "steps"]),
         ("r-product", 10, 200, ["blocks", "steps"]),
         ("r-product", 61, None, ["tables", "steps"]),
-        ("lukasiewicz", 17, None, ["tables", "steps"]),
+        ("lukasiewicz", 17, None, ["tables", "clauses", "steps"]),
         ("s-godel", 10, None, ["minima", "steps"]),
         ("r-godel", 10, None, ["steps"]),
     ],

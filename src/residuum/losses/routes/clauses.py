@@ -86,6 +86,8 @@ class ClausesRoute:
         clauses = usable_clauses(self._definition, case, around)
         if isinstance(clauses, str):
             return clauses
+        if not clauses.width:
+            return "a matrix of the clauses would be too large"
         if case.groundings > self._definition.block(case.device):
             return f"{case.groundings:,} groundings do not fit one block"
         return partial(penalties, sums, clauses, case, self._definition.is_several, is_large=False)

@@ -260,6 +260,8 @@ class _Search:
             shape = tuple(1 if d == outer else n for d, n in enumerate(shape))
         kept = None if mask is None else np.broadcast_to(mask, shape)
         size = math.prod(shape) if kept is None else int(kept.sum())
+        if not size:  # a guard leaves nothing of this part
+            return
         if self.count + size > thresholds.MOST_ROWS:
             _refuse(f"there are more than {thresholds.MOST_ROWS:,} groundings")
         rows = np.arange(self.count, self.count + size)
