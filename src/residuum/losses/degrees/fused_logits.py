@@ -233,7 +233,7 @@ class Sides:
         pairs = zip(self.outputs, self.stacks, strict=True)
         return _below([stack.read(partial(_mirrored, known)) for known, stack in pairs])
 
-    def slopes(self, slope: Tensor, into: Sequence[Tensor] | None = None) -> list[Tensor]:
+    def gradients(self, slope: Tensor, into: Sequence[Tensor] | None = None) -> list[Tensor]:
         """Return the slopes of the given tensors of each stack from those of all rows."""
         parts = split_rows(slope, self.stacks)
         places = [None] * len(parts) if into is None else into

@@ -24,6 +24,7 @@ from residuum.losses.inputs.calls import Call, Case
 from residuum.losses.inputs.layouts import groundings_of
 from residuum.losses.inputs.reading import Window
 from residuum.losses.routes import thresholds
+from residuum.losses.routes.clauses import ByHand
 from residuum.losses.routes.definition import Definition
 from residuum.losses.routes.gradients import KnownGradients, room_for_gradients, with_gradients
 from residuum.losses.routes.route import Evaluate, Route, Surroundings
@@ -138,12 +139,46 @@ class _Blocks:
 
     def __call__(self, call: Call) -> Tensor:
         whole = flattened(call, self.plan)
+        wants_gradients = torch.is_grad_enabled() and any(one.requires_grad for one in whole.inputs)
+        found = self._by_hand(whole, wants_gradients=wants_gradients)
+        if found is None:
+            found = self._by_autograd(whole, wants_gradients=wants_gradients)
+        return found.reshape(call.batch)
+
+    def _by_hand(self, whole: Call, *, wants_gradients: bool) -> Tensor | None:
+        """Return the penalties with gradients by hand; None if some block needs more care.
+
+        Without windows each example is in one block, so that nothing is added up.
+        """
+        ways = {size: ways[0] for size, ways in self.ways.items()}
+        evaluate = ways[_size(self.blocks[0])]
+        if not isinstance(evaluate, ByHand):
+            return None
         inputs = whole.inputs
-        wants_gradients = torch.is_grad_enabled() and any(one.requires_grad for one in inputs)
+        room, groups = evaluate.room_for(inputs) if wants_gradients else ([], [])
+        values = []
+        for block in self.blocks:
+            evaluate = ways[_size(block)]
+            if not isinstance(evaluate, ByHand):
+                return None
+            own = [one[:, block.rows] for one in room]
+            value = evaluate.into(part_of(whole, block), own)
+            if value is None:
+                return None
+            values.append(value)
+        totals = torch.cat(values)
+        if not wants_gradients:
+            return totals
+        backward = KnownGradients(groups, len(inputs), None)
+        return with_gradients(totals, backward, [*inputs, *room], inputs)
+
+    def _by_autograd(self, whole: Call, *, wants_gradients: bool) -> Tensor:
+        """Return the penalties with gradients that PyTorch finds for one block at a time."""
+        inputs = whole.inputs
         wanted = [n for n, one in enumerate(inputs) if wants_gradients and one.requires_grad]
         gradients = [room_for_gradients(inputs[n].detach()) for n in wanted]
-        examples = math.prod(call.batch)
-        ties = torch.zeros(examples, device=call.device)
+        [examples] = whole.batch
+        ties = torch.zeros(examples, device=whole.device)
         totals: Tensor | None = None
         for block in self.blocks:
             part = part_of(whole, block)
@@ -170,7 +205,7 @@ class _Blocks:
             saved = [*inputs, *(one.unsqueeze(0) for one in gradients)]
             backward = KnownGradients([[n] for n in wanted], len(inputs), None)
             totals = with_gradients(totals, backward, saved, inputs)
-        return totals.reshape(call.batch)
+        return totals
 
     def _evaluated(self, part: Call, block: Block) -> Tensor:
         for evaluate in self.ways[_size(block)]:

@@ -9,6 +9,7 @@ cost of the groundings to a penalty with its gradients.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple, Protocol, final
 
@@ -90,7 +91,7 @@ class ClausesRoute:
             return "a matrix of the clauses would be too large"
         if case.groundings > self._definition.block(case.device):
             return f"{case.groundings:,} groundings do not fit one block"
-        return partial(penalties, sums, clauses, case, self._definition.is_several, is_large=False)
+        return ByHand(sums, clauses, case, self._definition.is_several)
 
 
 def usable_clauses(definition: Definition, case: Case, around: Surroundings) -> Clauses | str:
@@ -104,52 +105,89 @@ def usable_clauses(definition: Definition, case: Case, around: Surroundings) -> 
     return definition.clauses(case.sizes, case.device)
 
 
-def penalties(
-    kernel: Kernel,
-    clauses: Clauses,
-    case: Case,
-    is_several: bool,
-    call: Call,
-    *,
-    is_large: bool,
-) -> Tensor | None:
-    """Return the penalties of a call, batch or rules × batch; None where more care is needed."""
-    inputs, examples = call.inputs, case.examples
-    shape = (len(clauses.segments), *call.batch) if is_several else call.batch
-    wants_gradients = torch.is_grad_enabled() and any(given.requires_grad for given in inputs)
-    stacks = clauses.stacks(examples, inputs)
-    with without_graph():
-        sides = sides_of(stacks, inputs, divides=clauses.cost == "complement", looks=True)
+@dataclass(frozen=True)
+class ByHand:
+    """Evaluates calls of a case by a kernel, with gradients by hand."""
+
+    kernel: Kernel
+    clauses: Clauses
+    case: Case
+    is_several: bool
+    is_large: bool = False
+
+    def __call__(self, call: Call) -> Tensor | None:
+        """Return the penalties, batch or rules × batch; None where more care is needed."""
+        clauses, inputs = self.clauses, call.inputs
+        shape = (len(clauses.segments), *call.batch) if self.is_several else call.batch
+        wants_gradients = torch.is_grad_enabled() and any(given.requires_grad for given in inputs)
+        with without_graph():
+            found = self._found(call, wants_gradients=wants_gradients)
+            if found is None:
+                return None
+            sides, outcome = found
+            value = outcome.value
+            if value.shape != shape:  # a view could not be changed in place by the caller
+                value = value.reshape(shape).clone()
+            if not wants_gradients:
+                return value
+            known = None
+            if len(clauses.segments) == 1 and not clauses.inside:  # one value for each example
+                known = sides.gradients(outcome.back(None, *outcome.kept))
+        stacks = sides.stacks
+        # The outcome itself would keep its value, and that its gradients.
+        again = partial(_value_again, stacks, clauses.cost == "complement", outcome.again)
+        saved = list(inputs)
+        backward: Backward
+        if known is not None:
+            saved += known
+            backward = KnownGradients([stack.slots for stack in stacks], len(inputs), again)
+        else:
+            saved += outcome.kept
+            starts = [len(saved)]
+            for outputs in sides.outputs:
+                saved += outputs.saved
+                starts.append(len(saved))
+            kinds = [type(outputs) for outputs in sides.outputs]
+            backward = _LaterGradients(stacks, len(inputs), again, kinds, starts, outcome.back)
+        return with_gradients(value, backward, saved, inputs)
+
+    def into(self, call: Call, room: Sequence[Tensor]) -> Tensor | None:
+        """Return the penalties of one rule, and write their gradients where there is room.
+
+        Room is that of `room_for` some of the examples.
+        """
+        with without_graph():
+            found = self._found(call, wants_gradients=bool(room))
+            if found is None:
+                return None
+            sides, outcome = found
+            if room:
+                # Which positions count is decided where what comes from upstream is spread.
+                upstream = torch.ones_like(outcome.value) if self.clauses.inside else None
+                sides.gradients(outcome.back(upstream, *outcome.kept), room)
+            return outcome.value.reshape(call.batch)
+
+    def room_for(self, inputs: Sequence[Tensor]) -> tuple[list[Tensor], list[Sequence[int]]]:
+        """Return room for the gradients of inputs, and which of the inputs share each tensor."""
+        groups: list[Sequence[int]] = [group.slots for group in self.clauses.groups]
+        likes = [inputs[slots[0]] for slots in groups]
+        dtypes = [torch.promote_types(like.dtype, torch.float32) for like in likes]
+        room = [
+            like.new_empty((len(slots), *like.shape), dtype=dtype)
+            for slots, like, dtype in zip(groups, likes, dtypes, strict=True)
+        ]
+        return room, groups
+
+    def _found(self, call: Call, *, wants_gradients: bool) -> tuple[Sides, Outcome] | None:
+        clauses, examples = self.clauses, self.case.examples
+        stacks = clauses.stacks(examples, call.inputs)
+        sides = sides_of(stacks, call.inputs, divides=clauses.cost == "complement", looks=True)
         if sides is None:
             return None
         inside = _inside(clauses, call.lengths)
-        outcome = kernel(clauses, sides, Part(examples, inside, wants_gradients, is_large=is_large))
-        if outcome is None:
-            return None
-        value = outcome.value
-        if value.shape != shape:  # a view could not be changed in place by the caller
-            value = value.reshape(shape).clone()
-        if not wants_gradients:
-            return value
-        known = None
-        if len(clauses.segments) == 1 and not clauses.inside:  # one value for each example
-            known = sides.slopes(outcome.back(None, *outcome.kept))
-    # The outcome itself would keep its value, and that its gradients.
-    again = partial(_value_again, stacks, clauses.cost == "complement", outcome.again)
-    saved = list(inputs)
-    backward: Backward
-    if known is not None:
-        saved += known
-        backward = KnownGradients([stack.slots for stack in stacks], len(inputs), again)
-    else:
-        saved += outcome.kept
-        starts = [len(saved)]
-        for outputs in sides.outputs:
-            saved += outputs.saved
-            starts.append(len(saved))
-        kinds = [type(outputs) for outputs in sides.outputs]
-        backward = _LaterGradients(stacks, len(inputs), again, kinds, starts, outcome.back)
-    return with_gradients(value, backward, saved, inputs)
+        part = Part(examples, inside, wants_gradients, is_large=self.is_large)
+        outcome = self.kernel(clauses, sides, part)
+        return None if outcome is None else (sides, outcome)
 
 
 def _value_again(
@@ -222,7 +260,7 @@ def without_a_look(
         if wants_gradients:
             if upstream is None and clauses.inside:  # there it says which positions count
                 upstream = torch.ones_like(outcome.value)
-            each = sides.slopes(outcome.back(upstream, *outcome.kept))
+            each = sides.gradients(outcome.back(upstream, *outcome.kept))
             found = zip(inputs, by_slots(stacks, each, inputs), strict=True)
             gradients = [torch.zeros_like(one) if own is None else own for one, own in found]
         return Recordable(outcome.value.reshape(shape), gradients, sides.is_safe)

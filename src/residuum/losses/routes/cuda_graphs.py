@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from residuum.losses.inputs.calls import Call, Case
 from residuum.losses.routes import thresholds
-from residuum.losses.routes.clauses import Kernel, penalties, sums, usable_clauses, without_a_look
+from residuum.losses.routes.clauses import ByHand, Kernel, sums, usable_clauses, without_a_look
 from residuum.losses.routes.cuda_recording import Recording, Recordings
 from residuum.losses.routes.definition import Definition
 from residuum.losses.routes.gradients import Backward, KnownGradients, with_gradients
@@ -228,8 +228,8 @@ class _Step(NamedTuple):
         if self.evaluate is not None:
             return self.evaluate(call)
         assert self.clauses is not None
-        kernel = _kernel_of(self.clauses)
-        value = penalties(kernel, self.clauses, self.case, self.is_several, call, is_large=False)
+        by_hand = ByHand(_kernel_of(self.clauses), self.clauses, self.case, self.is_several)
+        value = by_hand(call)
         assert value is not None  # for so it was when it was recorded
         return value
 

@@ -53,11 +53,14 @@ class KnownGradients(NamedTuple):
         found: list[Tensor | None] = [None] * self.given
         examples = upstream.numel()
         for group, known in zip(self.groups, saved[self.given :], strict=True):
-            rest = known.numel() // max(1, len(group) * examples)
-            each = known.reshape(len(group), examples, rest) * upstream.reshape(examples, 1)
+            if known.shape[1] != examples:  # a batch of several dimensions
+                rest = known.numel() // (len(group) * examples)
+                known = known.reshape(len(group), examples, rest)
+            each = known * upstream.reshape(examples, *(1,) * (known.dim() - 2))
             for place, one in zip(group, each.unbind(0), strict=True):
                 given = saved[place]
-                found[place] = one.reshape(given.shape).to(given.dtype)
+                is_like_it = one.shape == given.shape and one.dtype == given.dtype
+                found[place] = one if is_like_it else one.reshape(given.shape).to(given.dtype)
         return found
 
 

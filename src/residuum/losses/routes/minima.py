@@ -16,7 +16,7 @@ from torch.nn import functional
 from residuum.losses.degrees.fused_logits import Sides
 from residuum.losses.inputs.calls import Case
 from residuum.losses.routes import thresholds
-from residuum.losses.routes.clauses import NEEDS_CARE, Outcome, Part, penalties, usable_clauses
+from residuum.losses.routes.clauses import NEEDS_CARE, ByHand, Outcome, Part, usable_clauses
 from residuum.losses.routes.crosses import Crossed
 from residuum.losses.routes.definition import Definition
 from residuum.losses.routes.gradients import with_gradients
@@ -46,8 +46,7 @@ class MinimaRoute:
             return clauses
         if case.groundings > self._definition.block(case.device) and not clauses.is_frugal:
             return f"{case.groundings:,} groundings do not fit one block"
-        is_several = self._definition.is_several
-        return partial(penalties, largest, clauses, case, is_several, is_large=False)
+        return ByHand(largest, clauses, case, self._definition.is_several)
 
 
 def largest(clauses: Clauses, sides: Sides, part: Part) -> Outcome | None:

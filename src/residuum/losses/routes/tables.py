@@ -19,10 +19,10 @@ from residuum.losses.inputs.calls import Case
 from residuum.losses.routes import thresholds
 from residuum.losses.routes.clauses import (
     NEEDS_CARE,
+    ByHand,
     Outcome,
     Part,
     costs_again,
-    penalties,
     usable_clauses,
 )
 from residuum.losses.routes.definition import Definition
@@ -57,7 +57,7 @@ class TablesRoute:
         is_large = case.groundings > self._definition.block(case.device)
         if is_large and not clauses.is_frugal:
             return f"{case.groundings:,} groundings do not fit one block"
-        return partial(penalties, table_sums, clauses, case, False, is_large=is_large)
+        return ByHand(table_sums, clauses, case, False, is_large)
 
 
 def table_sums(clauses: Clauses, sides: Sides, part: Part) -> Outcome:
