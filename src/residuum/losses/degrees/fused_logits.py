@@ -26,15 +26,15 @@ Read = Callable[[Callable[[Side], Tensor]], Tensor]
 """Makes rows of the pieces that are read, from a function that gives a side of all entries."""
 
 AddUp = Callable[[Tensor], Tensor]
-"""Adds up slopes of rows by entries."""
+"""Adds up gradients of rows by entries."""
 
 
 class Outputs(Protocol):
-    """What stacked logits are: `saved` is what `back` takes, beside slopes of the rows."""
+    """What stacked logits are: `saved` is what `back` takes, beside gradients of the rows."""
 
     @property
     def saved(self) -> tuple[Tensor, ...]:
-        """The tensors that slopes are made of."""
+        """The tensors that gradients are made of."""
         ...
 
     def rows(self, read: Read) -> Tensor:
@@ -42,8 +42,8 @@ class Outputs(Protocol):
         ...
 
     @staticmethod
-    def back(slope: Tensor, add_up: AddUp, *saved: Tensor) -> Tensor:
-        """Return the slopes of the logits from those of the rows, which are used up.
+    def back(gradient: Tensor, add_up: AddUp, *saved: Tensor) -> Tensor:
+        """Return the gradients of the logits from those of the rows, which are used up.
 
         Those of falsities are given as what the truth does to them.
         """
@@ -74,10 +74,10 @@ class Softmaxes:
         return self._falsities
 
     @staticmethod
-    def back(slope: Tensor, add_up: AddUp, *saved: Tensor) -> Tensor:
+    def back(gradient: Tensor, add_up: AddUp, *saved: Tensor) -> Tensor:
         truths, top = saved
-        own = add_up(slope)
-        own -= at_likeliest(own, top)  # what all classes share is no slope, for they add up to 1
+        own = add_up(gradient)
+        own -= at_likeliest(own, top)  # what all classes share is no gradient, for they add up to 1
         return torch._softmax_backward_data(own, truths, 1, own.dtype)
 
 
@@ -95,9 +95,9 @@ class OddsOfSoftmaxes(Softmaxes):
         return self._rows, self._truths, self._top
 
     @staticmethod
-    def back(slope: Tensor, add_up: AddUp, *saved: Tensor) -> Tensor:
+    def back(gradient: Tensor, add_up: AddUp, *saved: Tensor) -> Tensor:
         rows, truths, top = saved
-        return Softmaxes.back(slope.div_(torch.exp(rows)), add_up, truths, top)
+        return Softmaxes.back(gradient.div_(torch.exp(rows)), add_up, truths, top)
 
 
 @final
@@ -118,10 +118,10 @@ class LogSoftmaxes:
         return read(lambda _: self._log_truths)
 
     @staticmethod
-    def back(slope: Tensor, add_up: AddUp, *saved: Tensor) -> Tensor:
+    def back(gradient: Tensor, add_up: AddUp, *saved: Tensor) -> Tensor:
         log_truths, odds, top = saved
-        own = add_up(slope)
-        # Slopes in the ratio of the truths come to none: none are left for the likeliest.
+        own = add_up(gradient)
+        # Gradients in the ratio of the truths come to none: none are left for the likeliest.
         own.addcmul_(odds, at_likeliest(own, top), value=-1)
         return torch._log_softmax_backward_data(own, log_truths, 1, own.dtype)
 
@@ -142,9 +142,9 @@ class Sigmoids:
         return truths if side == "true" else falsities
 
     @staticmethod
-    def back(slope: Tensor, add_up: AddUp, *saved: Tensor) -> Tensor:
+    def back(gradient: Tensor, add_up: AddUp, *saved: Tensor) -> Tensor:
         truths, falsities = saved
-        return add_up(slope).mul_(truths).mul_(falsities)
+        return add_up(gradient).mul_(truths).mul_(falsities)
 
 
 @final
@@ -162,9 +162,9 @@ class LogSigmoids:
         return rows
 
     @staticmethod
-    def back(slope: Tensor, add_up: AddUp, *saved: Tensor) -> Tensor:
+    def back(gradient: Tensor, add_up: AddUp, *saved: Tensor) -> Tensor:
         [rows] = saved
-        return add_up(slope.mul_(torch.expm1(rows).neg_()))
+        return add_up(gradient.mul_(torch.expm1(rows).neg_()))
 
 
 def likeliest(x: Tensor) -> tuple[Tensor, Tensor]:
@@ -233,9 +233,9 @@ class Sides:
         pairs = zip(self.outputs, self.stacks, strict=True)
         return _below([stack.read(partial(_mirrored, known)) for known, stack in pairs])
 
-    def gradients(self, slope: Tensor, into: Sequence[Tensor] | None = None) -> list[Tensor]:
-        """Return the slopes of the given tensors of each stack from those of all rows."""
-        parts = split_rows(slope, self.stacks)
+    def gradients(self, gradient: Tensor, into: Sequence[Tensor] | None = None) -> list[Tensor]:
+        """Return the gradients of the given tensors of each stack from those of all rows."""
+        parts = split_rows(gradient, self.stacks)
         places = [None] * len(parts) if into is None else into
         return [
             stack.apart(known.back(part, stack.add_up, *known.saved), place)
@@ -257,10 +257,10 @@ def _mirrored(known: Any, side: Side) -> Tensor:
 def sides_of(
     stacks: Sequence[Stack], inputs: Sequence[Tensor], *, divides: bool, looks: bool
 ) -> Sides | None:
-    """Return the sides that clauses read, to be called where nothing has slopes.
+    """Return the sides that clauses read, to be called where nothing has gradients.
 
     None says that some logits are masked, no numbers, or too large: that takes more care. So do
-    those that are far from one another, where slopes are divided by truths. Where Python may not
+    those that are far from one another, where gradients are divided by truths. Where Python may not
     look at values, `is_safe` of the sides will say so.
     """
     known = []
@@ -306,9 +306,9 @@ def _reach(logits: Tensor, classes: int) -> float:
     return -0.75 * math.log(floor(logits)) - math.log(classes)
 
 
-def split_rows(slope: Tensor, stacks: Sequence[Stack]) -> Sequence[Tensor]:
+def split_rows(gradient: Tensor, stacks: Sequence[Stack]) -> Sequence[Tensor]:
     """Return the rows of each stack."""
-    return [slope] if len(stacks) == 1 else torch.split(slope, [one.rows for one in stacks])
+    return [gradient] if len(stacks) == 1 else torch.split(gradient, [one.rows for one in stacks])
 
 
 def by_slots(
@@ -316,8 +316,8 @@ def by_slots(
 ) -> list[Tensor | None]:
     """Return what belongs to each input from what belongs to the stacks; None if none reads it."""
     found: list[Tensor | None] = [None] * len(inputs)
-    for stack, slopes in zip(stacks, each, strict=True):
-        for slot, one in zip(stack.slots, stack.unbind(slopes, inputs), strict=True):
+    for stack, gradients in zip(stacks, each, strict=True):
+        for slot, one in zip(stack.slots, stack.unbind(gradients, inputs), strict=True):
             found[slot] = one
     return found
 

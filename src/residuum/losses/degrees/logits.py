@@ -43,9 +43,9 @@ _WIDE: Final = (torch.float32, torch.float64)
 
 
 class _Gate(torch.autograd.Function):
-    """Numbers pass, and slopes too large for the floats of the tensor are cut to their range.
+    """Numbers pass, and gradients too large for the floats of the tensor are cut to their range.
 
-    At probability 0 or 1 some penalties are infinitely steep, and a product of such slopes with
+    At probability 0 or 1 some penalties are infinitely steep, and a product of such gradients with
     0 is no number: there nothing can be said, and 0 is returned.
     """
 
@@ -61,18 +61,18 @@ class _Gate(torch.autograd.Function):
         ctx.wide = output.dtype
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> Tensor:
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
         largest = min(torch.finfo(ctx.dtype).max, LARGEST)
-        finite = torch.nan_to_num(slope, nan=0.0, posinf=largest, neginf=-largest)
+        finite = torch.nan_to_num(gradient, nan=0.0, posinf=largest, neginf=-largest)
         return finite.clamp(-largest, largest).to(ctx.dtype)
 
 
 class _GateBothWays(_Gate):
-    """The same with forward slopes, which pass as they are; torch.compile refuses what has them."""
+    """The same with forward gradients, which pass unchanged; torch.compile refuses to have them."""
 
     @staticmethod
-    def jvp(ctx: Any, slope: Tensor) -> Tensor:
-        return slope.to(ctx.wide, copy=True)
+    def jvp(ctx: Any, gradient: Tensor) -> Tensor:
+        return gradient.to(ctx.wide, copy=True)
 
 
 @final
@@ -141,7 +141,7 @@ def sources_of(
 ) -> list[Source]:
     """Return tensors as sources of degrees; small softmaxes alike in shape are computed as one.
 
-    `needs_care` is for logics whose slopes may be infinite.
+    `needs_care` is for logics whose gradients may be infinite.
     """
     wide = [
         _widened(tensor, is_steep=needs_care or form != "logits")

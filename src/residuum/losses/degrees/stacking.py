@@ -182,15 +182,15 @@ class Stack:
             parts.append(rows if self._is_whole else rows.narrow(2, piece.start, self._length))
         return torch.cat(parts) if self._is_whole else torch.cat(parts).flatten(1)
 
-    def add_up(self, slope: Tensor) -> Tensor:
-        """Return the slopes of entries from those of their pieces."""
+    def add_up(self, gradient: Tensor) -> Tensor:
+        """Return the gradients of entries from those of their pieces."""
         if self._are_slots:
-            return slope.view(self._stacked)
-        total = slope.new_zeros(self._stacked)
+            return gradient.view(self._stacked)
+        total = gradient.new_zeros(self._stacked)
         apart = total.view(self._apart)
         if not self._is_whole:
-            slope = slope.view(-1, self._examples, self._length)
-        parts = torch.split(slope, self._parts)
+            gradient = gradient.view(-1, self._examples, self._length)
+        parts = torch.split(gradient, self._parts)
         for part, first, piece in zip(parts, self._starts, self.columns.pieces, strict=True):
             rows = apart.narrow(0, first, piece.size)
             rows = rows if self._is_whole else rows.narrow(2, piece.start, self._length)

@@ -1,7 +1,8 @@
-"""What the groundings of rules cost together, and the slopes of what they read.
+"""What the groundings of rules cost together, and the gradients of what they read.
 
-A grounding adds literals up, by a row of the matrix or by their places; its slope goes back to them
-the same way. A matrix takes one step however many literals there are, but multiplies mostly by 0.
+A grounding adds literals up, by a row of the matrix or by their places. Its gradient goes back to
+them the same way. A matrix takes one step however many literals there are, but multiplies mostly
+by 0.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ from residuum.losses.routes.listing import Clauses
 _ALL: Final = slice(None)
 
 
-def evaluate(clauses: Clauses, sides: Sides, *, wants_slopes: bool) -> tuple[Tensor, list[Tensor]]:
-    """Return the penalties of rules and their slopes, a few rows at a time: they stay in the cache.
+def evaluate(
+    clauses: Clauses, sides: Sides, *, wants_gradients: bool
+) -> tuple[Tensor, list[Tensor]]:
+    """Return the penalties of rules and their gradients, a few rows at a time, in the cache.
 
-    Penalties are rules × columns, or those of the one rule. Slopes are those of the columns, for
-    each rule, or where every row is a rule those of the rows, for all; behind them stand the truths
-    that they are to be divided by, if any. The list is empty if they are not wanted.
+    Penalties are rules × columns, or those of the one rule. Gradients are those of the columns, for
+    each rule, or where every row is a rule those of the rows, for all. Behind them stand the truths
+    that they are divided by, if any. The list is empty if gradients are not wanted.
     """
     rows = sides.rows()
     divisors = [rows] if clauses.cost == "complement" else []
@@ -40,7 +43,7 @@ def evaluate(clauses: Clauses, sides: Sides, *, wants_slopes: bool) -> tuple[Ten
         step = math.ceil(longest / round(longest * columns / thresholds.CHUNK))
     if step == count and len(segments) == 1:
         cost, weight = _costs(clauses, _ALL, read, ())
-        if not wants_slopes:
+        if not wants_gradients:
             return (cost if are_rows_rules else cost.sum(0)), []
         if are_rows_rules:
             return cost, [weight, *divisors]
@@ -48,11 +51,11 @@ def evaluate(clauses: Clauses, sides: Sides, *, wants_slopes: bool) -> tuple[Ten
     # The same memory for all.
     buffers = [rows.new_empty(count if are_rows_rules else step, columns) for _ in range(3)]
     values: list[Tensor] = []
-    slopes: list[Tensor] = []
+    gradients: list[Tensor] = []
     stop = 0
     for size in segments:
         start, stop = stop, stop + size
-        value = slope = None
+        value = gradient = None
         for first in range(start, stop, step):
             own = slice(first, min(first + step, stop))
             to = own if are_rows_rules else slice(own.stop - own.start)
@@ -60,38 +63,38 @@ def evaluate(clauses: Clauses, sides: Sides, *, wants_slopes: bool) -> tuple[Ten
             if are_rows_rules:
                 continue
             value = cost.sum(0) if value is None else value.add_(cost.sum(0))
-            if wants_slopes:
-                slope = back_to_columns(clauses, weight, own, slope)
+            if wants_gradients:
+                gradient = back_to_columns(clauses, weight, own, gradient)
         values += [] if value is None else [value]
-        slopes += [] if slope is None else [slope]
+        gradients += [] if gradient is None else [gradient]
     if are_rows_rules:
         costs, weights, _ = buffers
-        return costs, [weights, *divisors] if wants_slopes else []
-    slopes += divisors if wants_slopes else []
-    return values[0] if len(values) == 1 else torch.stack(values), slopes
+        return costs, [weights, *divisors] if wants_gradients else []
+    gradients += divisors if wants_gradients else []
+    return values[0] if len(values) == 1 else torch.stack(values), gradients
 
 
 def back_to_columns(
-    clauses: Clauses, slope: Tensor, own: slice = _ALL, total: Tensor | None = None
+    clauses: Clauses, gradient: Tensor, own: slice = _ALL, total: Tensor | None = None
 ) -> Tensor:
-    """Return the slopes of the columns from those of some rows, added to a total if there is one.
+    """Return the gradients of the columns from those of some rows, added to a total if given.
 
-    Columns are those that literals add up, or the logarithms of those that they multiply; slopes of
-    falsities are what the truth does to them.
+    Columns are those that literals add up, or the logarithms of those that they multiply. Gradients
+    of falsities are what the truth does to them.
     """
-    if _takes_places(clauses, slope):
+    if _takes_places(clauses, gradient):
         is_signed = clauses.cost == "excess"
-        pool = slope.new_zeros(clauses.width * (1 + is_signed) + 1, slope.shape[1])
+        pool = gradient.new_zeros(clauses.width * (1 + is_signed) + 1, gradient.shape[1])
         for place in _places(clauses, own):
-            pool.index_add_(0, place, slope)
+            pool.index_add_(0, place, gradient)
         found = pool[: clauses.width]
         if is_signed:
             found -= pool[clauses.width : -1]
         found *= clauses.signs
         return found if total is None else total.add_(found)
     back = clauses.transposed if own == _ALL else clauses.transposed[:, own]
-    back = back if slope.dtype == torch.float32 else back.to(slope.dtype)
-    return torch.mm(back, slope) if total is None else total.addmm_(back, slope)
+    back = back if gradient.dtype == torch.float32 else back.to(gradient.dtype)
+    return torch.mm(back, gradient) if total is None else total.addmm_(back, gradient)
 
 
 def _takes_places(clauses: Clauses, like: Tensor) -> bool:
@@ -133,7 +136,7 @@ def _filled_up(clauses: Clauses, rows: Tensor, value: float) -> Tensor:
 def _costs(
     clauses: Clauses, own: slice, read: Sequence[Tensor], to: Sequence[Tensor]
 ) -> tuple[Tensor, Tensor]:
-    """Return what some rows cost and their slopes, written to buffers if there are any."""
+    """Return what some rows cost and their gradients, written to buffers if there are any."""
     if clauses.cost == "complement":
         return _complement(_places(clauses, own), read[0], read[1], to)
     cost, weight, part = to or (None, None, None)
@@ -158,7 +161,7 @@ def _sum(
 def _complement(
     places: Sequence[Tensor], truths: Tensor, falsities: Tensor, to: Sequence[Tensor]
 ) -> tuple[Tensor, Tensor]:
-    """Return −log(1 − x) and its slope for log x, x / (1 − x), where x is a product of truths.
+    """Return −log(1 − x) and its gradient for log x, x / (1 − x), where x is a product of truths.
 
     One less a product is the sum of each falsity times the truths before it: nothing cancels.
     """

@@ -278,7 +278,7 @@ def _inside(clauses: Clauses, lengths: Tensor | None) -> Tensor | None:
 
 def sums(clauses: Clauses, sides: Sides, part: Part) -> Outcome:
     """Return what the groundings of each rule cost together."""
-    value, kept = evaluate(clauses, sides, wants_slopes=part.wants_gradients)
+    value, kept = evaluate(clauses, sides, wants_gradients=part.wants_gradients)
     over = _Positions(part.examples, part.inside) if clauses.inside else None
     return Outcome(
         value if over is None else over.add_up(value),

@@ -48,8 +48,8 @@ class Cross:
         out = [step * arm.stride for arm in arms for step in range(arm.size)]
         self._out = torch.tensor(out, device=device).unsqueeze(1)
 
-    def excess(self, falsities: Tensor, *, wants_slopes: bool) -> tuple[Tensor, Tensor | None]:
-        """Return how much groundings of each example exceed, together, and its slopes.
+    def excess(self, falsities: Tensor, *, wants_gradients: bool) -> tuple[Tensor, Tensor | None]:
+        """Return how much groundings of each example exceed, together, and its gradients.
 
         Falsities are columns × examples, those of the arms being taken away from the others.
         """
@@ -64,18 +64,18 @@ class Cross:
         self._count_once(slack, tops, 0.0)
         cost = slack.clamp_(min=0)
         value = cost.sum(0)
-        if not wants_slopes:
+        if not wants_gradients:
             return value, None
         weight = cost.sign_()
-        slope = torch.zeros_like(falsities)
+        gradient = torch.zeros_like(falsities)
         each = torch.split(weight, self._sizes)
         sums = [part.sum(0) for part in each]
         for number, (arm, part) in enumerate(zip(arms, each, strict=True)):
-            own = slope[arm.entries].sub_(part)
+            own = gradient[arm.entries].sub_(part)
             own.scatter_add_(0, tops[number].unsqueeze(0), -_rest(sums, number).unsqueeze(0))
         for place, other in zip(read, others, strict=True):
-            slope.scatter_add_(0, place, weight if other.sign > 0 else -weight)
-        return value, slope
+            gradient.scatter_add_(0, place, weight if other.sign > 0 else -weight)
+        return value, gradient
 
     def least(self, sides: Tensor) -> Crossed | None:
         """Return the least sides; a grounding that several arms have is −1 in all but one.
@@ -97,7 +97,7 @@ class Cross:
         top = _largest(least)
         settled = top > elsewhere
         if not bool(settled.all()):
-            # Where one side alone is as large, it has all the slope, whichever grounding reads it.
+            # Where one side alone is as large, it has all the gradient, in whichever grounding.
             settled |= (top == elsewhere) & ((sides == top).sum(0) == 1)
             if not bool(settled.all()):
                 return None

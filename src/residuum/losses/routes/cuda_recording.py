@@ -74,7 +74,7 @@ class Recording:
     """
 
     def __init__(self, function: Function, inputs: Sequence[Tensor]) -> None:
-        # Narrow numbers are widened on the way: slopes must not be rounded twice.
+        # Narrow numbers are widened on the way: gradients must not be rounded twice.
         self._given = [
             one.detach().to(_widened(one.dtype), copy=True).contiguous() for one in inputs
         ]
@@ -91,7 +91,7 @@ class Recording:
                 raise
 
     def __call__(self, inputs: Sequence[Tensor]) -> list[Tensor]:
-        """Return what the function makes of tensors, without slopes."""
+        """Return what the function makes of tensors, without gradients."""
         with _replaying, without_graph():
             torch._foreach_copy_(self._given, list(inputs))
             self._graph.replay()
@@ -118,7 +118,7 @@ class Recordings(Generic[T]):
 
     def find(self, key: Hashable, record: Callable[[], T]) -> T | None:
         """Return what was recorded for a key; None until it was met often enough, or cannot be."""
-        # Nobody waits for a thread that records: to record slopes it waits for PyTorch's own
+        # Nobody waits for a thread that records: to record gradients it waits for PyTorch's own
         # thread of the GPU, in which hooks and checkpoints call rules, too.
         if key not in self._kept and _recording.acquire(blocking=False):
             try:

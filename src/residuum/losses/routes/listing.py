@@ -39,7 +39,7 @@ class Clauses:
     count on from the last; where some rows are shorter, it is `is_ragged` and they are filled up
     with the number behind. `segments` are the numbers of rows of each rule, and `inside` are
     positions that must lie inside each sequence. `signs` are those of the columns, truths or
-    falsities, and `transposed` takes slopes of rows back to what truths do to them.
+    falsities, and `transposed` takes gradients of rows back to what truths do to them.
     """
 
     matrix: Tensor

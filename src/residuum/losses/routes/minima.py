@@ -60,17 +60,17 @@ def largest(clauses: Clauses, sides: Sides, part: Part) -> Outcome | None:
     if clauses.cross and not crossed and clauses.count * part.examples > thresholds.CPU_BLOCK:
         return None
     find: Find
-    slopes: Callable[..., Tensor]
+    gradients: Callable[..., Tensor]
     if clauses.are_rows_rules and not clauses.inside:
         find = partial(_each, clauses)
-        slopes = partial(_slopes_of_least, clauses)
+        gradients = partial(_gradients_of_least, clauses)
     else:
         way = _largest if part.looks else _largest_of_all
         find = partial(way, clauses, part.examples, part.inside)
-        slopes = partial(_slopes_of_largest if part.looks else _slopes_of_all, clauses)
+        gradients = partial(_gradients_of_largest if part.looks else _gradients_of_all, clauses)
     value, kept = find(columns, crossed)
-    back = partial(_slopes_of_rows, clauses, part.examples, rows.dtype, slopes)
-    return Outcome(value, kept, back, partial(_again, clauses, find, slopes))
+    back = partial(_gradients_of_rows, clauses, part.examples, rows.dtype, gradients)
+    return Outcome(value, kept, back, partial(_again, clauses, find, gradients))
 
 
 def _filled_up(clauses: Clauses, rows: Tensor) -> Tensor:
@@ -78,37 +78,37 @@ def _filled_up(clauses: Clauses, rows: Tensor) -> Tensor:
     return functional.pad(rows, (0, 0, 0, 1), value=torch.inf) if clauses.is_ragged else rows
 
 
-def _slopes_of_rows(
+def _gradients_of_rows(
     clauses: Clauses,
     examples: int,
     dtype: torch.dtype,
-    slopes: Callable[..., Tensor],
+    gradients: Callable[..., Tensor],
     upstream: Tensor | None,
     *kept: Tensor,
 ) -> Tensor:
     if upstream is None:
         upstream = torch.ones(examples, dtype=dtype, device=kept[0].device)
-    found = slopes(upstream, *kept)
+    found = gradients(upstream, *kept)
     return (found[:-1] if clauses.is_ragged else found) * clauses.signs
 
 
-def _again(clauses: Clauses, find: Find, slopes: Callable[..., Tensor], rows: Tensor) -> Tensor:
+def _again(clauses: Clauses, find: Find, gradients: Callable[..., Tensor], rows: Tensor) -> Tensor:
     columns = _filled_up(clauses, rows)
     with torch.no_grad():
         value, kept = find(columns, _crossed(clauses, columns))
-    backward = _GradientOfMinima(slopes)
+    backward = _GradientOfMinima(gradients)
     return with_gradients(value, backward, [columns, *kept], [columns], is_linear=True)
 
 
 class _GradientOfMinima(NamedTuple):
     """The gradients of all sides, in which only what comes from upstream varies."""
 
-    slopes: Callable[..., Tensor]
+    gradients: Callable[..., Tensor]
     given: int = 1
     again: None = None
 
     def __call__(self, upstream: Tensor, saved: Sequence[Tensor]) -> list[Tensor | None]:
-        return [self.slopes(upstream, *saved[1:])]
+        return [self.gradients(upstream, *saved[1:])]
 
 
 def _crossed(clauses: Clauses, columns: Tensor) -> Crossed | None:
@@ -130,21 +130,21 @@ def _least(columns: Tensor, literals: Sequence[Tensor]) -> Tensor:
     return least
 
 
-def _slopes_of_least(clauses: Clauses, upstream: Tensor, columns: Tensor) -> Tensor:
+def _gradients_of_least(clauses: Clauses, upstream: Tensor, columns: Tensor) -> Tensor:
     places = clauses.places
-    total = upstream.new_zeros(columns.shape)  # of a batch of slopes, if there are several
+    total = upstream.new_zeros(columns.shape)  # of a batch of gradients, if there are several
     rows = places.shape[1]
     step = rows if columns.is_cuda else thresholds.MINIMA_RULES
     parts = torch.split(places, step, 1), torch.split(upstream.reshape(rows, -1), step)
-    for part, slope in zip(*parts, strict=True):
+    for part, gradient in zip(*parts, strict=True):
         sides = [columns.detach().index_select(0, place) for place in part]
-        for place, share in zip(part, _shares(sides, slope), strict=True):
+        for place, share in zip(part, _shares(sides, gradient), strict=True):
             total.index_add_(0, place, share)
     return total
 
 
 def _shares(sides: Sequence[Tensor], upstream: Tensor) -> list[Tensor]:
-    """Return the slopes of minima taken pair by pair, which two equal sides share evenly."""
+    """Return the gradients of minima taken pair by pair, which two equal sides share evenly."""
     below = [sides[0]]
     for side in sides[1:-1]:
         below.append(torch.minimum(below[-1], side))
@@ -189,7 +189,7 @@ def _largest_of_all(
     columns: Tensor,
     _crossed: Crossed | None,
 ) -> Found:
-    """Return the largest of the least sides, and every row's share of the slope."""
+    """Return the largest of the least sides, and every row's share of the gradient."""
     tops, shares = [], []
     for rule in _blocks(clauses, examples, inside, columns, None):
         least = torch.cat([block for _, block in rule])
@@ -244,7 +244,7 @@ def _of_rules(tops: list[Tensor], inside: Tensor | None) -> Tensor:
 def _ties(
     rules: Iterator[Iterator[tuple[int, Tensor]]], tops: Sequence[Tensor]
 ) -> Iterator[Tensor]:
-    """Return the row, column, rule and example of what is the largest, and a share of the slope."""
+    """Return the row, column, rule and example of what is largest, and its share of gradient."""
     ties = []
     for number, (rule, top) in enumerate(zip(rules, tops, strict=True)):
         found = [_where(block == top.unsqueeze(1), start) for start, block in rule]
@@ -261,28 +261,30 @@ def _where(hits: Tensor, start: int) -> tuple[Tensor, Tensor, Tensor]:
     return rows + start, example, example * hits.shape[2] + position
 
 
-def _slopes_of_largest(clauses: Clauses, upstream: Tensor, *kept: Tensor) -> Tensor:
+def _gradients_of_largest(clauses: Clauses, upstream: Tensor, *kept: Tensor) -> Tensor:
     if kept[0].dtype == torch.bool:
-        return _slopes_of_one_each(upstream, kept)
-    return _slopes_of_ties(clauses.places, upstream, *kept)
+        return _gradients_of_one_each(upstream, kept)
+    return _gradients_of_ties(clauses.places, upstream, *kept)
 
 
-def _slopes_of_all(clauses: Clauses, upstream: Tensor, columns: Tensor, shares: Tensor) -> Tensor:
+def _gradients_of_all(
+    clauses: Clauses, upstream: Tensor, columns: Tensor, shares: Tensor
+) -> Tensor:
     each = upstream.reshape(len(clauses.segments), -1, 1).unbind(0)
     parts = zip(torch.split(shares, list(clauses.segments)), each, strict=True)
-    slopes = torch.cat([share * slope for share, slope in parts])
-    return _slopes_of_least(clauses, slopes, columns)
+    gradients = torch.cat([share * gradient for share, gradient in parts])
+    return _gradients_of_least(clauses, gradients, columns)
 
 
-def _slopes_of_one_each(upstream: Tensor, hits: Sequence[Tensor]) -> Tensor:
-    """Return slopes where one entry alone is the largest of a rule in an example."""
+def _gradients_of_one_each(upstream: Tensor, hits: Sequence[Tensor]) -> Tensor:
+    """Return gradients where one entry alone is the largest of a rule in an example."""
     each = upstream.reshape(len(hits), -1, 1).unbind(0)
-    parts = [torch.where(hit, slope, 0.0) for hit, slope in zip(hits, each, strict=True)]
+    parts = [torch.where(hit, gradient, 0.0) for hit, gradient in zip(hits, each, strict=True)]
     total = parts[0] if len(parts) == 1 else torch.stack(parts).sum(0)
     return total.reshape(len(hits[0]), -1)
 
 
-def _slopes_of_ties(
+def _gradients_of_ties(
     places: Tensor,
     upstream: Tensor,
     columns: Tensor,
@@ -292,7 +294,7 @@ def _slopes_of_ties(
     shares: Tensor,
 ) -> Tensor:
     at = places[:, rows]
-    slope = upstream.reshape(-1)[owner] * shares
-    slopes = torch.stack(_shares(columns.detach()[at, column].unbind(0), slope))
+    gradient = upstream.reshape(-1)[owner] * shares
+    gradients = torch.stack(_shares(columns.detach()[at, column].unbind(0), gradient))
     where = (at, column.expand_as(at))
-    return torch.zeros_like(columns).index_put(where, slopes, accumulate=True)
+    return torch.zeros_like(columns).index_put(where, gradients, accumulate=True)

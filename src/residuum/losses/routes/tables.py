@@ -84,13 +84,15 @@ def _of_table(
     Falsities are those of truths that are multiplied.
     """
     if clauses.cross is not None:
-        return clauses.cross.excess(rows, wants_slopes=wants_gradients)
+        return clauses.cross.excess(rows, wants_gradients=wants_gradients)
     table = clauses.table
     assert table is not None  # for there is no matrix
     pools = (rows,) if falsities is None else (rows, falsities)
     add_up = sum_of_excesses if falsities is None else sum_of_complements
     each = [
-        add_up(table, *(pool[:, own].contiguous() for pool in pools), wants_slopes=wants_gradients)
+        add_up(
+            table, *(pool[:, own].contiguous() for pool in pools), wants_gradients=wants_gradients
+        )
         for own in table.groups(rows.shape[1], is_whole=rows.is_cuda)
     ]
     if len(each) == 1:
@@ -136,7 +138,7 @@ class _LastGradientOfTable(NamedTuple):
         return [saved[1] * upstream]
 
 
-def sum_of_excesses(table: Table, sides: Tensor, *, wants_slopes: bool) -> Sums:
+def sum_of_excesses(table: Table, sides: Tensor, *, wants_gradients: bool) -> Sums:
     """Return how much sides exceed, added up or taken away by the signs of the literals."""
     *within, outermost = (
         table.along(number, sides) if arm.sign > 0 else -table.along(number, sides)
@@ -145,7 +147,7 @@ def sum_of_excesses(table: Table, sides: Tensor, *, wants_slopes: bool) -> Sums:
     inner = within[0]
     for along in within[1:]:
         inner = inner + along
-    total = _Total(table, sides, wants_slopes=wants_slopes)
+    total = _Total(table, sides, wants_gradients=wants_gradients)
     for part in total.parts():
         slack, looked_up, _ = part.buffers
         torch.add(outermost[part.along], inner, out=slack)
@@ -154,15 +156,15 @@ def sum_of_excesses(table: Table, sides: Tensor, *, wants_slopes: bool) -> Sums:
             slack.add_(looked_up.view_as(slack), alpha=sign)
         cost = slack.clamp_(min=0)
         total.add(cost)
-        if wants_slopes:
-            total.add_slopes(part, cost.sign_())
+        if wants_gradients:
+            total.add_gradients(part, cost.sign_())
     return total.finish()
 
 
 def sum_of_complements(
-    table: Table, truths: Tensor, falsities: Tensor, *, wants_slopes: bool
+    table: Table, truths: Tensor, falsities: Tensor, *, wants_gradients: bool
 ) -> Sums:
-    """Return −log(1 − x), where x is a product of truths, and the slopes of their logarithms.
+    """Return −log(1 − x), where x is a product of truths, and the gradients of their logarithms.
 
     One less a product is the sum of each falsity times the truths before it: nothing cancels.
     """
@@ -174,7 +176,7 @@ def sum_of_complements(
     for true, false in within[1:]:
         inner_rest = torch.addcmul(inner_rest, inner, false)
         inner = inner * true
-    total = _Total(table, truths, wants_slopes=wants_slopes)
+    total = _Total(table, truths, wants_gradients=wants_gradients)
     for part in total.parts():
         x, looked_up, rest = part.buffers
         torch.mul(last[part.along], inner, out=x)
@@ -186,8 +188,8 @@ def sum_of_complements(
             x.mul_(looked_up.view_as(x))
         weight = x.div_(rest)
         total.add(torch.log1p(weight, out=rest))  # 1 + x / (1 − x) is 1 / (1 − x)
-        if wants_slopes:
-            total.add_slopes(part, weight)
+        if wants_gradients:
+            total.add_gradients(part, weight)
     return total.finish()
 
 
@@ -202,15 +204,15 @@ class _Part(NamedTuple):
 class _Total:
     """What the parts of a table come to."""
 
-    def __init__(self, table: Table, sides: Tensor, *, wants_slopes: bool) -> None:
+    def __init__(self, table: Table, sides: Tensor, *, wants_gradients: bool) -> None:
         self._table = table
         self._sides = sides
         self._value = sides.new_zeros(sides.shape[1])
-        self._slopes: dict[int, Tensor] = {}
-        if wants_slopes:  # of what is added up and of what is taken away
-            self._slopes = {1: torch.zeros_like(sides)}
+        self._gradients: dict[int, Tensor] = {}
+        if wants_gradients:  # of what is added up and of what is taken away
+            self._gradients = {1: torch.zeros_like(sides)}
             if any(other.sign < 0 for other in table.others):
-                self._slopes[-1] = torch.zeros_like(sides)
+                self._gradients[-1] = torch.zeros_like(sides)
             self._inner = sides.new_zeros(*table.shape[1:], sides.shape[1])
 
     def parts(self) -> Iterator[_Part]:
@@ -232,26 +234,26 @@ class _Total:
         """Add the costs of a part."""
         self._value += costs.view(-1, costs.shape[-1]).sum(0)
 
-    def add_slopes(self, part: _Part, weights: Tensor) -> None:
-        """Add the slopes of a part, to what its literals read."""
+    def add_gradients(self, part: _Part, weights: Tensor) -> None:
+        """Add the gradients of a part, to what its literals read."""
         flat = weights.view(-1, weights.shape[-1])
         for columns, sign in part.others:
-            self._slopes[sign].index_add_(0, columns, flat)
+            self._gradients[sign].index_add_(0, columns, flat)
         self._inner += weights.sum(0)
         outermost = self._table.arms[-1]
-        own = self._slopes[1][outermost.entries][part.along]
+        own = self._gradients[1][outermost.entries][part.along]
         own.add_(weights.flatten(1, -2).sum(1), alpha=outermost.sign)
 
     def finish(self) -> Sums:
-        """Return the value and the slopes of all sides."""
-        if not self._slopes:
+        """Return the value and the gradients of all sides."""
+        if not self._gradients:
             return self._value, None
-        slopes = self._slopes[1]
-        if -1 in self._slopes:
-            slopes -= self._slopes[-1]
+        gradients = self._gradients[1]
+        if -1 in self._gradients:
+            gradients -= self._gradients[-1]
         axes = list(range(self._inner.dim() - 1))
         for number, arm in enumerate(self._table.arms[:-1]):
             across = [axis for axis in axes if axis != axes[-1 - number]]
             along = self._inner.sum(across) if across else self._inner
-            slopes[arm.entries].add_(along, alpha=arm.sign)
-        return self._value, slopes
+            gradients[arm.entries].add_(along, alpha=arm.sign)
+        return self._value, gradients
