@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from residuum.losses.degrees.tensors import LARGEST, TENSORS, bounded, impossible, is_traced
+from residuum.losses.degrees.tensors import LARGEST, TENSORS, bounded, impossible
 from residuum.losses.routes import thresholds
 from residuum.relaxations import Degree
 from residuum.relaxations.degrees import Later, log1mexp
@@ -222,10 +222,10 @@ class Softmax:
 
         # `functools.cached_property` takes a lock, which torch.compile cannot. What is computed
         # later must not hold `self`: a cycle would keep the graph until Python looks for cycles.
-        p = Later(lambda: _over_classes(torch.softmax, logits))
+        p = Later(lambda: torch.softmax(logits, -1))
         top = Later(lambda: logits.argmax(-1, keepdim=True))
         self._p, self._top = p, top
-        self._log_p = Later(lambda: _over_classes(torch.log_softmax, logits))
+        self._log_p = Later(lambda: torch.log_softmax(logits, -1))
         self._rest = Later(lambda: _without(top.number, p.number).sum(-1, keepdim=True))
         self._sides: dict[Side, Tensor] = {}
 
@@ -275,15 +275,3 @@ class Softmax:
 def _without(top: Tensor, x: Tensor, value: float = 0.0) -> Tensor:
     """Return x with a value in the place of the likeliest class."""
     return x.scatter(-1, top, value)
-
-
-def _over_classes(normalise: Callable[[Tensor, int], Tensor], logits: Tensor) -> Tensor:
-    """Return a softmax over the last dimension.
-
-    On a CPU one over fewer classes than a vector has numbers is several times faster with the
-    examples side by side, both copies included.
-    """
-    is_wide = logits.shape[-1] >= thresholds.NARROW_SOFTMAX
-    if is_traced(logits) or is_wide or logits.numel() < thresholds.WORTH_TURNING:
-        return normalise(logits, -1)
-    return normalise(logits.movedim(-1, 0).contiguous(), 0).movedim(0, -1).contiguous()

@@ -48,7 +48,8 @@ FEW_GROUNDINGS: Final = 1 << 14
 WORTH_OF_A_LITERAL: Final = 6
 """Columns that a matrix may have on a CPU for each literal of a clause.
 
-With more of them it is faster to read the places of the literals than to multiply by 0.
+With more of them it is faster to read the places of the literals than to multiply by 0: 200
+clauses take 1.3 times as long by a matrix alone under Łukasiewicz.
 """
 
 # Tables and crosses
@@ -60,7 +61,11 @@ SIDE_BY_SIDE: Final = 32
 """Examples of a table that are evaluated together in any case: fewer are slow to look up."""
 
 WORTH_OF_A_CROSS: Final = 8
-"""Groundings that a cross must save for each grounding it has, for it takes more steps."""
+"""Groundings that a cross must save for each grounding it has, for it takes more steps.
+
+The sum rule with 300 classes takes 7 times as long without a cross under Łukasiewicz, and 27 times
+under `s-godel`; with 100 classes 1.7 and 1.9 times.
+"""
 
 # Minima
 
@@ -87,14 +92,11 @@ SMALL_SOFTMAX: Final = 1 << 14
 There the cost is in the number of calls.
 """
 
-NARROW_SOFTMAX: Final = 16
-"""Classes of a softmax below which a CPU is faster with the examples side by side."""
-
-WORTH_TURNING: Final = 4096
-"""Logits from which on that pays for the copies."""
-
 MANY_SOFTMAXES: Final = 512
-"""Softmaxes side by side from which on a CPU is faster with marks of 1 than with places."""
+"""Softmaxes side by side from which on a CPU is faster with marks of 1 than with places.
+
+The sum rule with 10 classes takes 1.1 to 1.25 times as long without marks.
+"""
 
 # CUDA graphs
 
