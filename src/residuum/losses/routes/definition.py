@@ -154,8 +154,9 @@ class Definition:
 
     def _find_clauses(self, sizes: Mapping[str, int], device: torch.device) -> Clauses | str:
         why_not = self.why_no_clauses
-        if why_not is not None or self._law is None:
-            return why_not or "no clauses"
+        if why_not is not None:
+            return why_not
+        assert self._law is not None
         from residuum.losses.routes.listing import find_clauses
 
         bound = self.bind(sizes, torch.device("cpu"))
