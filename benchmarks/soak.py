@@ -38,7 +38,18 @@ from residuum.results import Record, Store, read_archive, write_archive
 Content = dict[str, Any]
 Command = tuple[str, ...]
 
-RESIDUUM = (sys.executable, "-m", "residuum")
+# A kill may cost a minute of training, which would make a soak slow: here it costs a second.
+# To say so takes an import before the command begins, in which Ctrl-C would not be its business.
+START = """
+import signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+from residuum.study import running
+running.BETWEEN_CHECKPOINTS = 1.0
+from residuum.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main()
+"""
+RESIDUUM = (sys.executable, "-c", START)
 
 # Every run of a command has shapes of its own and is trained alone: runs that are trained together
 # agree with others up to rounding, and equality to the bit is what is asked for here.
@@ -103,6 +114,7 @@ class Soak:
         self._folder = folder
         self._random = random.Random(seed)
         self.counts: Counter[str] = Counter()
+        self._seconds: dict[str, float] = {}
         self._expected = {name: self._undisturbed(name) for name in COMMANDS}
 
     def round(self, number: int) -> str:
@@ -123,9 +135,10 @@ class Soak:
         return folder
 
     def _undisturbed(self, name: str) -> dict[str, Content]:
-        folder = self._new_folder(name)
+        folder, started = self._new_folder(name), time.monotonic()
         if self._call(COMMANDS[name], folder) != 0:
             raise FailureError(f"{name}: the undisturbed run failed")
+        self._seconds[name] = time.monotonic() - started
         return contents(folder / "runs.sqlite")
 
     def _call(
@@ -134,7 +147,7 @@ class Soak:
         """Run a command; end it after so many seconds. Return its exit code."""
         with tempfile.TemporaryFile() as said:
             child = subprocess.Popen(
-                [*command, "--store", str(folder / "runs.sqlite")],
+                [*command, "--device", "cpu", "--store", str(folder / "runs.sqlite")],
                 cwd=folder, stdout=subprocess.DEVNULL, stderr=said,
             )  # fmt: skip
             try:
@@ -147,10 +160,14 @@ class Soak:
             said.seek(0)
             words = said.read().decode(errors="replace")
         if "Traceback" in words:
-            raise FailureError(f"{' '.join(command[2:])}: a traceback:\n{words[-3000:]}")
+            raise FailureError(f"{' '.join(command[3:])}: a traceback:\n{words[-3000:]}")
         if child.returncode not in (0, 2, 130, -signal.SIGINT, -signal.SIGKILL):
-            raise FailureError(f"{' '.join(command[2:])}: exit code {child.returncode}: {words}")
+            raise FailureError(f"{' '.join(command[3:])}: exit code {child.returncode}: {words}")
         return child.returncode
+
+    def _patience(self, name: str) -> float:
+        """Return after how many seconds to end a command: up to what it takes undisturbed."""
+        return self._seconds[name] * self._random.uniform(0.1, 1.0)
 
     def _compare(self, name: str, folder: Path) -> None:
         if contents(folder / "runs.sqlite") != self._expected[name]:
@@ -158,8 +175,7 @@ class Soak:
 
     def _kills(self, folder: Path) -> None:
         name = self._random.choice(list(COMMANDS))
-        # Python and PyTorch take seconds to start, on a busy machine even more.
-        while self._call(COMMANDS[name], folder, patience=self._random.uniform(1, 12)) != 0:
+        while self._call(COMMANDS[name], folder, patience=self._patience(name)) != 0:
             pass
         self._compare(name, folder)
 
@@ -167,7 +183,7 @@ class Soak:
         choices: list[Command] = [(), ("--constraints",), ("--no-constraints",)]
         for _ in range(6):
             command = (*CHUNKING, *self._random.choice(choices))
-            self._call(command, folder, patience=self._random.uniform(4, 12))
+            self._call(command, folder, patience=self._patience("chunking"))
         if self._call(CHUNKING, folder) != 0:
             raise FailureError("company: the study does not end")
         found = contents(folder / "runs.sqlite")
@@ -218,7 +234,7 @@ class Soak:
         self._damaged_checkpoint(folder)
 
     def _damaged_checkpoint(self, folder: Path) -> None:
-        self._call(RULED, folder, patience=self._random.uniform(6, 12))
+        self._call(RULED, folder, patience=self._patience("chunking"))
         for path in folder.glob("runs.sqlite.checkpoints/*.safetensors"):
             path.write_bytes(self._flipped(path.read_bytes()))
             self.counts["damaged checkpoints"] += 1

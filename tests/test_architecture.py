@@ -14,8 +14,8 @@ import residuum
 SOURCE = Path(residuum.__file__).parent
 # A package may import any package before it in this list.
 LAYERS = [
-    "errors", "files", "logic", "syntax", "relaxations", "analysis", "grounding", "losses",
-    "results", "training", "study", "sweeps", "advice", "reports", "cli",
+    "limits", "errors", "printable", "files", "logic", "syntax", "relaxations", "analysis",
+    "grounding", "losses", "results", "training", "study", "sweeps", "advice", "reports", "cli",
 ]  # fmt: skip
 TORCH_LAYERS = {"losses", "training", "study", "sweeps", "advice"}
 FILES = sorted(SOURCE.rglob("*.py"))

@@ -66,20 +66,16 @@ def test_what_is_said_of_the_gpu_is_what_was_measured():
 def test_what_is_said_of_certified_bounds_is_what_was_measured():
     path = ROOT / "benchmarks/records/bounds.jsonl"
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    assert [row["seed"] for row in rows] == list(range(len(rows)))
+    seeds = [row["seed"] for row in rows]
+    assert seeds == list(range(seeds[0], seeds[-1] + 1))
     page = (ROOT / "docs" / "consistency.md").read_text(encoding="utf-8")
     assert f": {analysis.summary(rows)}." in page
-    assert f"--bounds 0 {len(rows)}`" in page
-    assert f"they took {sum(row['seconds'] for row in rows) / 60:.0f} minutes." in page
-    narrow = [row["high"] - row["low"] <= analysis.WIDTH for row in rows]
-    assert f"the first 250 in view ({sum(narrow[:250])} of them get there)" in page
-    assert f"before the last constant was set ({sum(narrow[250:310])})" in page
-    assert f"only the last {len(narrow[310:])} were never looked at ({sum(narrow[310:])})" in page
+    assert f"--bounds {seeds[0]} {seeds[-1] + 1}`" in page
 
 
 def test_recorded_bounds_are_those_of_the_formulas_that_seeds_draw():
     path = ROOT / "benchmarks/records/bounds.jsonl"
-    for line in path.read_text(encoding="utf-8").splitlines()[::40]:
+    for line in path.read_text(encoding="utf-8").splitlines()[::10]:
         row = json.loads(line)
         drawn = analysis.random_formula(random.Random(row["seed"]), rs.atoms("P Q R"), 10)
         assert row["formula"] == str(drawn)

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+
+from residuum.limits import (
+    LONGEST_COMPARED,
+    LONGEST_SHOWN,
+    MOST_COMPARED,
+    MOST_LISTED,
+    MOST_PAIRS,
+    MOST_SHOWN,
+)
 
 
 class ResiduumError(ValueError):
@@ -103,9 +113,6 @@ class FormulaSyntaxError(ResiduumError):
         return type(self), self._arguments
 
 
-MOST_SHOWN = 100
-
-
 class KnowledgeError(ResiduumError):
     """A rule file that cannot be loaded, with every problem found in it, in order."""
 
@@ -123,18 +130,57 @@ class KnowledgeError(ResiduumError):
         return type(self), self._arguments
 
 
-MOST_COMPARED = 1000
-LONGEST_COMPARED = 60
-
-
 def suggest(name: str, known: Iterable[str], *, alike: float = 0.6) -> str:
     """Return ` Did you mean ...?` for the known name nearest to this one, or nothing.
 
     >>> suggest("Digti", ["Digit", "Sum"])
     ' Did you mean `Digit`?'
     """
-    by_lower = {word.lower(): word for word in itertools.islice(known, MOST_COMPARED)}
     if len(name) > LONGEST_COMPARED:  # the comparison is quadratic in the length
         return ""
+    by_lower: dict[str, str] = {}
+    pairs = 0  # of characters: what comparing costs
+    for word in itertools.islice(known, MOST_COMPARED):
+        pairs += len(name) * len(word)
+        if pairs > MOST_PAIRS:
+            break
+        by_lower[word.lower()] = word
     nearest = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=alike)
     return f" Did you mean `{by_lower[nearest[0]]}`?" if nearest else ""
+
+
+def clipped(text: str) -> str:
+    """Return a name or a label as a message shows it: cut where it is long."""
+    return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
+
+
+def listed(names: Iterable[object]) -> str:
+    """Return the first few names or labels as a message lists them.
+
+    >>> listed(range(1_000_000))
+    '0, 1, 2, 3, 4, 5, …'
+    """
+    first = [clipped(str(name)) for name in itertools.islice(names, MOST_LISTED + 1)]
+    return ", ".join(first[:MOST_LISTED] + ["…"] * (len(first) > MOST_LISTED))
+
+
+class _Shown(reprlib.Repr):
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxstring = self.maxother = 2 * LONGEST_SHOWN
+
+    def repr_int(self, x: int, level: int) -> str:  # noqa: ARG002  # the base class names them
+        # Python refuses to write integers of thousands of digits.
+        return repr(x) if x.bit_length() < 200 else f"<integer of {x.bit_length():,} bits>"
+
+
+_SHOWN = _Shown()
+
+
+def shown(value: object) -> str:
+    """Return what `repr` says of a value that was found, cut where it is long.
+
+    >>> shown(10**5000)
+    '<integer of 16,610 bits>'
+    """
+    return _SHOWN.repr(value)

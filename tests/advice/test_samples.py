@@ -1,11 +1,17 @@
 """Predictions that are read, refused or drawn."""
 
+import io
+import random
+import tracemalloc
+import warnings
+import zipfile
+
 import numpy as np
 import pytest
 import torch
 
-from residuum.advice import draw_samples, read_sample
-from residuum.errors import ResiduumError
+from residuum.advice import draw_samples, read_sample, samples
+from residuum.errors import DataError, ResiduumError
 from residuum.syntax import loads
 
 TAGS = loads(
@@ -89,8 +95,122 @@ def test_files_that_hold_no_arrays_are_refused(tmp_path):
 
 def test_pickled_objects_are_never_loaded(tmp_path):
     path = written(tmp_path, D=np.array([{"a": 1}], dtype=object), S=[0.5])
-    with pytest.raises(ResiduumError, match=r"expected an \.npz file"):
+    with pytest.raises(ResiduumError, match="`D`: expected numbers, got an array of object"):
         read_sample(path, TAGS)
+
+
+# Files that lie
+
+
+def npy(array, **changes):
+    """Return an array as NumPy keeps it, with parts of its header changed."""
+    file = io.BytesIO()
+    np.save(file, np.asarray(array))
+    content = file.getvalue()
+    for old, new in changes.values():
+        assert old in content
+        content = content.replace(old, new + b" " * (len(old) - len(new)))
+    return content
+
+
+def zipped(path, members, method=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, content in members:
+            with warnings.catch_warnings(action="ignore"):  # that a name stands twice
+                archive.writestr(name, content)
+    return path
+
+
+SOUND = [("D.npy", npy(GOOD["D"])), ("S.npy", npy(GOOD["S"]))]
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ([("README", b"text")], "`README`: expected arrays by different names.*'README'"),
+        ([("folder/", b"")], "the file 'folder/'"),
+        ([("S.npy", npy([0.5]))], r"the file 'S\.npy'; write all arrays by one numpy.savez"),
+        ([("a\x1bb.npy", npy([0.5]))], r"'a\\x1bb\.npy'"),
+        ([("E.npy", b"text")], r"`E`: expected an array as numpy\.savez writes it"),
+        ([("E.npy", b"")], r"`E`: expected an array as numpy\.savez writes it"),
+        ([("E.npy", npy([0.5])[:-1])], r"1 numbers of 8 bytes for the shape \(1,\), found 7 bytes"),
+        ([("E.npy", npy([0.5]) + b"x")], "found 9 bytes; write the file anew"),
+        ([("E.npy", npy([0.5], a=(b"(1,), }    ", b"(9999,), }")))], "found 8 bytes"),
+        ([("E.npy", npy([0.5], a=(b"(1,), } ", b"(-1,), }")))], r"from 0 on, found \(-1,\)"),
+        ([("E.npy", npy([], a=(b"(0,), }" + b" " * 30, b"(0," + b"9" * 29 + b"), }")))], "E|npz"),
+        ([("E.npy", npy([0.5], a=(b"(1,), }", b"((1,),}")))], "`E`: expected an array as"),
+        ([("E.npy", npy([0.5], a=(b"(1,), }    ", b"[[[[[[[[[[[")))], "`E`: expected an array as"),
+        ([("E.npy", npy([0.5], a=(b"'<f8'", b"'<q8'")))], "`E`: expected an array as"),
+        ([("E.npy", npy([0.5], a=(b"NUMPY\x01", b"NUMPY\x07")))], "`E`: expected an array as"),
+        ([("E.npy", npy(["word"]))], "`E`: expected numbers, got an array of <U4"),
+    ],
+)  # fmt: skip
+def test_a_file_of_arrays_that_is_odd_is_refused_in_words(tmp_path, members, message):
+    path = zipped(tmp_path / "odd.npz", [*SOUND, *members])
+    with pytest.raises(DataError, match=r"odd\.npz: (?s:.)*" + message):
+        read_sample(path, TAGS)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_arrays_packed_otherwise_than_numpy_does_are_refused(tmp_path, method):
+    path = zipped(tmp_path / "odd.npz", SOUND, method)
+    with pytest.raises(DataError, match=rf"packed by deflate, found method {method} for 'D\.npy'"):
+        read_sample(path, TAGS)
+
+
+def test_arrays_behind_a_password_are_refused(tmp_path):
+    path = zipped(tmp_path / "odd.npz", SOUND, zipfile.ZIP_STORED)
+    content = bytearray(path.read_bytes())
+    for start, place in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        content[content.index(start) + place] |= 1
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"found a password for 'D\.npy'; pack it anew"):
+        read_sample(path, TAGS)
+
+
+def test_no_array_is_read_before_its_size_is_known(tmp_path, monkeypatch):
+    monkeypatch.setattr(samples, "MOST_NUMBERS", 10)
+    size = 2**25
+    header = npy([0.5], a=(b"(1,), }         ", b"(%d,), }" % (size // 8)))[:-8]
+    long_header = npy([0.5])[:6] + b"\2\0" + b"\xff\xff\xff\x7f"  # it says it has 2 GB
+    for start in (header, long_header):
+        path = zipped(tmp_path / "bomb.npz", [("S.npy", start + bytes(size))])
+        assert path.stat().st_size < 40_000
+        tracemalloc.start()
+        with pytest.raises(DataError, match=r"`S`: expected (at most 10 numbers|an array as)"):
+            read_sample(path, TAGS)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 2**22
+
+
+def test_the_limit_is_that_of_all_arrays_together(tmp_path, monkeypatch):
+    monkeypatch.setattr(samples, "MOST_NUMBERS", 8)
+    assert read_sample(written(tmp_path, **GOOD), TAGS)
+    monkeypatch.setattr(samples, "MOST_NUMBERS", 7)
+    with pytest.raises(DataError, match=r"`S`: expected at most 7 numbers in all arrays together"):
+        read_sample(written(tmp_path, **GOOD), TAGS)
+
+
+def test_whatever_is_wrong_with_a_file_is_said_in_words(tmp_path):
+    chance = random.Random(20)
+    path = tmp_path / "odd.npz"
+    refused = 0
+    for number in range(600):
+        method = chance.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+        members = [(name, bytearray(content)) for name, content in SOUND]
+        if number % 2:  # an array that is damaged in a sound archive
+            content = members[number % 4 // 2][1]
+            content[chance.randrange(len(content))] = chance.randrange(256)
+        content = bytearray(zipped(path, members, method).read_bytes())
+        if not number % 2:
+            content[chance.randrange(len(content))] = chance.randrange(256)
+            path.write_bytes(content)
+        try:
+            read_sample(path, TAGS)
+        except ResiduumError:
+            refused += 1
+    assert 300 < refused < 600
 
 
 def test_a_form_that_is_none_and_a_file_without_rules_are_refused(tmp_path):

@@ -1,6 +1,7 @@
 """Results kept on disk: found again, never believed when damaged, never in the way."""
 
 import hashlib
+import importlib
 import json
 import os
 import subprocess
@@ -13,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import residuum
-from residuum.analysis import Consistency, cache, consistency, integrals, self_consistency
+from residuum.analysis import Consistency, cache, consistency, self_consistency
 from residuum.analysis.cache import Entry, cache_folder, find_entry
-from residuum.analysis.closed_forms import ClosedForm
+from residuum.analysis.closed_forms.numbers import ClosedForm
 from residuum.logic import And, Atom
 from residuum.relaxations import Degree, Generated, Relaxation, is_built_in, register, relaxation
 from residuum.relaxations.catalogue import PAPER, relaxation_names
@@ -23,6 +24,8 @@ from residuum.relaxations.product import Product
 from residuum.syntax import parse
 
 EXACT = Consistency(19 / 24, "exact", Fraction(19, 24), 19 / 24, 19 / 24, "simplices", 0.5)
+MODULE = importlib.import_module("residuum.analysis.consistency")  # `consistency` is a function
+
 CERTIFIED = Consistency(0.75, "certified", None, 0.7, 0.8, "boxes", 1.5, note="polynomial: no")
 ESTIMATE = Consistency(0.25, "estimate", None, 0.2, 0.3, "sobol", 0.5)
 FORMULA = "P -> (Q -> P)"
@@ -40,8 +43,8 @@ def folder(tmp_path, monkeypatch):
 def computed(monkeypatch):
     """How often a value was computed rather than found."""
     calls = []
-    compute = integrals._integrate
-    monkeypatch.setattr(integrals, "_integrate", lambda *a: calls.append(a) or compute(*a))
+    compute = MODULE._integrate
+    monkeypatch.setattr(MODULE, "_integrate", lambda *a: calls.append(a) or compute(*a))
     return calls
 
 
@@ -96,6 +99,9 @@ def test_closed_forms_are_kept(folder, computed, text):
         {"exact": {"terms": []}},
         {"exact": {}},
         {"exact": {"terms": 3}},
+        {"exact": {"terms": [["log", ["1/0"], "0x1", "0x1"]]}},
+        {"exact": {"terms": [["log", ["1e999999999"], "0x1", "0x1"]]}},
+        {"exact": {"terms": [["log", [2], "0x1", "0x1"]]}},
         {"low": 0.5},
         {"value": 0.6931471805599452},
         {"kind": "certified"},
@@ -151,6 +157,15 @@ def test_every_argument_that_matters_has_its_own_entry():
     assert key("P→(Q→P)") == key(seconds=9.0) == key()
 
 
+def test_the_code_that_values_depend_on_includes_the_rooms_of_each_package(monkeypatch):
+    read, seen = Path.read_bytes, set()
+    monkeypatch.setattr(Path, "read_bytes", lambda path: seen.add(path) or read(path))
+    cache._code.__wrapped__()
+    package = Path(residuum.__file__).parent
+    assert seen >= set((package / "analysis").rglob("*.py"))
+    assert package / "analysis" / "bounds" / "boxes.py" in seen
+
+
 def test_another_version_or_other_code_starts_afresh(folder, computed, monkeypatch):
     consistency(FORMULA, "s-godel")
     monkeypatch.setattr(residuum, "__version__", "9.9.9")
@@ -191,7 +206,7 @@ def test_a_call_that_allows_more_time_replaces_what_was_kept(folder, monkeypatch
     def slowly(_formula, _relaxation, _method, _tolerance, seconds, _seed):
         return Consistency(0.75, "certified", None, 0.75 - 0.1 / seconds, 0.75, "boxes", seconds)
 
-    monkeypatch.setattr(integrals, "_integrate", slowly)
+    monkeypatch.setattr(MODULE, "_integrate", slowly)
     asked = [1.0, 5.0, 1.0, 2.0, 5.0, 8.0, 7.0]
     found = [consistency("P -> Q", "r-product", seconds=seconds).seconds for seconds in asked]
     assert found == [1.0, 5.0, 5.0, 5.0, 5.0, 8.0, 8.0]

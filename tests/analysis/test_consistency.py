@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from integration_oracles import P, Q, R, formulas, textbook
 
+from integration_oracles import P, Q, R, formulas, textbook
 from residuum.analysis import consistency, gradients, self_consistency
 from residuum.errors import EvaluationError
 from residuum.logic import FALSE, TRUE, And, Atom, Iff, Implies, Not, Or, atoms_of, substitute

@@ -2,10 +2,10 @@
 
 import pytest
 from hypothesis import given, settings
-from integration_oracles import GRID, formulas
 
+from integration_oracles import GRID, formulas
+from residuum.analysis.exact.modules import modules_of
 from residuum.analysis.laws import rewrite
-from residuum.analysis.modules import modules_of
 from residuum.logic import TRUE, And, Atom, Iff, Or, Truth, atoms_of
 from residuum.relaxations import truth
 from residuum.syntax import parse

@@ -132,3 +132,18 @@ def test_a_terminal_shows_progress_that_is_gone_at_the_end(tmp_path, extra):
     after = seen[seen.rindex("integrating") :]
     assert "\x1b[2K" in after
     assert after.splitlines()[-1].endswith(f"of {len(FORMULAS)} results")
+
+
+def test_an_interrupt_while_the_command_is_loaded_is_no_traceback():
+    program = """
+import sys
+class Pressed:
+    def find_spec(self, name, *_):
+        if name == "residuum.cli.app":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Pressed())
+from residuum.cli import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True)
+    assert (done.returncode, done.stderr) == (130, b"")

@@ -131,6 +131,7 @@ def test_gold_tags_that_break_rules_are_counted_at_the_start(chunking, own_text)
     [
         (("-r", "r-produkt"), "r-produkt"),
         (("--fraction", "1.5"), "fraction: expected a share of the sentences"),
+        (("--fraction", "0"), "fraction: expected a share of the sentences"),
         (("--fraction", "0.01"), "too few"),
         (("--seeds", "x"), "expected whole numbers such as 0,20,50, got 'x'"),
         (("--unlabelled", "--no-constraints"), "--unlabelled is for rules"),

@@ -1,12 +1,22 @@
 from __future__ import annotations
 
+import itertools
+import math
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import meaning, scattered
 
-from residuum.errors import EvaluationError, FormulaTooLargeError, ResiduumError
+from residuum import compile as compile_rule
+from residuum.errors import (
+    EvaluationError,
+    FormulaTooLargeError,
+    GroundingError,
+    ResiduumError,
+)
 from residuum.logic import (
     FALSE,
     TRUE,
@@ -21,8 +31,11 @@ from residuum.logic import (
     evaluate,
     expand,
     expansion,
+    free_variables,
     quantifiers_of,
+    questions,
 )
+from residuum.logic.expansion import product_of
 from residuum.syntax import parse
 from strategies import DOMAINS, FUNCTIONS, many, numeric_formulas
 
@@ -136,8 +149,24 @@ def test_labels_and_numbers_have_no_order():
         expand(parse('forall x in D where x < "NP": P(x)'), {"D": 2})
 
 
-def test_labels_and_numbers_can_be_told_apart():
-    assert expanded('forall x in D where x != "1": P(x)', D=2) == "P(0) & P(1)"
+def test_labels_and_numbers_can_be_told_apart_where_a_domain_has_both():
+    assert expanded('forall x in D where x != "1": P(x)', D=[1, "1", 2]) == "P(1) & P(2)"
+
+
+@pytest.mark.parametrize("guard", ['x = "1"', 'x != "1"', '"1" = x', 'x + 0 = "1"', "f(x) = x"])
+def test_a_guard_that_compares_text_with_numbers_is_refused_as_in_compiled_rules(guard):
+    rule = f"forall x in D where x >= 0 & ~({guard}): P(x)"
+    with pytest.raises(EvaluationError, match="compares text with numbers"):
+        expand(parse(rule), {"D": 2}, {"f": str})
+    with pytest.raises(GroundingError, match=r"compares text with numbers|no label of domain"):
+        compile_rule(rule, domains={"D": 2}, functions={"f": str})
+
+
+def test_an_equation_of_one_guard_does_not_excuse_that_of_another():
+    rule = parse('(forall x in D where x = "a": P(x)) & (forall x in E where x = "a": P(x))')
+    assert str(expand(rule, {"D": ["a"], "E": ["a"]}))
+    with pytest.raises(EvaluationError, match="compares text with numbers"):
+        expand(rule, {"D": ["a"], "E": 2})
 
 
 def test_a_guard_over_a_free_variable_is_an_error():
@@ -198,3 +227,89 @@ def test_ground_arithmetic_is_the_same_atom_as_its_value():
 @pytest.mark.parametrize("members", [np.arange(3), list(np.arange(3)), np.int64(3)])
 def test_members_may_be_integers_of_numpy(members):
     assert expand(parse("forall x in d: P(x)"), {"d": members}) == parse("P(0) & P(1) & P(2)")
+
+
+# What would never end, or fill the memory, is refused before it begins.
+
+HUGE = 10**12
+
+
+UNFIT = {
+    "a range": range(HUGE), "a long range": range(10**30), "a count": itertools.count(),
+    "a repetition": itertools.repeat("a"), "a size": HUGE, "thousands of digits": 10**5000,
+    "as many below 0": -(10**5000), "below 0": -1, "a Boolean": True, "a float": 2.0,
+    "infinity": math.inf, "text": "ab", "nothing": None, "far away": range(HUGE, HUGE + 10**7),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNFIT)
+def test_members_without_end_or_of_the_wrong_kind_are_refused(name):
+    with pytest.raises((FormulaTooLargeError, EvaluationError), match="`D`") as caught:
+        expand(parse("forall x in D: P(x)"), {"D": UNFIT[name]})
+    assert len(str(caught.value)) < 300
+
+
+def test_domains_are_a_mapping():
+    with pytest.raises(EvaluationError, match="expected a mapping"):
+        expand(parse("forall x in D: P(x)"), 3)
+
+
+def test_a_range_of_members_may_start_anywhere():
+    members = range(HUGE, HUGE + 4, 3)
+    assert str(expand(parse("forall x in D: P(x)"), {"D": members})) == (
+        f"P({HUGE}) & P({HUGE + 3})"
+    )
+
+
+def test_a_product_of_many_domains_is_refused():
+    names = ", ".join(f"x{n}" for n in range(20_000))
+    with pytest.raises(FormulaTooLargeError, match="more than 1,000,000 groundings"):
+        expand(parse(f"forall {names} in D: P(x0)"), {"D": 1_000_000})
+
+
+def test_domains_beside_an_empty_one_are_not_spelt_out():
+    names = ", ".join(f"x{n}" for n in range(20))
+    rule = parse(f"forall {names} in D, y in E: P(y)")
+    tracemalloc.start()
+    try:
+        assert expand(rule, {"D": 1_000_000, "E": 0}) is TRUE
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        f"forall x in D: {' & '.join(f'P{n}(x)' for n in range(100))}",
+        f"forall x in D where {' & '.join(f'x != {n}' for n in range(100))}: P(x)",
+        f"forall x in D: P({' + '.join(['x'] * 100)})",
+    ],
+    ids=["body", "guard", "term"],
+)
+def test_few_groundings_of_much_are_refused(rule, monkeypatch):
+    monkeypatch.setattr(expansion, "MOST_PARTS", 10_000)
+    expand(parse(rule), {"D": 10})
+    with pytest.raises(FormulaTooLargeError, match="more than 10,000 terms, atoms"):
+        expand(parse(rule), {"D": 100})
+
+
+@pytest.mark.parametrize("question", [free_variables, lambda formula: expand(formula, {"D": 1})])
+def test_many_variables_used_far_below_are_refused(question, monkeypatch):
+    monkeypatch.setattr(questions, "MOST_FREE", 10_000)
+
+    def nested(count: int) -> str:
+        names = [f"x{n}" for n in range(count)]
+        return f"{''.join(f'forall {name} in D: ' for name in names)}P({', '.join(names)})"
+
+    question(parse(nested(100)))
+    with pytest.raises(FormulaTooLargeError, match="more than 10,000 free variables"):
+        question(parse(nested(200)))
+
+
+@many
+@given(st.lists(st.integers(0, 9), max_size=8), st.integers(0, 10_000))
+def test_products_are_exact_up_to_a_limit(sizes, most):
+    product = math.prod(sizes)
+    found = product_of(sizes, most)
+    assert found == product if product <= most else found > most

@@ -5,8 +5,11 @@ import copy
 import enum
 import hashlib
 import itertools
+import json
 import math
 import pickle
+import random
+import tracemalloc
 import zlib
 
 import numpy as np
@@ -15,7 +18,8 @@ from hypothesis import given, settings
 from random_records import records
 
 from residuum.errors import RecordError
-from residuum.results import Curve, Record, run_id
+from residuum.results import Curve, Record, encoding, run_id
+from residuum.results import records as module
 from residuum.results.encoding import from_line, to_line
 
 CONFIGURATION = {"relaxation": "r-product", "seed": 20, "rate": 0.001, "pretrained": None}
@@ -121,6 +125,7 @@ def test_what_no_record_can_hold_is_refused(changes):
         ([2, 1], [0, 0]),
         ([1, 1], [0, 0]),
         ([-1], [0]),
+        ([True], [0]),
         ([0.5], [0]),
         ([1], ["a"]),
     ],
@@ -205,50 +210,161 @@ def test_outcomes_that_differ_in_few_examples_are_kept_once():
 def test_what_differs_from_nothing_alike_is_refused(other):
     one = np.random.default_rng(0).random(1000) < 0.6
     before = {"COUNTS": np.ones(1000, np.uint8), "SHORT": one[:1]}
-    line = to_line(record(outcomes={**before, "a": one, "b": one}))
+    line = to_line(record(outcomes={**before, "a": one, "b": one}, is_verified=False))
     assert line.count('"from":"a"') == 1
-    with pytest.raises(RecordError, match="no record"):
+    with pytest.raises(RecordError, match=r"no record: .* to differ from as many Booleans"):
         from_line(line.replace('"from":"a"', f'"from":"{other}"'))
 
 
 # Lines that hold no record
 
+FULL = record(
+    measures={"Sum": 1.0, "Digit": math.inf},
+    curves={"loss": Curve([1, 2], [0.5, math.nan])},
+    outcomes={"Sum": np.ones(100, dtype=np.bool_), "chunks": np.arange(9, dtype=np.uint8)},
+    seconds=2.5,
+    environment={"device": "cpu"},
+    is_verified=False,  # or the checksum would refuse every change
+)
+LINE = to_line(FULL)
+
 
 def broken_lines():
-    line = to_line(record(outcomes={"Sum": np.ones(100, dtype=np.bool_)}, measures={"Sum": 1.0}))
     yield from ("", " ", "null", "[]", "{}", "3", "<<<<<<< HEAD", "[" * 100_000, '"text"')
-    yield from (line[:cut] for cut in range(1, len(line), 17))
+    yield from (LINE[:cut] for cut in range(1, len(LINE), 17))
     for old, new in [
         ('"seed":20', '"seed":21'),  # another run than the id says
         ('"seed":20', '"seed":[20]'),
+        ('"seed":20', '"seed":' + "[" * 500 + "]" * 500),
+        ('"seed":20', '"seed":20,"seed":20'),
         ('"scheme":1', '"scheme":true'),
         ('"Sum":1.0', '"Sum":NaN'),
+        ('"Sum":1.0', '"Sum":Infinity'),
+        ('"Sum":1.0', '"Sum":1e999'),
         ('"Sum":1.0', '"Sum":"nan"'),
+        ('"Sum":1.0', '"Sum":null'),
         ('"Sum":1.0', '"Sum":' + "1" * 5000),
+        ('"Sum":1.0', '"Sum":' + "1" * 400),
+        ('"Sum":1.0', '"":1.0'),
+        ('"measures":{', '"measures":[],"m":{'),
+        ('"measures":', '"measured":'),
+        ('"measures":', '"more":1,"measures":'),
+        ('"epochs":[1,2]', '"epochs":[2,1]'),
+        ('"epochs":[1,2]', '"epochs":[0,true]'),
+        ('"epochs":[1,2]', '"epochs":3'),
+        ('"epochs":[1,2]', '"epochs":"12"'),
+        ('"epochs":[1,2],', ""),
+        ('"loss":{', '"loss":[],"gain":{'),
         ('"count":100', '"count":105'),
         ('"count":100', '"count":-1'),
+        ('"count":100', '"count":true'),
         ('"count":100', '"count":1e30'),
         ('"count":100', '"count":' + str(10**30)),
         ('"bits"', '"bytes"'),
         ('"bits"', '"words"'),
+        ('"bits"', '["bits"]'),
         ('"data":"', '"data":"A'),
         ('"data":"', '"data":"*'),
         ('"data":"', '"data":"é'),
+        ('"data":"', '"data":"\\u00e9'),
+        ('"data":"', '"data":0,"other":"'),
+        ('"seconds":2.5', '"seconds":-1'),
+        ('"seconds":2.5', '"seconds":"NaN"'),
+        ('"seconds":2.5', '"seconds":{}'),
+        ('"environment":{', '"environment":3,"e":{'),
+        ('"device":"cpu"', '"device":"\\ud800"'),
     ]:
-        assert old in line
-        yield line.replace(old, new)
+        assert old in LINE, old
+        yield LINE.replace(old, new, 1)
 
 
 @pytest.mark.parametrize("line", list(broken_lines()), ids=lambda line: line[-30:])
 def test_a_line_that_holds_no_record_is_refused(line):
-    with pytest.raises(RecordError):
+    with pytest.raises(
+        RecordError, match=r"^this is (no record: [a-z`]|the record of another run)"
+    ):
         from_line(line)
+
+
+ODD = (
+    None, True, 0, -1, 10**400, 1e308, -0.0, "", "NaN", "\ud800", "\x1b[31m", "x" * 10**5,
+    [], {}, [[]], [None], {"": None}, {"kind": "differences", "count": 0, "data": "", "from": []},
+)  # fmt: skip
+
+
+def mutated(value, chance):
+    """Return JSON with something in it replaced, removed, added or put elsewhere."""
+    if not isinstance(value, dict | list) or not value or chance.random() < 0.15:
+        return copy.deepcopy(chance.choice(ODD))
+    key = chance.choice([*value] if isinstance(value, dict) else range(len(value)))
+    match chance.randrange(8):
+        case 0:
+            del value[key]
+        case 1 if isinstance(value, dict):
+            value[chance.choice(["", "id", "other"])] = chance.choice(ODD)
+        case 2 if isinstance(value, dict):
+            value[chance.choice([*value])] = value[key]
+        case _:
+            value[key] = mutated(value[key], chance)
+    return value
+
+
+def test_whatever_a_line_holds_it_is_a_record_or_refused_in_words():
+    chance = random.Random(20)
+    refused = []
+    for number in range(3000):
+        line = json.dumps(mutated(json.loads(LINE), chance))
+        if number % 2:
+            place = chance.randrange(len(LINE))
+            line = LINE[:place] + chance.choice('0e-"[{},:\\]}u') + LINE[place + number % 3 :]
+        try:
+            from_line(line)
+        except RecordError as error:
+            refused.append(str(error))
+    assert 2000 < len(refused) < 3000
+    assert max(map(len, refused)) < 600
 
 
 def test_outcomes_that_would_unpack_to_far_more_are_refused():
     bomb = base64.b64encode(zlib.compress(bytes(10**8), 9)).decode()
-    line = to_line(record(outcomes={"Sum": np.zeros(0, dtype=np.bool_)}))
+    line = to_line(record(outcomes={"Sum": np.zeros(0, dtype=np.bool_)}, is_verified=False))
     small = base64.b64encode(zlib.compress(b"", 9)).decode()
     assert small in line
     with pytest.raises(RecordError, match="0 examples"):
         from_line(line.replace(small, bomb))
+
+
+def test_no_line_unpacks_to_more_outcomes_than_a_record_may_have(monkeypatch):
+    limits = 1000, "expected from 0 to 1,000 outcomes in a record"
+    monkeypatch.setattr(encoding, "MOST_OUTCOMES", limits[0])
+    for kind in (np.bool_, np.uint8):
+        assert from_line(to_line(record(outcomes={"Sum": np.zeros(1000, kind)})))
+        for outcomes in (
+            {"Sum": np.zeros(1001, kind)},
+            {"a": np.zeros(600, kind), "b": np.zeros(600, kind)},
+        ):
+            line = to_line(record(outcomes=outcomes))
+            with pytest.raises(RecordError, match=limits[1]):
+                from_line(line)
+
+
+def test_a_short_line_takes_little_memory():
+    bomb = base64.b64encode(zlib.compress(bytes(2 * 10**8), 9)).decode()
+    form = f'{{"kind":"bytes","count":{2 * 10**8},"data":"{bomb}"}}'
+    line = to_line(record(is_verified=False)).replace(
+        '"outcomes":{}', f'"outcomes":{{"Sum":{form}}}'
+    )
+    assert len(line) < 300_000
+    tracemalloc.start()
+    with pytest.raises(RecordError, match="expected from 0 to 16,777,216 outcomes"):
+        from_line(line)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10 * len(line)
+
+
+def test_a_record_with_more_outcomes_than_can_be_read_again_is_refused(monkeypatch):
+    monkeypatch.setattr(module, "MOST_OUTCOMES", 10)
+    record(outcomes={"a": np.ones(4, np.bool_), "b": np.ones(6, np.uint8)})
+    with pytest.raises(RecordError, match="at most 10 outcomes in a record, got 11"):
+        record(outcomes={"a": np.ones(5, np.bool_), "b": np.ones(6, np.uint8)})

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -268,14 +269,6 @@ def test_a_damaged_store_is_refused_and_untouched(tmp_path, path, damage):
     assert as_it_was(tmp_path)[path.name] == bytes(content)
 
 
-def test_a_damaged_record_is_named(path):
-    with Store(path) as kept:
-        kept.add(made(0))
-    foreign_database(path, ["UPDATE runs SET line = substr(line, 1, 50)"])
-    with Store(path) as kept, pytest.raises(RecordError, match=f"run {made(0).id}: this is no rec"):
-        list(kept)
-
-
 def test_an_empty_file_and_missing_folders_become_a_store(tmp_path):
     (tmp_path / "empty").touch()
     for place in ("empty", "new/folder/runs.sqlite", ":memory:", "file:x?mode=ro", "wörter %20"):
@@ -294,19 +287,104 @@ def test_a_place_that_cannot_hold_a_store_is_explained(tmp_path, place):
     assert as_it_was(tmp_path) == {"file": b"mine"}
 
 
-def test_a_store_that_may_only_be_read_can_be_read(path, monkeypatch):
+READING = """
+import os, sys
+from residuum.errors import RecordError
+from residuum.results import Record, Store
+if os.getuid() == 0:  # whom permissions do not bind
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+try:
+    with Store(sys.argv[1]) as kept:
+        print(len(list(kept)))
+        kept.add(Record("digits", 1, {"seed": 9}))
+except RecordError as error:
+    print(error)
+"""
+
+
+@pytest.fixture
+def locked_folder():
+    """A folder that others can reach, and a function that reads a store there as one of them."""
+    with tempfile.TemporaryDirectory() as name:  # pytest's own folders are closed to other users
+        folder = Path(name)
+        folder.chmod(0o755)
+
+        def said(path):
+            path.chmod(0o444)
+            folder.chmod(0o555)
+            words = [sys.executable, "-c", READING, str(path)]
+            result = subprocess.run(words, capture_output=True, text=True)
+            folder.chmod(0o755)
+            if "Operation not permitted" in result.stderr:
+                pytest.skip("the tests run as root and cannot become another user")
+            assert result.stderr == ""
+            return result.stdout
+
+        yield folder, said
+
+
+def plain(path, record):
     with Store(path) as kept:
+        kept.add(record)
+
+
+def with_a_log(path, record):
+    """Make a store as older versions did, with a write-ahead log."""
+    plain(path, record)
+    foreign_database(path, ["PRAGMA journal_mode = WAL"])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions are those of Unix")
+@pytest.mark.parametrize("make", [plain, with_a_log])
+def test_a_store_in_a_folder_that_cannot_be_written_is_read(locked_folder, make):
+    folder, said = locked_folder
+    path = folder / "runs.sqlite"
+    make(path, made(0))
+    before = as_it_was(folder)
+    count, message = said(path).splitlines()
+    assert count == "1"
+    assert "runs.sqlite: it cannot be written" in message
+    assert as_it_was(folder) == before
+    assert [*before] == ["runs.sqlite"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions are those of Unix")
+def test_what_a_killed_writer_left_is_not_read_where_it_cannot_be_undone(locked_folder):
+    folder, said = locked_folder
+    path = folder / "runs.sqlite"
+    with Store(path) as kept, closing(sqlite3.connect(path, isolation_level=None)) as other:
         kept.add(made(0))
-    connect = sqlite3.connect
-
-    def read_only(path, **options):  # whoever runs the tests may be allowed to write anywhere
-        return connect(f"{Path(path).as_uri()}?mode=ro", uri=True, **options)
-
-    monkeypatch.setattr(sqlite3, "connect", read_only)
+        other.execute("PRAGMA cache_size = 1")  # so that SQLite writes before the end
+        other.execute("BEGIN")
+        for number in range(50):
+            values = (str(number), "", "", "x" * 3000)
+            other.execute("INSERT INTO runs VALUES (?, ?, ?, ?)", values)
+        half = as_it_was(folder)
+        other.execute("ROLLBACK")
+    for name, content in half.items():
+        (folder / name).write_bytes(content)
+    assert "must be undone first" in said(path)
     with Store(path) as kept:
         assert list(kept) == [made(0)]
-        with pytest.raises(RecordError, match="cannot be written"):
-            kept.add(made(1))
+
+
+def test_a_log_of_an_older_version_is_taken_into_the_file(tmp_path, path):
+    with_a_log(path, made(0))
+    with closing(sqlite3.connect(path, isolation_level=None)) as older:
+        older.execute("UPDATE runs SET line = line || ' '")
+        left = as_it_was(tmp_path)
+        with Store(path) as kept:  # the log of another process stays
+            assert journal(kept) == ("wal",)
+            assert list(kept) == [made(0)]
+    assert len(left["runs.sqlite-wal"]) > 0
+    for name in ("runs.sqlite", "runs.sqlite-wal"):
+        (tmp_path / name.replace("runs", "copy")).write_bytes(left[name])
+    with Store(tmp_path / "copy.sqlite") as kept:
+        assert list(kept) == [made(0)]
+        assert journal(kept) == ("delete",)
+        assert not (tmp_path / "copy.sqlite-wal").exists()
 
 
 @pytest.fixture
@@ -315,7 +393,7 @@ def without_shared_memory(monkeypatch):
     connect = sqlite3.connect
 
     def limited(path, **options):
-        return connect(f"{Path(path).as_uri()}?vfs=unix-dotfile", uri=True, **options)
+        return connect(f"{Path(path).as_uri()}?vfs=unix-dotfile", **{**options, "uri": True})
 
     monkeypatch.setattr(sqlite3, "connect", limited)
 
@@ -326,9 +404,8 @@ def journal(kept):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the limited file system is one of Unix")
 @pytest.mark.usefixtures("without_shared_memory")
-def test_without_shared_memory_the_rollback_journal_does(path):
+def test_a_store_needs_no_shared_memory(path):
     with Store(path) as kept:
-        assert journal(kept) == ("delete",)
         assert kept.add(made(0))
     with Store(path) as kept:
         assert list(kept) == [made(0)]
@@ -336,19 +413,17 @@ def test_without_shared_memory_the_rollback_journal_does(path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the limited file system is one of Unix")
 def test_a_store_with_a_log_that_needs_shared_memory_is_explained(path, request):
-    with Store(path) as kept:
-        assert journal(kept) == ("wal",)
-        kept.add(made(0))
+    with_a_log(path, made(0))
     request.getfixturevalue("without_shared_memory")
     with pytest.raises(RecordError, match="shared memory"):
         Store(path)
 
 
-def test_a_copy_made_while_the_store_is_open_is_whole_with_its_log(tmp_path, path):
+def test_a_store_is_one_file_even_while_it_is_open(tmp_path, path):
     with Store(path) as kept:
         kept.add(made(0))
-        for name in ("runs.sqlite", "runs.sqlite-wal"):
-            shutil.copy(tmp_path / name, tmp_path / name.replace("runs", "copy"))
+        assert [*as_it_was(tmp_path)] == ["runs.sqlite"]
+        shutil.copy(path, tmp_path / "copy.sqlite")
         with Store(tmp_path / "copy.sqlite") as copied:
             assert list(copied) == [made(0)]
 

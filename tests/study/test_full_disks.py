@@ -80,7 +80,7 @@ def as_nobody(action):
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
-@pytest.mark.parametrize("what", ["store", "checkpoints"])
+@pytest.mark.parametrize("what", ["store", "folder", "checkpoints"])
 def test_what_cannot_be_written_is_noticed_before_training(what):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -88,7 +88,7 @@ def test_what_cannot_be_written_is_noticed_before_training(what):
             pass
         kept = folder / "runs.sqlite.checkpoints"
         kept.mkdir()
-        locked = {"store": folder / "runs.sqlite", "checkpoints": kept}[what]
+        locked = {"store": folder / "runs.sqlite", "folder": folder, "checkpoints": kept}[what]
         for path in (folder, *folder.iterdir()):
             path.chmod(0o555 if path == locked else 0o777)
 
@@ -97,8 +97,7 @@ def test_what_cannot_be_written_is_noticed_before_training(what):
                 train(store, Untrained())
 
         found = as_nobody(action)
-        expected = {"store": "RecordError: ", "checkpoints": "CheckpointError: "}[what]
-        assert found.startswith(expected)
+        assert found.startswith("CheckpointError: " if what == "checkpoints" else "RecordError: ")
         assert "cannot be written" in found or "Permission denied" in found
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import random
 import zipfile
 
 import pytest
@@ -30,7 +31,7 @@ def test_content_is_read_by_what_it_is_not_by_its_name(tmp_path, name):
     assert unpack(tmp_path / name) == CONTENT
 
 
-PACKED = gzip.compress(bytes(range(256)) * 40)
+PACKED = gzip.compress(bytes(range(256)) * 40, mtime=0)  # the names of tests do not vary
 FLIPPED = PACKED[:100] + bytes([PACKED[100] ^ 0xFF]) + PACKED[101:]
 
 
@@ -79,6 +80,41 @@ def test_an_archive_without_just_one_such_file_is_refused(tmp_path, files, membe
     (tmp_path / "corpus.zip").write_bytes(_zip(*files))
     with pytest.raises(DataError, match=words):
         unpack(tmp_path / "corpus.zip", member)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_an_archive_that_would_be_unpacked_without_bounds_is_refused(tmp_path, method):
+    with zipfile.ZipFile(tmp_path / "corpus.zip", "w", method) as archive:
+        archive.writestr("a\n.txt", CONTENT)
+    expected = (
+        rf"corpus\.zip`: expected .* packed by deflate, found method {method} for 'a\\n\.txt'"
+    )
+    with pytest.raises(DataError, match=expected):
+        unpack(tmp_path / "corpus.zip")
+
+
+def test_an_archive_with_a_password_is_refused(tmp_path):
+    content = bytearray(_zip("a.txt"))
+    for start, place in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        content[content.rindex(start) + place] |= 1
+    (tmp_path / "corpus.zip").write_bytes(content)
+    with pytest.raises(DataError, match=r"corpus\.zip`: .* found a password for 'a\.txt'"):
+        unpack(tmp_path / "corpus.zip")
+
+
+def test_whatever_is_wrong_with_an_archive_is_said_in_words(tmp_path):
+    chance = random.Random(20)
+    sound = _zip("a.txt"), gzip.compress(CONTENT)
+    refused = 0
+    for number in range(1000):
+        content = bytearray(sound[number % 2])
+        content[chance.randrange(4, len(content))] ^= 1 << chance.randrange(8)
+        (tmp_path / "odd").write_bytes(content)
+        try:
+            unpack(tmp_path / "odd")
+        except DataError:
+            refused += 1
+    assert 300 < refused < 1000
 
 
 @pytest.mark.parametrize("cut", [10, 60, 150])

@@ -3,14 +3,20 @@
 import contextlib
 import os
 import signal
+import socket
+import subprocess
+import sys
 import time
 import warnings
 from pathlib import Path
 from threading import Thread
+from types import SimpleNamespace
 
 import pytest
 
+from residuum.errors import DataError, ResiduumError
 from residuum.results import Store
+from residuum.sweeps import clusters
 from residuum.sweeps.clusters import connected, run_all_on_cluster
 from waiting_experiment import Number, Waiting, notes
 
@@ -84,10 +90,134 @@ def test_what_a_dead_node_had_is_trained_elsewhere_and_kept_once(tmp_path, clust
 
 
 def test_an_address_where_nobody_answers_is_said():
-    from residuum.errors import ResiduumError
-
     with (
         pytest.raises(ResiduumError, match="--address: no Ray cluster answers at nonsense"),
         connected("nonsense"),
+    ):
+        pass
+
+
+# Kills the raylet that this process has started, as soon as a run has begun. Ray would end the
+# process after a while, so that it is not the one of the tests.
+RAYLET_DIES = """
+import os, signal, sys, time
+from pathlib import Path
+from threading import Thread
+
+from residuum.errors import ResiduumError
+from residuum.results import Store
+from residuum.sweeps.clusters import connected, run_all_on_cluster
+from waiting_experiment import Number, Waiting, notes
+
+folder = Path(sys.argv[1])
+
+def kill():
+    while not any(what == "began" for _, _, what, _ in notes(folder)):
+        time.sleep(0.05)
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        process, name, _, parent = path.read_text().split()[:4]
+        if (name, parent) == ("(raylet)", str(os.getpid())):
+            os.kill(int(process), signal.SIGKILL)
+
+Thread(target=kill, daemon=True).start()
+try:
+    with connected(None) as device, Store(folder / "runs.sqlite") as store:
+        run_all_on_cluster(Waiting(folder), [Number(1)], store, gpus=0, done=print)
+except ResiduumError as error:
+    sys.exit(f"IN WORDS: {error}")
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="/proc of Linux")
+def test_a_raylet_that_dies_is_said_in_words(tmp_path):
+    paths = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", RAYLET_DIES, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert "IN WORDS: the Ray cluster has failed (ConnectionError: the raylet" in done.stderr
+    assert f"finished runs, which are all kept in {tmp_path / 'runs.sqlite'}" in done.stderr
+
+
+def test_each_lifeline_may_be_silent_for_a_while_of_its_own(monkeypatch):
+    monkeypatch.setattr(clusters, "BETWEEN_LOOKS", 0.02)
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as free:
+        free.bind(("127.0.0.1", 0))  # where nobody listens
+        alive = clusters._Lifeline("one", *server.getsockname(), 0.0)
+        short = clusters._Lifeline("another", *free.getsockname(), 0.1)
+        clusters._wait_for([alive, alive])
+        start = time.monotonic()
+        with pytest.raises(ConnectionError, match=r"another does not answer at 127\.0\.0\.1:"):
+            clusters._wait_for([alive, short._replace(name="a third", patience=60.0), short])
+        assert 0.1 < time.monotonic() - start < 30
+        Thread(target=lambda: (time.sleep(0.1), free.listen())).start()
+        clusters._wait_for([short._replace(patience=60.0)])
+
+
+def failing_with(error, monkeypatch, tmp_path):
+    """What is raised when all that is asked of a cluster comes to an exception."""
+
+    def get(_task):
+        raise error
+
+    usual = SimpleNamespace(remote=lambda *_: "task")
+    monkeypatch.setattr(clusters, "_lifelines", list)
+    monkeypatch.setattr(ray, "put", lambda _what: "placed")
+    monkeypatch.setattr(ray, "remote", lambda **_: lambda _function: usual)
+    monkeypatch.setattr(ray, "wait", lambda tasks, **_: (tasks, []))
+    monkeypatch.setattr(ray, "get", get)
+    with Store(tmp_path / "runs.sqlite") as store, pytest.raises(Exception) as caught:  # noqa: PT011
+        run_all_on_cluster(Waiting(tmp_path), [Number(1)], store, gpus=0, done=print)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("error", "advice"),
+    [
+        (lambda: ray.exceptions.WorkerCrashedError(), "nodes with more memory"),
+        (lambda: ray.exceptions.OutOfMemoryError("killed\nlong list"), "nodes with more memory"),
+        (lambda: ray.exceptions.ObjectStoreFullError("full"), "a larger --object-store-memory"),
+        (lambda: ray.exceptions.OutOfDiskError("full"), "Make room on the disk"),
+        (lambda: ray.exceptions.NodeDiedError("gone"), "Start it again, or another"),
+        (lambda: ray.exceptions.LocalRayletDiedError(), "Start it again, or another"),
+        (lambda: ray.exceptions.RaySystemError("gone"), "Start it again, or another"),
+        (lambda: ray.exceptions.GetTimeoutError("late"), "Start it again, or another"),
+        (lambda: ray.exceptions.ActorDiedError(), "Start it again, or another"),
+        (lambda: ConnectionError("gone"), "Start it again, or another"),
+    ],
+)
+def test_what_ray_raises_is_said_in_words_with_how_to_go_on(monkeypatch, tmp_path, error, advice):
+    found = failing_with(error(), monkeypatch, tmp_path)
+    assert type(found) is ResiduumError
+    said = str(found)
+    assert said.startswith(f"the Ray cluster has failed ({type(error()).__name__}: ")
+    assert advice in said
+    assert said.endswith(
+        "give the same command again. It goes on from the finished runs, which are all kept in "
+        f"{tmp_path / 'runs.sqlite'}"
+    )
+    assert "\n" not in said
+
+
+def test_words_of_a_worker_come_without_its_traceback_and_its_faults_with_it(monkeypatch, tmp_path):
+    def raised_there(cause):
+        there = ray.exceptions.RayTaskError("_train", "Traceback …", cause)
+        return failing_with(there.as_instanceof_cause(), monkeypatch, tmp_path)
+
+    assert str(raised_there(DataError("the data are missing"))) == "the data are missing"
+    assert isinstance(raised_there(ZeroDivisionError("a fault")), ZeroDivisionError)
+
+
+def test_a_cluster_that_cannot_start_here_is_said(monkeypatch):
+    def init(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(ray, "init", init)
+    with (
+        pytest.raises(ResiduumError, match=r"Ray cannot start on this machine: .*No space left"),
+        connected(None),
     ):
         pass

@@ -9,7 +9,7 @@ from residuum.errors import ResiduumError
 from residuum.results import Store
 from residuum.sweeps import read_sweep
 from residuum.sweeps.progress import sweep_progress
-from residuum.sweeps.searching import open_storage
+from residuum.sweeps.storage import open_storage
 
 # A grid of nine trials with two seeds and nine epochs, then three final runs of twelve epochs, in
 # each of two configurations; each run takes a second.

@@ -15,7 +15,8 @@ from made_up_training import GRID, RANGES, dev, sweep_in, write
 from residuum.results import Store
 from residuum.study.digits.settings import STUDY, TUNING, Settings
 from residuum.sweeps import read_sweep
-from residuum.sweeps.searching import Search, open_storage
+from residuum.sweeps.searching import Search
+from residuum.sweeps.storage import open_storage
 
 HALVING = 'pruner = "halving"\nleast_epochs = 1'
 TPE = 'sampler = "tpe"\ntrials = 12\ntogether = 5'
@@ -126,7 +127,7 @@ def test_who_died_while_asking_leaves_no_hole_in_the_grid(tmp_path, store, has_g
     storage = open_storage(sweep, store.path)
     for configuration in sweep.configurations:
         study = optuna.create_study(
-            study_name=sweep.name(configuration), storage=storage, direction="maximize"
+            study_name=sweep.name(configuration), storage=storage.optuna, direction="maximize"
         )
         if has_grid_id:
             grid = {name: list(one.values) for name, one in sweep.space.items()}
@@ -159,11 +160,20 @@ def test_kills_at_random_moments_lose_nothing_and_change_nothing(tmp_path):
         assert len(list(store)) == 36 + 6
 
 
+def test_a_store_that_cannot_be_written_is_noticed_before_training(tmp_path, store):
+    from residuum.errors import RecordError
+
+    store._connection.execute("PRAGMA query_only = ON")
+    with pytest.raises(RecordError, match="it cannot be written"):
+        sweep_in(write(tmp_path), store)
+    assert list(store) == []
+
+
 def test_storage_that_optuna_cannot_use_is_said(tmp_path, store):
     from residuum.errors import ResiduumError
 
     sweep = read_sweep(write(tmp_path, more='storage = "nonsense"'))
-    with pytest.raises(ResiduumError, match="storage: Optuna cannot use it"):
+    with pytest.raises(ResiduumError, match="storage: expected a URL such as"):
         open_storage(sweep, store.path)
     other = Path(tmp_path / "elsewhere.db")
     sweep = read_sweep(write(tmp_path, more=f'storage = "sqlite:///{other}"'))

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
-from zipfile import BadZipFile
+from typing import Any, Final, NamedTuple
+from zipfile import ZipFile
 
 import numpy as np
 import torch
+from numpy.lib.format import (
+    MAGIC_PREFIX,
+    read_array,
+    read_array_header_1_0,
+    read_array_header_2_0,
+    read_magic,
+)
 from torch import Tensor
 
 from residuum.errors import DataError
@@ -18,6 +26,8 @@ from residuum.losses import compile as compile_rule
 from residuum.losses.degrees.logits import FORMS, Form
 from residuum.losses.inputs.checking import refuse_unknown
 from residuum.losses.rules import CompiledRule
+from residuum.printable import printable
+from residuum.study.unpacking import UNREADABLE, open_member
 from residuum.syntax import Knowledge
 
 LENGTHS: Final = "lengths"
@@ -29,6 +39,12 @@ POSITIONS: Final = 8
 
 CONFIDENCE: Final = 5.0
 """Confident logits are those of uniform predictions, times this."""
+
+MOST_NUMBERS: Final = 2**25
+"""In all arrays of a file together: 268 MB in double precision. More is refused, and not read."""
+
+LARGEST_HEADER: Final = 2**14
+"""Bytes at the start of an array that say its shape; NumPy reads no more than 10,000."""
 
 NEAREST: Final = 1e-15
 """Probabilities of sigmoids nearer to 0 or 1 count as this near."""
@@ -60,8 +76,8 @@ def read_sample(path: Path, knowledge: Knowledge, form: Form = "probs") -> Sampl
         call = rule.receive(read, own_lengths)  # refuses what does not fit, in words
         if len(call.batch) != 1 or not call.batch[0]:
             raise DataError(
-                f"{path}: expected arrays whose first dimension are the examples, one or more, "
-                f"got the batch {call.batch}"
+                f"{printable(path)}: expected arrays whose first dimension are the examples, one "
+                f"or more, got the batch {call.batch}"
             )
     refuse_unknown(arrays, [*slots])
     logits = {name: _logits(arrays[name].double(), slot, form) for name, slot in slots.items()}
@@ -96,25 +112,68 @@ def _rules(knowledge: Knowledge, form: Form) -> Mapping[str, CompiledRule]:
 
 
 def _arrays(path: Path) -> dict[str, Tensor]:
-    expected = f"{path}: expected an .npz file of named arrays, as numpy.savez writes it"
+    expected = f"{printable(path)}: expected an .npz file of named arrays, as numpy.savez writes it"
     try:
-        content = np.load(path, allow_pickle=False)
-        if not isinstance(content, np.lib.npyio.NpzFile):
-            raise DataError(f"{expected}, got a single array")
-        with content:
-            arrays = dict(content)
+        with path.open("rb") as file:
+            if file.read(len(MAGIC_PREFIX)) == MAGIC_PREFIX:
+                raise DataError(f"{expected}, got a single array")
+            with ZipFile(file) as archive:
+                return _read_members(archive, printable(path))
     except DataError:
         raise
-    except (OSError, ValueError, EOFError, BadZipFile) as error:
+    except UNREADABLE as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise DataError(f"{expected}: {reason}") from None
-    found = {}
-    for name, array in arrays.items():
-        if array.dtype.kind not in ("iu" if name == LENGTHS else "fiu"):
-            raise DataError(f"{path}: `{name}`: expected numbers, got an array of {array.dtype}")
-        wanted = np.int64 if name == LENGTHS else np.float64
-        found[name] = torch.from_numpy(np.array(array, wanted))
+
+
+def _read_members(archive: ZipFile, source: str) -> dict[str, Tensor]:
+    """Return the arrays of an archive; their sizes are checked before they are decompressed."""
+    found: dict[str, Tensor] = {}
+    room = MOST_NUMBERS
+    for member in archive.infolist():
+        name = member.filename.removesuffix(".npy")
+        where = f"{source}: `{printable(name)}`"
+        if name == member.filename or name in found or not name.isprintable():
+            raise DataError(
+                f"{where}: expected arrays by different names, each in a file that ends in .npy, "
+                f"found the file {member.filename!a}; write all arrays by one numpy.savez"
+            )
+        with open_member(archive, member, where) as opened:
+            shape, dtype, start = _read_header(opened.read(LARGEST_HEADER), where)
+        if dtype.kind not in ("iu" if name == LENGTHS else "fiu"):
+            raise DataError(f"{where}: expected numbers, got an array of {dtype}")
+        count = math.prod(shape)
+        if count > room:
+            raise DataError(
+                f"{where}: expected at most {MOST_NUMBERS:,} numbers in all arrays together, found "
+                f"the shape {shape}; fewer examples say as much"
+            )
+        if member.file_size != start + count * dtype.itemsize:
+            raise DataError(
+                f"{where}: expected {count:,} numbers of {dtype.itemsize} bytes for the shape "
+                f"{shape}, found {member.file_size - start:,} bytes; write the file anew"
+            )
+        with open_member(archive, member, where) as opened:
+            array = read_array(opened, allow_pickle=False)
+        room -= count
+        found[name] = torch.from_numpy(np.array(array, np.int64 if name == LENGTHS else np.float64))
     return found
+
+
+def _read_header(content: bytes, where: str) -> tuple[tuple[int, ...], np.dtype[Any], int]:
+    """Return the shape of an array, its type, and where its numbers begin."""
+    file = io.BytesIO(content)
+    try:
+        read = {(1, 0): read_array_header_1_0, (2, 0): read_array_header_2_0}[read_magic(file)]
+        shape, _, dtype = read(file)
+    except Exception as error:  # NumPy evaluates the text of the header, which may be anything
+        raise DataError(
+            f"{where}: expected an array as numpy.savez writes it, found something else "
+            f"({type(error).__name__}); write the file anew"
+        ) from None
+    if any(size < 0 for size in shape):
+        raise DataError(f"{where}: expected a shape of sizes from 0 on, found {shape}")
+    return shape, dtype, file.tell()
 
 
 def _logits(given: Tensor, slot: Slot, form: Form) -> Tensor:

@@ -1,9 +1,9 @@
-"""Results kept on disk: one small JSON file for each, which nothing needs to trust.
+"""Results kept on disk, in one small JSON file for each.
 
-Files rather than a database, because they need no lock that a network folder might not honour,
-and a damaged one costs a single result. A file's name is a digest of the question and of this
-code; its checksum covers that name and the result, so that what was damaged, edited or moved
-there is as good as absent. It is written beside its place and moved there in one step.
+Files need no lock, which a network folder might not honour, and a damaged file costs one result
+only. The name of a file is a digest of the question and of this package's source. A checksum
+covers the name and the result: a file that was damaged, edited or moved counts as absent. A file
+is written beside its place and moved there in one step.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from residuum.analysis.closed_forms import ClosedForm
+from residuum.analysis.closed_forms.numbers import ClosedForm
 from residuum.analysis.results import Consistency, exact_bounds
 from residuum.files import replacing, user_folder
 from residuum.logic import Formula, render
@@ -30,10 +30,10 @@ SCHEMA: Final = 2
 """Raise this when the layout of a file, or what its fields mean, changes."""
 
 WORTH_KEEPING: Final = 0.01
-"""Seconds; what took less is found again sooner than anyone notices."""
+"""Seconds; a result that took less is not kept."""
 
 LARGEST_FILE: Final = 2**20
-"""Bytes; nothing larger is written, nor read beyond that."""
+"""Bytes; no larger file is written or read."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Entry:
         return result if is_narrow else None
 
     def write(self, result: Consistency) -> None:
-        """Keep a result that took long enough to find; what cannot be written is not kept."""
+        """Keep a result that took long enough to find. If it cannot be written, do nothing."""
         if result.seconds < WORTH_KEEPING:
             return
         record = {**_record(result), "allowed": self.seconds}
@@ -95,7 +95,7 @@ def find_entry(
         question = [SCHEMA, residuum.__version__, _code(), render(formula), relaxation.name, asked]
         key = _digest(json.dumps(question, sort_keys=True))
         allowed = float(seconds)
-    except (OSError, TypeError, ValueError):  # a text beyond all bounds, a mistaken argument
+    except (OSError, TypeError, ValueError):  # a text that is too long, an argument of a wrong type
         return None
     return Entry(key, folder / "consistency" / key[:2] / f"{key[2:]}.json", allowed)
 
@@ -110,10 +110,10 @@ def cache_folder() -> Path | None:
 
 @cache
 def _code() -> str:
-    """Return a digest of the source that results come from: it changes within a version too."""
+    """Return a digest of the source that results depend on: it changes within a version too."""
     names = ("logic", "relaxations", "analysis")
     packages = [Path(__file__).parents[1] / name for name in names]
-    files = [file for package in packages for file in sorted(package.glob("*.py"))]
+    files = [file for package in packages for file in sorted(package.rglob("*.py"))]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
@@ -138,7 +138,7 @@ def _record(result: Consistency) -> dict[str, Any]:
 
 
 def _result(record: object) -> Consistency | None:
-    """Return the result that a record holds, if it could be one."""
+    """Return the result that a record holds, or None if the record is not valid."""
     match record:
         case {
             "value": float(value),

@@ -99,7 +99,7 @@ def _is_below(left: Formula, right: Formula) -> bool:
 
 
 def _detached(formula: Formula) -> Counter[Formula]:
-    """Return operands whose conjunction is no less: where x and x → y stand, y may."""
+    """Return operands whose conjunction is not smaller: x and x → y are replaced by y."""
     operands = _operands(formula)
     for implication in list(operands):
         if isinstance(implication, Implies):

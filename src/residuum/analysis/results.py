@@ -1,4 +1,4 @@
-"""What an integral over the unit cube turned out to be, and how we know."""
+"""The result of an integral over the unit cube: its value, and how well it is known."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Literal
 
-from residuum.analysis.closed_forms import ClosedForm
+from residuum.analysis.closed_forms.numbers import ClosedForm
 from residuum.errors import EvaluationError
 
 Kind = Literal["exact", "certified", "estimate"]
@@ -42,9 +42,9 @@ class Consistency:
     def decimal(self, digits: int) -> str:
         """Return the value with at most so many significant digits, correctly rounded.
 
-        A rational value ends where its digits end. One that is not exact shows only the digits
+        A rational value ends where its digits end. A value that is not exact shows only the digits
         on which its bounds agree: every value between them is rounded to the same. Where they
-        agree on none, it is the shortest decimal between them.
+        agree on none, the shortest decimal between them is shown.
 
         >>> Consistency(0.5, "certified", None, 0.4999, 0.5003, "boxes", 0.1).decimal(50)
         '0.500'
@@ -64,7 +64,7 @@ class Consistency:
 
 
 def exact_bounds(value: Fraction | ClosedForm) -> tuple[float, float]:
-    """Return what `low` and `high` are of an exact value."""
+    """Return `low` and `high` of an exact value."""
     return value.float_bounds if isinstance(value, ClosedForm) else (float(value), float(value))
 
 

@@ -1,4 +1,4 @@
-"""An estimate for any relaxation: scrambled Sobol points, with an honest error bar."""
+"""The method "sobol": an estimate for any relaxation, by scrambled Sobol points."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_WORK = 2**28
 """Points times nodes of the formula, at most: a few seconds."""
 
 MOST_SOBOL_ATOMS = 21_201
-"""As many dimensions as Sobol's direction numbers have been computed for."""
+"""SciPy has direction numbers of Sobol sequences for so many dimensions."""
 
 # Student's t at 99.95% with 15 degrees of freedom: an interval that holds 99.9% of the time.
 QUANTILE = 4.0728

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from residuum.analysis.integrals import consistency
+from residuum.analysis.consistency import consistency
 from residuum.analysis.results import Consistency
 from residuum.logic import Formula, is_tautology
 from residuum.relaxations import Relaxation
@@ -51,7 +51,7 @@ class Cell:
 
     @property
     def disagrees(self) -> bool:
-        """Whether no value within the bounds would be printed so, with two decimals."""
+        """Whether no value within the bounds rounds to the printed one, with two decimals."""
         if self.printed is None:
             return False
         rounding = 0.005 + 1e-12  # either neighbour of a tie may be printed

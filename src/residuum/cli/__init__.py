@@ -1,3 +1,3 @@
 """The command line: one file for each verb."""
 
-from residuum.cli.app import main as main
+from residuum.cli.command import main as main

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from residuum.cli.inputs import AsJson, MaybePicture, RelaxationNames, read_relaxations
-from residuum.cli.outputs import print_json, print_table
+from residuum.cli.outputs import print_json, print_table, say, say_lines
 from residuum.cli.progress import with_progress
 from residuum.errors import ResiduumError
 from residuum.reports import check_picture, save_picture
@@ -89,17 +89,17 @@ def advise(
         return
     for (rule, name), group in groupby(measured, lambda one: (one.rule, one.sample)):
         rows = list(group)
-        typer.echo(
+        say(
             f"{rule}, predictions: {name}. {rows[0].groundings:,} groundings in each of "
             f"{rows[0].examples:,} examples ({rows[0].bytes:,} bytes to keep a number of each), "
             f"{rows[0].violated:.1%} violated"
         )
         print_table(HEADS, (_row(one) for one in rows))
-    typer.echo(LEGEND)
-    typer.echo()
-    typer.echo(f"Recommended: {advice.relaxation or 'none before the others'}")
+    say_lines(LEGEND)
+    say()
+    say(f"Recommended: {advice.relaxation or 'none before the others'}")
     for reason in advice.reasons:
-        typer.echo(f"  {reason}.")
+        say(f"  {reason}.")
 
 
 def _row(one: Measured) -> list[str]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from residuum import __version__
 from residuum.cli.advise import advise
@@ -13,6 +17,7 @@ from residuum.cli.archive import archive
 from residuum.cli.check import check
 from residuum.cli.consistency import consistency, self_consistency
 from residuum.cli.gradients import gradients
+from residuum.cli.outputs import say, say_lines
 from residuum.cli.relaxations import relaxations
 from residuum.cli.report import report
 from residuum.cli.score import score
@@ -23,9 +28,36 @@ from residuum.cli.sweep import sweep
 from residuum.cli.tautologies import tautologies
 from residuum.cli.truth import truth
 from residuum.errors import ResiduumError
+from residuum.printable import printable
+
+
+class Verbs(TyperGroup):
+    """The verbs of the command; what Typer says of a mistake in its words is made printable."""
+
+    def make_context(self, *args: Any, **others: Any) -> Any:
+        """Read the options."""
+        with _printable_mistakes():
+            return super().make_context(*args, **others)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb that was asked for."""
+        with _printable_mistakes():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _printable_mistakes() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if hasattr(error, "format_message"):  # one of Typer, which prints its `message`
+            error.message = printable(error.message)  # type: ignore[attr-defined]
+        raise
+
 
 app = typer.Typer(
     name="residuum",
+    cls=Verbs,
     help="Logic for learning: read rules, and their truth under any relaxation.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -43,7 +75,7 @@ app.add_typer(sweep)
 
 def _print_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"residuum {__version__}")
+        say(f"residuum {__version__}")
         raise typer.Exit
 
 
@@ -69,5 +101,15 @@ def main() -> None:
     try:
         app()
     except ResiduumError as error:
-        typer.echo(f"residuum: {error}", err=True)
+        say_lines(f"residuum: {error}", err=True)
         sys.exit(2)
+    except OSError as error:  # what is written to a named file says so itself
+        say_lines(f"residuum: the output cannot be written: {error.strerror or error}", err=True)
+        _leave_output()
+        sys.exit(2)
+
+
+def _leave_output() -> None:
+    """Let Python not try again, at its end, to write what could not be written."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from residuum.cli.inputs import AsJson
-from residuum.cli.outputs import print_json
+from residuum.cli.outputs import print_json, say
 from residuum.errors import KnowledgeError
 from residuum.syntax import Knowledge, load
 
@@ -34,7 +34,7 @@ def check(
     if as_json:
         print_json({"ok": True, "errors": []})
     else:
-        typer.echo(f"{file}: in order: {_contents(knowledge)}")
+        say(f"{file}: in order: {_contents(knowledge)}")
 
 
 def _contents(knowledge: Knowledge) -> str:

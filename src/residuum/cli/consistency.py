@@ -20,7 +20,7 @@ from residuum.cli.inputs import (
     read_formula,
     read_relaxations,
 )
-from residuum.cli.outputs import print_json
+from residuum.cli.outputs import print_json, say
 from residuum.cli.progress import with_progress
 from residuum.logic import Formula, is_tautology
 from residuum.relaxations import Relaxation
@@ -93,17 +93,17 @@ def _report(
     try:
         for formula in read:
             if not as_json:
-                typer.echo(formula)
+                say(str(formula))
                 if wants_tautologies and is_tautology(formula).answer is False:
-                    typer.echo("  not a tautology: these are mean degrees")
+                    say("  not a tautology: these are mean degrees")
             for one, result in zip(chosen, results, strict=False):
                 found.append((formula, one, result))
                 if not as_json:
-                    typer.echo(f"  {one.name:<{width}}  {shown(result, digits)}")
+                    say(f"  {one.name:<{width}}  {shown(result, digits)}")
     except KeyboardInterrupt:
         if as_json:
             print_json([_object(*one) for one in found])
-        typer.echo(f"residuum: interrupted after {len(found)} of {count} results", err=True)
+        say(f"residuum: interrupted after {len(found)} of {count} results", err=True)
         raise
     if as_json:
         print_json([_object(*one) for one in found])

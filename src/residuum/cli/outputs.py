@@ -1,4 +1,9 @@
-"""How the verbs print: tables for people, JSON for programs."""
+"""How the verbs print: tables for people, JSON for programs.
+
+All text for people goes through this module, which makes it printable: a label in a rule file or
+a value in a record may hold escape sequences, and these must not reach the terminal. Nor is it
+markup of Rich.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +12,21 @@ from collections.abc import Iterable, Sequence
 
 import typer
 
+from residuum.printable import printable, printable_lines
+
+
+def say(line: str = "", *, err: bool = False) -> None:
+    """Print one line; a line break in it is shown as an escape."""
+    typer.echo(printable(line), err=err)
+
+
+def say_lines(text: str, *, err: bool = False) -> None:
+    """Print text of several lines."""
+    typer.echo(printable_lines(text), err=err)
+
 
 def print_json(value: object) -> None:
-    """Print a value as JSON."""
+    """Print a value as JSON, in ASCII: what cannot be printed is an escape of JSON."""
     typer.echo(json.dumps(value, indent=2))
 
 
@@ -18,7 +35,7 @@ def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
     listed = list(pairs)
     width = max(len(name) for name, _ in listed)
     for name, value in listed:
-        typer.echo(f"{name:<{width}}  {value}")
+        say(f"{name:<{width}}  {value}")
 
 
 def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -30,7 +47,7 @@ def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
     table = Table(box=SIMPLE_HEAD, header_style="bold")
     for number, head in enumerate(heads):
-        table.add_column(head, no_wrap=number == 0, overflow="fold")
+        table.add_column(Text(printable(head)), no_wrap=number == 0, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     Console().print(table)

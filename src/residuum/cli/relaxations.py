@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from residuum.cli.inputs import AsJson
-from residuum.cli.outputs import print_json, print_pairs, print_table
+from residuum.cli.outputs import print_json, print_pairs, print_table, say
 from residuum.relaxations import Relaxation, parameter_of, relaxation, relaxation_names
 
 
@@ -30,15 +30,13 @@ def relaxations(
     elif names:
         for number, one in enumerate(chosen):
             if number:
-                typer.echo()
+                say()
             print_pairs(_in_full(one))
     else:
         heads = ("name", "parameter", "t-norm", "has jumps", "P1")
         print_table(heads, map(_row, chosen))
-        typer.echo(
-            "P1: every connective is sub-differentiable inside the unit cube.\n"
-            "All formulas, the penalty, LaTeX and where the jumps are: residuum relaxations NAME"
-        )
+        say("P1: every connective is sub-differentiable inside the unit cube.")
+        say("All formulas, the penalty, LaTeX and where the jumps are: residuum relaxations NAME")
 
 
 def _described(one: Relaxation) -> dict[str, Any]:

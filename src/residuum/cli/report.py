@@ -11,10 +11,11 @@ import typer
 
 from residuum.analysis import Cell, catalogue, tautology_table
 from residuum.cli.inputs import AsJson, NoCache
-from residuum.cli.outputs import print_json
+from residuum.cli.outputs import print_json, say
 from residuum.cli.progress import with_progress
+from residuum.errors import RecordError
 from residuum.relaxations import Relaxation, default_relaxations
-from residuum.reports.sections import Picture, Section, Table, count_of
+from residuum.reports.sections import Picture, Section, Table, count_of, with_safe_names
 from residuum.results import Record, find_records
 
 
@@ -53,32 +54,41 @@ def report(
     check_page(output)
     if files is not None:
         make_folder(files)
-    records = find_records(store)
+    damaged: list[RecordError] = []
+    records = find_records(store, on_damage=damaged.append)
     chosen = default_relaxations(())
     table = tautology_table(chosen, cache=not no_cache)
     rows = list(with_progress(table, len(catalogue()), "integrating"))
-    makers = _makers(chosen, rows, records)
-    sections = list(with_progress((make() for make in makers), len(makers), "drawing"))
+    makers = _makers(chosen, rows, records, damaged)
+    made = list(with_progress((make() for make in makers), len(makers), "drawing"))
+    sections = with_safe_names(made)
     write_page(output, render_page(sections))
     written: list[Path] = []
     if files is not None:
         work = write_files(files, sections)
         written += with_progress(work, count_files(sections), "writing")
+    warnings = [warning for section in sections for warning in section.warnings]
+    for warning in warnings:
+        say(f"residuum: {warning}", err=True)
     if as_json:
         print_json({
             "file": str(output),
             "runs": len(records),
+            "warnings": warnings,
             "files": [str(path) for path in written],
             "sections": [_listed(one) for one in sections],
         })  # fmt: skip
     else:
-        typer.echo(f"{output}: {count_of(len(records), 'run')} in {len(sections)} sections")
+        say(f"{output}: {count_of(len(records), 'run')} in {len(sections)} sections")
         if files is not None:
-            typer.echo(f"{files}: {count_of(len(written), 'file')}")
+            say(f"{files}: {count_of(len(written), 'file')}")
 
 
 def _makers(
-    relaxations: Sequence[Relaxation], rows: Sequence[Sequence[Cell]], records: Sequence[Record]
+    relaxations: Sequence[Relaxation],
+    rows: Sequence[Sequence[Cell]],
+    records: Sequence[Record],
+    damaged: Sequence[RecordError],
 ) -> list[Callable[[], Section]]:
     from residuum.reports.chunking_section import chunking_section
     from residuum.reports.digits_section import digits_section
@@ -95,7 +105,7 @@ def _makers(
         partial(tautologies_section, rows),
         partial(digits_section, records),
         partial(chunking_section, records),
-        partial(environment_section, records),
+        partial(environment_section, records, damaged),
     ]
 
 

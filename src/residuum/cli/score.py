@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from residuum.cli.inputs import AsJson
-from residuum.cli.outputs import print_json, print_table
+from residuum.cli.outputs import print_json, print_table, say
 from residuum.study.chunking.predictions import read_predictions
 from residuum.study.chunking.scoring import Score, Tally
 from residuum.study.chunking.scoring import score as score_of
@@ -57,9 +57,7 @@ def _print(found: Score) -> None:
     heads = ("chunk", "precision", "recall", "F1", "found", "there", "right")
     rows = {**found.types, "all": found.overall}
     print_table(heads, [(name, *_cells(tally)) for name, tally in rows.items()])
-    typer.echo(
-        f"{found.tags:,} tags in {len(found.sentences):,} sentences, {found.accuracy:.2f}% right"
-    )
+    say(f"{found.tags:,} tags in {len(found.sentences):,} sentences, {found.accuracy:.2f}% right")
 
 
 def _cells(tally: Tally) -> tuple[str, ...]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import typer
-
 from residuum.cli.inputs import (
     AsJson,
     FormulaText,
@@ -12,7 +10,7 @@ from residuum.cli.inputs import (
     read_formula,
     read_relaxations,
 )
-from residuum.cli.outputs import print_json
+from residuum.cli.outputs import print_json, say
 from residuum.reports import check_picture, draw_surfaces, save_picture
 
 
@@ -35,4 +33,4 @@ def surface(
     if as_json:
         print_json({"formula": str(read), "relaxations": names, "file": str(output)})
     else:
-        typer.echo(f"{output}: {read} under {', '.join(names)}")
+        say(f"{output}: {read} under {', '.join(names)}")

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import typer
-
 from residuum.analysis import Cell, catalogue, tautology_table
 from residuum.analysis.results import in_full
 from residuum.cli.consistency import shown
 from residuum.cli.inputs import AsJson, MaybePicture, NoCache, RelaxationNames, read_relaxations
-from residuum.cli.outputs import print_json, print_table
+from residuum.cli.outputs import print_json, print_table, say
 from residuum.cli.progress import with_progress
 from residuum.relaxations import Relaxation
 from residuum.reports import check_picture, draw_tautologies, save_picture
@@ -45,13 +43,13 @@ def tautologies(
     except KeyboardInterrupt:
         _print(chosen, rows, as_json)
         done = f"{len(rows)} of {len(catalogue())} rows"
-        typer.echo(f"the table is incomplete: interrupted after {done}", err=as_json)
+        say(f"the table is incomplete: interrupted after {done}", err=as_json)
         raise
     if output:
         save_picture(draw_tautologies(rows), output)
     _print(chosen, rows, as_json)
     if output and not as_json:
-        typer.echo(f"{output}: the table as a heat map")
+        say(f"{output}: the table as a heat map")
 
 
 def _print(chosen: Sequence[Relaxation], rows: Sequence[list[Cell]], as_json: bool) -> None:
@@ -63,13 +61,13 @@ def _print(chosen: Sequence[Relaxation], rows: Sequence[list[Cell]], as_json: bo
         ([cells[0].row.name, str(cells[0].row.formula), *map(_shown, cells)] for cells in rows),
     )
     wrong = [cell for cells in rows for cell in cells if cell.disagrees]
-    typer.echo(f"{len(wrong)} figures differ from the printed ones beyond rounding:")
+    say(f"{len(wrong)} figures differ from the printed ones beyond rounding:")
     for cell in wrong:
         name = f"{cell.row.name}, {cell.relaxation}"
-        typer.echo(f"  {name:<16} {shown(cell.computed, 6)}, printed {cell.printed:g}")
+        say(f"  {name:<16} {shown(cell.computed, 6)}, printed {cell.printed:g}")
     for cells in rows:
         if not cells[0].row.is_tautology:
-            typer.echo(f"{cells[0].row.name} as printed is not a tautology: {cells[0].row.formula}")
+            say(f"{cells[0].row.name} as printed is not a tautology: {cells[0].row.formula}")
 
 
 def _shown(cell: Cell) -> str:

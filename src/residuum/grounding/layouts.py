@@ -6,15 +6,16 @@ and guards are gone afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
 from residuum.errors import GroundingError
 from residuum.grounding.plans import Axis, Guarded, Plan, Position, Quantify, Read
+from residuum.limits import MOST_CALLS, MOST_ENTRIES
 from residuum.logic import (
     And,
     Application,
@@ -30,8 +31,9 @@ from residuum.logic import (
     Truth,
     Variable,
     fold,
+    free_variables,
 )
-from residuum.logic.expansion import COMPARE, COMPUTE, as_label
+from residuum.logic.expansion import COMPARE, COMPUTE, as_label, product_of, text_with_numbers
 from residuum.syntax import Domain, Function
 
 Array = Any
@@ -151,12 +153,29 @@ class _Layout:
 
     # Values of terms
 
+    def _exceeds(self, axes: Iterable[Axis]) -> bool:
+        """Return whether a table over these axes would not fit in memory."""
+        sizes = (self._size(axis.domain) for axis in axes if axis.dimension is not None)
+        return product_of(sizes, MOST_ENTRIES) > MOST_ENTRIES
+
+    def _refuse(self, of: object, axes: Iterable[Axis]) -> NoReturn:
+        varying = [axis for axis in axes if axis.dimension is not None]
+        varying.sort(key=lambda axis: axis.dimension or 0)
+        sizes = [(axis.variable, self._size(axis.domain)) for axis in varying]
+        over = " × ".join(f"{variable} ({size:,})" for variable, size in sizes)
+        raise GroundingError(
+            f"{of}: more than {MOST_ENTRIES:,} values would be kept, one for each of {over}; give "
+            "smaller domains, or fewer variables"
+        )
+
     def _size(self, domain: Domain) -> int:
         return self._lengths[domain.name] if domain.labels is None else len(domain.labels)
 
     def _members(self, domain: Domain) -> Array:
         if domain.labels is None:
             return np.arange(self._lengths[domain.name])
+        if isinstance(domain.labels, range):
+            return _integers_between(domain.labels)
         if domain.is_numeric:
             return _integers(domain.labels)
         members = np.empty(len(domain.labels), dtype=object)
@@ -179,6 +198,10 @@ class _Layout:
         Where nothing is `counted` a term need not have a value, and gets any.
         """
         known = {axis.variable: axis for axis in axes}
+        if self._exceeds(axes):
+            used = [axis for axis in axes if axis.variable in free_variables(node)]
+            if self._exceeds(used):
+                self._refuse(f"`{node}`", used)
         return fold(
             node,
             {
@@ -208,6 +231,12 @@ class _Layout:
                 f"{term.function!r}: ...}} with a mapping or a Python function"
             )
         given = self._functions[term.function]
+        shape = np.broadcast_shapes(*[part.shape for part in parts])
+        if product_of(shape, MOST_CALLS) > MOST_CALLS:
+            raise GroundingError(
+                f"`{term}`: more than {MOST_CALLS:,} values of a function are needed; give smaller "
+                "domains, or fewer variables"
+            )
         grids = np.broadcast_arrays(*parts)
         wanted = _counted_over(counted, grids[0].shape).ravel().tolist()
         columns = zip(wanted, *(grid.ravel().tolist() for grid in grids), strict=True)
@@ -247,6 +276,10 @@ class _Layout:
                 entries.append(_entry(place, varying[number]))
         index = None
         if joint:
+            dimensions = set().union(*(varying[number] for number in joint))
+            used = [axis for axis in step.axes if axis.dimension in dimensions]
+            if self._exceeds(used):
+                self._refuse(f"the arguments of `{slot.name}`", used)
             index = np.zeros([1] * self._plan.rank, dtype=np.int64)
             for number in joint:
                 index = index * self._size(slot.domains[number]) + places[number]
@@ -254,6 +287,9 @@ class _Layout:
 
     def _places(self, term: Term, domain: Domain, step: Read) -> Array:
         """Return where in the domain the values of a term stand, over the axes."""
+        held = [axis for axis in step.axes if any(axis in guarded.axes for guarded in step.guards)]
+        if self._exceeds(held):
+            self._refuse(f"the guards around `{term}`", held)
         counted = _all(
             [np.full([1] * self._plan.rank, True)]
             + [self._can_hold(guarded, step.axes) for guarded in step.guards]
@@ -287,7 +323,7 @@ class _Layout:
     def _find(self, values: Array, domain: Domain) -> tuple[Array, Array]:
         """Return the place of each value in the domain, 0 if none, and which have none."""
         if domain.is_sequence or _is_range(domain):
-            first = 0 if domain.labels is None else int(domain.labels[0])
+            first = domain.labels[0] if isinstance(domain.labels, range) else 0
             size = self._size(domain)
             if values.dtype == object and not all(isinstance(v, int) for v in values.flat):
                 outside = np.ones(values.shape, dtype=bool)
@@ -305,6 +341,10 @@ class _Layout:
     # Quantifiers
 
     def _selection(self, step: Quantify) -> Selection:
+        masked = dict.fromkeys(() if step.guard is None else step.guard.axes)
+        masked.update(dict.fromkeys(axis for _, axes, _ in step.positions for axis in axes))
+        if self._exceeds(masked):
+            self._refuse("a guard", masked)
         mask = None if step.guard is None else self._holds(step.guard)
         positions = []
         for term, axes, sequence in step.positions:
@@ -345,11 +385,14 @@ def _entry(place: Array, varying: set[int]) -> Entry:
 
 
 def _is_range(domain: Domain) -> bool:
-    labels = domain.labels
-    if not labels or not domain.is_numeric:
-        return False
-    first = int(labels[0])
-    return labels == tuple(range(first, first + len(labels)))
+    return isinstance(domain.labels, range) and domain.labels.step == 1
+
+
+def _integers_between(labels: range) -> Array:
+    """Return a range as an array: of Python's integers where they are large, as `_integers`."""
+    if max(map(abs, (labels[0], labels[-1]))) >= LARGEST_FACTOR:
+        return _integers(labels)
+    return np.arange(labels.start, labels.stop, labels.step)
 
 
 def _integers(values: Any) -> Array:
@@ -384,10 +427,7 @@ def _arithmetic(term: Arithmetic, parts: Sequence[Array], counted: Array | None)
 def _compare(guard: Comparison, left: Array, right: Array) -> Array:
     is_equation = guard.operator in ("=", "!=")
     if is_equation and left.size and right.size and _kinds(left).isdisjoint(_kinds(right)):
-        raise GroundingError(
-            f"the guard `{guard}` compares text with numbers, which are never equal; write both as "
-            'text ("1") or both as numbers (1)'
-        )
+        raise GroundingError(text_with_numbers(guard))
     try:
         held = COMPARE[guard.operator](left, right)
     except TypeError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from residuum.errors import GroundingError, suggest
 from residuum.grounding.constants import settled
@@ -20,7 +20,8 @@ from residuum.grounding.plans import (
     Slot,
     Step,
 )
-from residuum.grounding.signatures import Signature
+from residuum.grounding.signatures import Signature, check_variables
+from residuum.limits import MOST_NESTED
 from residuum.logic import (
     And,
     Atom,
@@ -48,9 +49,6 @@ from residuum.logic.formulas import FALSE, TRUE, Exists
 from residuum.logic.questions import free_variables_by_node
 from residuum.syntax import Domain
 
-MOST_NESTED: Final = 100
-"""Degrees are computed when asked for, each asking those below it: depth is Python's stack."""
-
 
 class _Scope(NamedTuple):
     """What encloses a node: the axes of its variables, and the guards that hold there.
@@ -68,9 +66,10 @@ class _Scope(NamedTuple):
 def plan_rule(formula: Formula, signature: Signature) -> Plan:
     """Return the plan of a closed formula; GroundingError says what does not fit."""
     refuse_guard(formula)
-    if depth(formula) > MOST_NESTED:
+    nested = depth(formula)
+    if nested > MOST_NESTED:
         raise GroundingError(
-            f"a rule is nested {MOST_NESTED} deep at most, this one {depth(formula):,}; "
+            f"a rule is nested {MOST_NESTED} deep at most, this one {nested:,}; "
             "`&` and `|` of many operands are one level"
         )
     free = free_variables_by_node(formula)
@@ -102,6 +101,8 @@ class _Planning:
         self._signature = signature
         self._free = free
         self._slots: dict[str, Slot] = {}
+        self._numbers: dict[str, int] = {}
+        self._reads_sequences = False
         self._steps: list[Step] = []
         self._rank = 0
         self._open: Axis | None = None
@@ -148,6 +149,7 @@ class _Planning:
 
     def _bind(self, node: Quantifier, scope: _Scope) -> tuple[tuple[Axis, ...], Guarded | None]:
         taken = {axis.dimension for axis in scope.axes} | set(scope.outermost)
+        check_variables(len(taken) + len(node.bindings))
         axes: list[Axis] = []
         for variable, name in node.bindings:
             domain = self._signature.domain(name, f"{variable} in {name}")
@@ -220,7 +222,8 @@ class _Planning:
         self._slots.setdefault(
             name, Slot(name, predicate, tuple(kept), tuple(members), tuple(open_domains))
         )
-        slot = list(self._slots).index(name)
+        slot = self._numbers.setdefault(name, len(self._numbers))
+        self._reads_sequences |= any(domain.is_sequence for domain in kept)
         return self.add(Read(slot, tuple(terms), scope.axes, scope.guards))
 
     def _domains(self, atom: Atom) -> tuple[Domain, ...]:
@@ -278,8 +281,9 @@ class _Planning:
 
         A position without variables belongs to the innermost quantifier around it.
         """
-        if not any(d.is_sequence for slot in self._slots.values() for d in slot.domains):
+        if not self._reads_sequences:
             return []
+        slots = list(self._slots.values())
         found: list[Position] = []
         nothing: frozenset[Axis] = frozenset()
         stack = [(index, nothing)]
@@ -295,15 +299,12 @@ class _Planning:
             elif isinstance(step, Quantify):
                 stack.append((step.operand, bound | set(step.axes)))
             elif isinstance(step, Read):
-                for term, domain in zip(step.terms, self._slot(step).domains, strict=True):
+                for term, domain in zip(step.terms, slots[step.slot].domains, strict=True):
                     used = tuple(a for a in step.axes if a.variable in free_variables(term))
                     is_mine = mine & set(used) if used else not bound
                     if domain.is_sequence and is_mine and not bound & set(used):
                         found.append(Position(term, used, domain.name))
         return found
-
-    def _slot(self, step: Read) -> Slot:
-        return list(self._slots.values())[step.slot]
 
 
 def _refuse_foreign_label(comparison: Comparison, known: Mapping[str, Domain]) -> None:

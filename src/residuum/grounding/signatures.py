@@ -6,7 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from residuum.errors import GroundingError, suggest
+from residuum.errors import GroundingError, clipped, listed, shown, suggest
+from residuum.limits import (
+    LARGEST_INTEGER,
+    MOST_LABELS,
+    MOST_MEMBERS,
+    MOST_VARIABLES,
+)
 from residuum.logic import (
     Application,
     Atom,
@@ -18,7 +24,7 @@ from residuum.logic import (
     Variable,
     distinct_nodes,
 )
-from residuum.logic.expansion import as_label
+from residuum.logic.expansion import as_label, at_most
 from residuum.syntax import Domain, Knowledge, Predicate
 
 KINDS: Final = ("sequence", "open")
@@ -54,6 +60,15 @@ def signature_of_knowledge(knowledge: Knowledge, functions: Mapping[str, Any]) -
     return Signature(knowledge.domains, {**bound, **functions}, knowledge.predicates)
 
 
+def check_variables(count: int) -> None:
+    """Raise if more variables are bound around one place than an array has dimensions."""
+    if count > MOST_VARIABLES:
+        raise GroundingError(
+            f"at most {MOST_VARIABLES} variables are bound around one atom of a compiled rule, "
+            f"got {count:,}; each is a dimension of an array, so split the rule"
+        )
+
+
 def signature_of_rule(
     formula: Formula,
     domains: Mapping[str, Any],
@@ -65,12 +80,12 @@ def signature_of_rule(
     for option, value in options.items():
         if not isinstance(value, Mapping):
             raise GroundingError(
-                f"{option}: expected a mapping by name, got {type(value).__name__} {value!r}"
+                f"{option}: expected a mapping by name, got {type(value).__name__} {shown(value)}"
             )
     known = {name: _as_domain(name, given) for name, given in domains.items()}
     used = {node.predicate for node in distinct_nodes(formula) if isinstance(node, Atom)}
     _refuse_unknown("predicate", predicates, used)
-    given = {name: _as_domain_names(name, listed) for name, listed in predicates.items()}
+    given = {name: _as_domain_names(name, names) for name, names in predicates.items()}
     found = {
         name: Predicate(name, given.get(name, inferred))
         for name, inferred in _infer(formula, given).items()
@@ -87,7 +102,7 @@ def with_outputs(signature: Signature, outputs: Mapping[str, str]) -> Signature:
     """Return the signature with some predicates declared `exclusive` or `independent`."""
     if not isinstance(outputs, Mapping):
         raise GroundingError(
-            f"outputs: expected a mapping such as {{'Has': 'independent'}}, got {outputs!r}"
+            f"outputs: expected a mapping such as {{'Has': 'independent'}}, got {shown(outputs)}"
         )
     _refuse_unknown("predicate", outputs, signature.predicates)
     declared = dict(signature.predicates)
@@ -104,42 +119,74 @@ def _refuse_unknown(what: str, given: Iterable[str], known: Iterable[str]) -> No
     for name in given:
         if name not in known:
             raise GroundingError(
-                f"no {what} of the rule is called `{name}`.{suggest(name, known)} "
-                f"It has: {', '.join(known) or 'none'}"
+                f"no {what} of the rule is called `{clipped(str(name))}`."
+                f"{suggest(str(name), known)} It has: {listed(known) or 'none'}"
             )
 
 
 def _as_domain(name: str, given: Any) -> Domain:
     if isinstance(given, Domain):
+        if given.labels is not None:
+            _check_labels(name, given.labels)
         return given
     size = as_label(given)
     if isinstance(size, int) and not isinstance(size, bool):
         if size < 0:
-            raise GroundingError(f"domain `{name}` cannot have {size} members")
-        return Domain(name, tuple(range(size)))
+            raise GroundingError(
+                f"domain `{name}` cannot have {shown(size)} members; give a size from 0 upwards"
+            )
+        return Domain(name, _check_labels(name, range(size)))
     if isinstance(given, str) and given in KINDS:
         return Domain(name, is_sequence=given == "sequence")
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise GroundingError(
-            f"domain `{name}`: expected its size, its labels, 'sequence' or 'open', got {given!r}"
+            f"domain `{name}`: expected its size, its labels, 'sequence' or 'open', "
+            f"got {shown(given)}"
         )
-    labels = tuple(map(as_label, given))
-    for label in labels:
+    return Domain(name, _check_labels(name, given))
+
+
+def _check_labels(name: str, given: Iterable[Any]) -> tuple[int | str, ...] | range:
+    """Return the labels of a domain; GroundingError says what is wrong with them."""
+    # A range takes no memory; what is listed does.
+    most = MOST_MEMBERS if isinstance(given, range) else MOST_LABELS
+    taken = at_most(most, given)
+    if taken is None:
+        found, kind = "more", "listed labels"
+        if isinstance(given, range):
+            found, kind = shown(-((given.start - given.stop) // given.step)), "members"
+        raise GroundingError(
+            f"domain `{name}` has at most {most:,} {kind}, got {found}; give fewer, or make it "
+            "'open', so that its members are the examples of the batch"
+        )
+    labels = taken if isinstance(taken, range) else tuple(map(as_label, taken))
+    for label in labels if not isinstance(labels, range) else (*labels[:1], *labels[-1:]):
         if isinstance(label, bool) or not isinstance(label, int | str):
             raise GroundingError(
-                f"domain `{name}`: a label is an integer or text, got {label!r}; write it as text"
+                f"domain `{name}`: a label is an integer or text, got {shown(label)}; write it as "
+                "text"
             )
-    if len(set(labels)) < len(labels):
+        if isinstance(label, int) and abs(label) > LARGEST_INTEGER:
+            raise GroundingError(
+                f"domain `{name}`: a label that is an integer has at most 64 bits, got "
+                f"{shown(label)}; write it as text"
+            )
+    if not isinstance(labels, range) and len(set(labels)) < len(labels):
         raise GroundingError(f"domain `{name}` lists a label twice")
-    return Domain(name, labels)
+    return labels
 
 
-def _as_domain_names(predicate: str, listed: Any) -> tuple[str, ...]:
-    if isinstance(listed, str) or not isinstance(listed, Iterable):
+def _as_domain_names(predicate: str, given: Any) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
         raise GroundingError(
-            f"predicate `{predicate}`: expected a tuple of domain names, got {listed!r}"
+            f"predicate `{predicate}`: expected a tuple of domain names, got {shown(given)}"
         )
-    return tuple(listed)
+    names = at_most(MOST_LABELS, given)
+    if names is None:
+        raise GroundingError(
+            f"predicate `{predicate}`: expected a tuple of domain names, got one without end"
+        )
+    return tuple(names)
 
 
 def _infer(formula: Formula, given: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
@@ -211,6 +258,7 @@ def _atoms_in_scope(formula: Formula) -> Iterator[tuple[Atom, Mapping[str, str]]
         if isinstance(node, Atom):
             yield node, {binding.variable: binding.domain for binding in scope}
         elif isinstance(node, Quantifier):
+            check_variables(len(scope) + len(node.bindings))
             stack.append((node.body, scope + node.bindings))
         else:
             stack.extend((child, scope) for child in reversed(node.children))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, SupportsIndex
 
-from residuum.errors import EvaluationError, FormulaTooLargeError, suggest
+from residuum.errors import EvaluationError, FormulaTooLargeError, shown, suggest
+from residuum.limits import MOST_GROUNDINGS, MOST_PARTS
 from residuum.logic import formulas as fm
 from residuum.logic import terms as tm
 from residuum.logic.boolean import CONNECTIVES
@@ -21,9 +21,6 @@ Member = int | str
 Domains = Mapping[str, int | Iterable[Member]]
 Function = Callable[..., Member] | Mapping[Any, Member]
 Functions = Mapping[str, Function]
-
-MOST_GROUNDINGS: Final = 1_000_000
-"""The most groundings `expand` writes out."""
 
 COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
@@ -47,8 +44,12 @@ def expand(formula: Formula, domains: Domains, functions: Functions | None = Non
     >>> str(expand(rule, {"D": 2}))
     '(P(0) -> P(1)) & (P(1) -> P(2))'
     """
+    if not isinstance(domains, Mapping):
+        raise EvaluationError(
+            f"domains: expected a mapping such as {{'d': 10}}, got {shown(domains)}"
+        )
     grounding = _Grounding(
-        {name: _members(given) for name, given in domains.items()},
+        {name: _members(name, given) for name, given in domains.items()},
         functions or {},
         free_variables_by_node(formula),
     )
@@ -63,6 +64,7 @@ def expand(formula: Formula, domains: Domains, functions: Functions | None = Non
         scope=(),
         descend=grounding.descend,
     )
+    grounding.refuse_unequal_kinds()
     assert isinstance(result, Formula)
     return result
 
@@ -102,11 +104,28 @@ class _Grounding:
         self._functions = functions
         self._free = free
         self._count = 0
+        self._parts = 0
+        # Which types of values the sides of each equation in a guard have had.
+        self._kinds: dict[tuple[Formula, fm.Comparison], tuple[set[type], set[type]]] = {}
 
     def descend(self, node: Node, environment: Environment) -> list[tuple[Node, Environment]]:
         if isinstance(node, fm.Quantifier):
-            return list(self._groundings(node, environment))
-        return [(child, self._relevant(child, environment)) for child in node.children]
+            parts = list(self._groundings(node, environment))
+        else:
+            parts = [(child, self._relevant(child, environment)) for child in node.children]
+        self._parts += len(parts) + len(environment)
+        if self._parts > MOST_PARTS:
+            raise FormulaTooLargeError(
+                f"the expansion has more than {MOST_PARTS:,} terms, atoms and connectives; give "
+                "smaller domains, or `rs.compile` the rule, which does not spell it out"
+            )
+        return parts
+
+    def refuse_unequal_kinds(self) -> None:
+        """Raise where a guard has compared nothing but text with numbers, silently in vain."""
+        for (_, comparison), (left, right) in self._kinds.items():
+            if left.isdisjoint(right):
+                raise EvaluationError(text_with_numbers(comparison))
 
     def term_cases(self) -> dict[Any, ScopedCase[Any]]:
         return {
@@ -126,19 +145,27 @@ class _Grounding:
         names = [binding.variable for binding in node.bindings]
         ranges = [_range_of(binding, self._members) for binding in node.bindings]
         outer = tuple(pair for pair in environment if pair[0] not in names)
-        self._count += math.prod(map(len, ranges))
+        self._count += product_of(map(len, ranges), MOST_GROUNDINGS)
         if self._count > MOST_GROUNDINGS:
             raise FormulaTooLargeError(
-                f"the expansion has more than {MOST_GROUNDINGS:,} groundings"
+                f"the expansion has more than {MOST_GROUNDINGS:,} groundings; give smaller "
+                "domains, or `rs.compile` the rule, which does not spell it out"
             )
+        if not all(ranges):
+            return
         for members in itertools.product(*ranges):
             inner = outer + tuple(zip(names, members, strict=True))
-            if node.guard is None or self._holds(node.guard, inner):
+            if node.guard is None or self._holds(node, node.guard, inner):
                 yield node.body, self._relevant(node.body, inner)
 
-    def _holds(self, guard: Formula, environment: Environment) -> bool:
+    def _holds(self, quantifier: fm.Quantifier, guard: Formula, environment: Environment) -> bool:
         def compare(node: fm.Comparison, parts: Sequence[Any], _: Environment) -> bool:
-            return _compare(node, *parts)
+            left, right = _values(node, *parts)
+            if node.operator in ("=", "!="):
+                kinds = self._kinds.setdefault((quantifier, node), (set(), set()))
+                kinds[0].add(type(left))
+                kinds[1].add(type(right))
+            return COMPARE[node.operator](left, right)
 
         connectives = {kind: _ignoring_scope(case) for kind, case in CONNECTIVES.items()}
         return bool(
@@ -159,23 +186,48 @@ def _value_of(node: tm.Variable, _: Sequence[Node], environment: Environment) ->
     return tm.Constant(environment[0][1]) if environment else node
 
 
-def _members(given: int | Iterable[Member]) -> Sequence[Member]:
+def _members(name: str, given: int | Iterable[Member]) -> Sequence[Member]:
     size = as_label(given)
     if isinstance(size, int) and not isinstance(size, bool):
         if not 0 <= size <= MOST_GROUNDINGS:
             raise FormulaTooLargeError(
-                f"a domain has between 0 and {MOST_GROUNDINGS:,} members here, got {size}"
+                f"domain `{name}` has between 0 and {MOST_GROUNDINGS:,} members here, "
+                f"got {shown(size)}"
             )
         return range(size)
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise EvaluationError(f"expected a domain's size or its members, got {given!r}")
-    return tuple(map(as_label, given))
+        raise EvaluationError(
+            f"domain `{name}`: expected its size or its members, got {shown(given)}"
+        )
+    members = at_most(MOST_GROUNDINGS, given)
+    if members is None:
+        raise FormulaTooLargeError(
+            f"domain `{name}` has at most {MOST_GROUNDINGS:,} members here, got more; give fewer"
+        )
+    return members if isinstance(members, range) else tuple(map(as_label, members))
+
+
+def at_most(most: int, given: Iterable[Any]) -> Sequence[Any] | None:
+    """Return what an iterable gives, or None if that is more; a range stays one."""
+    if isinstance(given, range):  # `len` refuses one of more than 63 bits
+        return None if given[most:] else given
+    taken = tuple(itertools.islice(given, most + 1))
+    return None if len(taken) > most else taken
+
+
+def product_of(sizes: Iterable[int], most: int) -> int:
+    """Return the product of sizes, or some number beyond `most` if it is larger."""
+    product = 1
+    for size in sizes:
+        # A factor of 0 may still come; a number of a million digits may not.
+        product = min(product, most + 1) * size
+    return product
 
 
 def as_label(value: Any) -> Any:
     """Return an integer of NumPy or PyTorch as Python's, and everything else as it is."""
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
-        return value
+    if type(value) in (int, str, bool) or not isinstance(value, SupportsIndex):
+        return value  # the first question is cheap, and usually settles it
     try:
         return operator.index(value)
     except TypeError:  # an array or a tensor that is no integer has the method, too
@@ -217,10 +269,18 @@ def _apply(function: str, parts: Sequence[Node], functions: Functions) -> Node:
     return tm.Application(function, *parts)  # type: ignore[arg-type]
 
 
-def _compare(node: fm.Comparison, left: Node, right: Node) -> bool:
+def _values(node: fm.Comparison, left: Node, right: Node) -> tuple[Member, Member]:
     if not isinstance(left, tm.Constant) or not isinstance(right, tm.Constant):
         unknown = right if isinstance(left, tm.Constant) else left
         raise EvaluationError(f"the guard `{node}` needs a value for `{unknown}`")
     if node.operator not in ("=", "!=") and type(left.value) is not type(right.value):
         raise EvaluationError(f"the guard `{node}` cannot put {left} and {right} in order")
-    return COMPARE[node.operator](left.value, right.value)
+    return left.value, right.value
+
+
+def text_with_numbers(guard: fm.Comparison) -> str:
+    """Return what is wrong with a guard that compares text with numbers."""
+    return (
+        f"the guard `{guard}` compares text with numbers, which are never equal; write both as "
+        'text ("1") or both as numbers (1)'
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from residuum.errors import InvalidNameError
+from residuum.limits import LONGEST_WORD
 
 CONNECTIVE_WORDS = ("not", "and", "or", "implies", "iff", "true", "false")
 BINDING_WORDS = ("forall", "exists", "in", "where", "mod")
@@ -14,9 +15,6 @@ MODIFIER_WORDS = ("weight", "sequence", "independent")
 KEYWORDS = frozenset(CONNECTIVE_WORDS + BINDING_WORDS + DECLARATION_WORDS + MODIFIER_WORDS)
 """Words with a meaning of their own in the text syntax; reserved everywhere, so that a formula
 built in Python can always be written in a rule file."""
-
-LONGEST_WORD = 1_000
-"""The most characters a name or a label may have."""
 
 _NAME = re.compile(r"[^\W\d]\w*")
 

@@ -15,13 +15,11 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from residuum.errors import FormulaTooLargeError, ResiduumError
+from residuum.limits import LONGEST_TEXT
 from residuum.logic import formulas as fm
 from residuum.logic import terms as tm
 from residuum.logic.folding import fold
 from residuum.logic.interning import Node
-
-LONGEST_TEXT: Final = 10_000_000
-"""The most characters `render` writes."""
 
 LARGEST_SUMMARY: Final = 30
 """The most nodes whose text `repr` shows; larger formulas are described."""
@@ -126,17 +124,26 @@ def render(node: Node, style: str = "ascii") -> str:
 
 def summarise(node: Node) -> str:
     """Return a short text for any node, however large: what `repr` shows."""
-    seen, stack = 0, [node]
-    while stack and seen <= LARGEST_SUMMARY:
-        stack.extend(stack.pop().children)
-        seen += 1
     kind = type(node).__name__
-    if stack or seen > LARGEST_SUMMARY:
+    if _is_large(node):
         return f"<{kind}, more than {LARGEST_SUMMARY} nodes>"
     length = _measure(node, _ASCII)[node].length
     if length > 20 * LARGEST_SUMMARY:
         return f"<{kind}, {count_in_words(length)} characters>"
     return f"<{kind} {render(node)}>"
+
+
+def brief(term: tm.Term) -> str:
+    """Return the text of a term between backticks, or what `repr` says of a large one."""
+    return summarise(term) if _is_large(term) else f"`{render(term)}`"
+
+
+def _is_large(node: Node) -> bool:
+    seen, stack = 0, [node]
+    while stack and seen <= LARGEST_SUMMARY:
+        stack.extend(stack.pop().children)
+        seen += 1
+    return bool(stack) or seen > LARGEST_SUMMARY
 
 
 def count_in_words(count: int) -> str:

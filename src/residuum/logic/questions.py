@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from residuum.errors import FormulaTooLargeError
+from residuum.limits import MOST_FREE
 from residuum.logic.folding import fold
 from residuum.logic.formulas import Atom, Formula, Quantifier
 from residuum.logic.interning import Node
@@ -50,13 +52,22 @@ def free_variables(node: Node) -> frozenset[str]:
 def free_variables_by_node(root: Node) -> dict[Node, frozenset[str]]:
     """Return the free variables of every distinct node of a formula or term."""
     free: dict[Node, frozenset[str]] = {}
+    kept = 0
     for node in distinct_nodes(root):
         if isinstance(node, Variable):
             free[node] = frozenset((node.name,))
             continue
-        below = _union([free[child] for child in node.children])
+        sets = [free[child] for child in node.children]
+        below = _union(sets)
         if isinstance(node, Quantifier):
             below = below.difference(binding.variable for binding in node.bindings)
+        if not any(below is one for one in sets):
+            kept += len(below)
+            if kept > MOST_FREE:
+                raise FormulaTooLargeError(
+                    f"the parts of this formula have more than {MOST_FREE:,} free variables "
+                    "altogether; nest less, or bind variables where they are used"
+                )
         free[node] = below
     return free
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Final, Literal, final
 
 from residuum.errors import InvalidNameError
+from residuum.limits import LARGEST_INTEGER, LONGEST_WORD
 from residuum.logic.interning import Node, intern
-from residuum.logic.names import LONGEST_WORD, check_name
+from residuum.logic.names import check_name
 
 ArithmeticOperator = Literal["+", "-", "*", "mod"]
 ARITHMETIC_OPERATORS: Final[tuple[ArithmeticOperator, ...]] = ("+", "-", "*", "mod")
-
-LARGEST_INTEGER: Final = 2**63 - 1
-"""Integers in formulas are those of 64 bits, so that they can index tensors."""
 
 
 class Term(Node):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from residuum.relaxations.carriers import Number
+from residuum.relaxations.carriers import Exact, Number
 
 if TYPE_CHECKING:
     from residuum.relaxations.degrees import Degree
@@ -27,6 +27,10 @@ class Along(Protocol):
 
     def log_total(self, logarithms: Number) -> Number:
         """Return the logarithm of the sum of numbers given by their logarithms."""
+        ...
+
+    def log_norm(self, logarithms: Number, exponent: Exact) -> Number:
+        """Return log (Σ xᵖ)^(1/p) from logarithms of x; that of 0 over no groundings."""
         ...
 
     def in_pairs(self, x: Degree, conjoin: Callable[[Degree, Degree], Degree]) -> Degree:

@@ -97,6 +97,13 @@ class LazyCarrier(Carrier):
         """
 
     @abstractmethod
+    def log_linear(self, x: Number, factor: float, instead: Callable[[], Number]) -> Number:
+        """Return log(x · factor), but `instead()` where x is less than a rounding of 1.
+
+        A function of x that is linear near 0 equals its linear part there, to the last digit.
+        """
+
+    @abstractmethod
     def log_rest(
         self, x: Number, rest: Callable[[Pick], Number], log_rest: Callable[[Pick], Number]
     ) -> Number:

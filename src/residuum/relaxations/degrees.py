@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import final
 
-from residuum.relaxations.carriers import Carrier, LazyCarrier, Number
+from residuum.relaxations.carriers import Carrier, Exact, LazyCarrier, Number
 
 
 @final
@@ -112,9 +113,35 @@ def log1mexp(on: Carrier, x: Number) -> Number:
     return on.choose(x, on.constant(-math.log(2)), on.log1p(-on.exp(x)), near_zero)
 
 
+def log1mexp_or(on: LazyCarrier, x: Number, instead: Callable[[], Number]) -> Number:
+    """Return log(1 − exp(x)), but `instead()`, which is log(−x), where x ≤ 0 is tiny."""
+    near_zero = on.log_linear(-on.expm1(x), 1, instead)
+    return on.choose(x, on.constant(-math.log(2)), on.log1p(-on.exp(x)), near_zero)
+
+
 def log1pexp(on: Carrier, x: Number) -> Number:
     """Return log(1 + exp(x)), for every x without overflow."""
-    return on.maximum(x, on.constant(0)) + on.log1p(on.exp(-on.maximum(x, -x)))
+    return on.choose(x, on.constant(0), on.log1p(on.exp(x)), x + on.log1p(on.exp(-x)))
+
+
+def log_norm(on: Carrier, logarithms: Sequence[Number], p: Exact) -> Number:
+    """Return the logarithm of the p-norm of numbers, from the logarithms of these numbers.
+
+    For p = 1 that is log-sum-exp. Its gradients are shares between 0 and 1.
+    """
+
+    def add(x: Number, y: Number) -> Number:
+        apart = on.excess(x, y) + on.excess(y, x)
+        rest = on.log1p(on.exp(-on.constant(p) * apart)) * on.constant(1 / p)
+        return on.maximum(x, y) + rest
+
+    return reduce(add, logarithms)
+
+
+def log_remainder(on: Carrier, x: Number, y: Number, p: Exact) -> Number:
+    """Return the logarithm of (exp(py) − exp(px))^(1/p), for x < y: what `log_norm` adds to x."""
+    remaining = log1mexp(on, -on.constant(p) * on.excess(y, x))
+    return y + remaining * on.constant(1 / p)
 
 
 def ordered(x: Degree, y: Degree) -> tuple[Number, Number]:

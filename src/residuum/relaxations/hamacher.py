@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import final
 
 from residuum.relaxations.carriers import Carrier, Exact, LazyCarrier, Number, as_float
-from residuum.relaxations.degrees import Degree, log1pexp
+from residuum.relaxations.degrees import Degree, Later, log1pexp, log_norm, log_remainder
 from residuum.relaxations.expressions import Expressions
 from residuum.relaxations.product import Product
-from residuum.relaxations.tnorms import GENTLE, ClosedForm, TNorm
+from residuum.relaxations.tnorms import GENTLE, OnLogarithms, TNorm, unless
 
 _SMALL = 1e-3  # where γ times the odds may be below the range of floats
 
@@ -23,7 +24,7 @@ def hamacher(gamma: Exact) -> TNorm:
 
 @final
 @dataclass(frozen=True)
-class Hamacher(ClosedForm):
+class Hamacher(OnLogarithms):
     """T(x, y) = xy / (γ + (1 − γ)(x + y − xy)), γ ≥ 0; γ = 1 is the product."""
 
     gamma: Exact
@@ -46,22 +47,12 @@ class Hamacher(ClosedForm):
 
     def penalty(self, x: Degree) -> Number:
         on, gamma = x.on, x.on.constant(self.gamma)
+        if isinstance(on, LazyCarrier):
+            if self.gamma < _SMALL:
+                return on.exp(self.log_root(x))
+            return log1pexp(on, self._log_gamma + log_odds_against(x)) * on.constant(1 / self.gamma)
         odds = on.ratio(x.false, x.true, at_zero=math.inf)
-        near_true = on.ratio(on.log1p(gamma * odds), gamma, at_zero=0) if self.gamma else odds
-        if not isinstance(on, LazyCarrier):
-            return near_true
-        return on.choose(on.constant(0.5), x.true, near_true, self._near_false(x))
-
-    def _near_false(self, x: Degree) -> Number:
-        """Return the penalty through the logarithm of the odds, which do overflow."""
-        on, log_odds = x.on, x.log_false - x.log_true
-        if self.gamma == 0:
-            return on.exp(log_odds)
-        if self.gamma < _SMALL:
-            weighed = on.constant(self.gamma) * on.exp(log_odds)
-            return on.log1p(weighed) * on.constant(1 / self.gamma)
-        weighed = log_odds + math.log(as_float(self.gamma))
-        return log1pexp(on, weighed) * on.constant(1 / self.gamma)
+        return on.ratio(on.log1p(gamma * odds), gamma, at_zero=0) if self.gamma else odds
 
     def degree(self, on: Carrier, penalty: Number) -> Degree:
         odds = penalty
@@ -72,7 +63,53 @@ class Hamacher(ClosedForm):
         false = on.choose(infinity, odds, one, on.ratio(odds, 1 + odds, at_zero=0))
         return Degree(on, true=on.ratio(one, 1 + odds, at_zero=0), false=false)
 
-    def conjoin(self, x: Degree, y: Degree) -> Degree:
+    @property
+    def _log_gamma(self) -> float:
+        return math.log(as_float(self.gamma))
+
+    # On a lazy carrier the odds o = (1 − x) / x are carried as their logarithm.
+
+    def conjoin_all(self, degrees: Sequence[Degree]) -> Degree:
+        on = degrees[0].on
+        if not isinstance(on, LazyCarrier):
+            return self.plain_conjunction(degrees)
+
+        def add(u: Number, v: Number) -> Number:  # the odds of T are o + o′ + γ o o′
+            parts = (u, v) if self.gamma == 0 else (u, v, self._log_gamma + u + v)
+            return log_norm(on, parts, 1)
+
+        return degree_with_odds(on, reduce(add, [log_odds_against(x) for x in degrees]))
+
+    def residuum(self, x: Degree, y: Degree) -> Degree:
+        on = x.on
+        if not isinstance(on, LazyCarrier):
+            return self.plain_residuum(x, y)
+        u, v = log_odds_against(x), log_odds_against(y)
+        log_odds = log_remainder(on, u, v, 1)  # those of x → y are (o′ − o) / (1 + γ o)
+        if self.gamma != 0:
+            log_odds = log_odds - log1pexp(on, self._log_gamma + u)
+        return unless(on, v, u, degree_with_odds(on, log_odds))
+
+    def log_root(self, x: Degree) -> Number:
+        log_odds = log_odds_against(x)
+        if self.gamma == 0:
+            return log_odds
+        on = x.on
+        assert isinstance(on, LazyCarrier)
+        weighed = log1pexp(on, self._log_gamma + log_odds)
+        return on.log_linear(weighed, 1 / as_float(self.gamma), lambda: log_odds)
+
+    def degree_at(self, on: LazyCarrier, log_root: Number) -> Degree:
+        if self.gamma == 0:
+            return degree_with_odds(on, log_root)
+        weighed = on.exp(log_root + self._log_gamma)
+        shrunk = on.log_linear(-on.expm1(-weighed), 1 / as_float(self.gamma), lambda: log_root)
+        return degree_with_odds(on, weighed + shrunk)
+
+    def plain_conjunction(self, degrees: Sequence[Degree]) -> Degree:
+        return reduce(self._conjoin_two, degrees)
+
+    def _conjoin_two(self, x: Degree, y: Degree) -> Degree:
         on = x.on
         # The denominator γ + (1 − γ)(x + y − xy), as a sum without cancellation.
         neither = on.constant(self.gamma) * x.false * y.false
@@ -84,7 +121,7 @@ class Hamacher(ClosedForm):
             false=on.ratio(rest, below, at_zero=1),
         )
 
-    def residuum(self, x: Degree, y: Degree) -> Degree:
+    def plain_residuum(self, x: Degree, y: Degree) -> Degree:
         on = x.on
         above = y.true * (x.true + on.constant(self.gamma) * x.false)
         gap = on.excess(x.true, y.true)
@@ -97,3 +134,17 @@ class Hamacher(ClosedForm):
         if self.gamma != 0:
             return super().relative_gap(x, y)
         return x.on.ratio(x.on.excess(x.true, y.true), x.true * y.false, at_zero=0)
+
+
+def log_odds_against(x: Degree) -> Number:
+    """Return log((1 − x) / x)."""
+    return x.log_false - x.log_true
+
+
+def degree_with_odds(on: LazyCarrier, log_odds: Number) -> Degree:
+    """Return the degree x with these log((1 − x) / x)."""
+    return Degree(
+        on,
+        log_true=Later(lambda: -log1pexp(on, log_odds)),
+        log_false=Later(lambda: -log1pexp(on, -log_odds)),
+    )

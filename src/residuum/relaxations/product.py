@@ -94,7 +94,8 @@ def _conjoin_lazily(on: LazyCarrier, degrees: Sequence[Degree]) -> Degree:
     return Degree(
         on,
         true=true,
-        false=Later(lambda: rest(lambda side: side)),
+        # Sides of a degree may add up to more than 1, by a rounding.
+        false=Later(lambda: on.minimum(on.constant(1), rest(lambda side: side))),
         log_true=Later(lambda: reduce(operator.add, [x.log_true for x in degrees])),
         log_false=Later(lambda: on.log_rest(true, rest, log_rest)),
     )

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 from typing import final
 
 from residuum.relaxations.carriers import Carrier, Exact, LazyCarrier, Number
-from residuum.relaxations.degrees import Degree, choose, log1mexp, ordered, truth_of
+from residuum.relaxations.degrees import (
+    Degree,
+    Later,
+    choose,
+    log1mexp,
+    log1mexp_or,
+    log1pexp,
+    log_norm,
+    log_remainder,
+    ordered,
+    truth_of,
+)
 from residuum.relaxations.expressions import Expressions
 from residuum.relaxations.hamacher import Hamacher
 from residuum.relaxations.lukasiewicz import Lukasiewicz
 from residuum.relaxations.minimum import Minimum
 from residuum.relaxations.product import Product
-from residuum.relaxations.tnorms import GENTLE, ClosedForm, TNorm
+from residuum.relaxations.tnorms import GENTLE, OnLogarithms, TNorm, unless
 
+_SMALL = 1e-3  # where −p times a penalty may be below the range of floats
 _EXPRESSIONS = Expressions(
     conjunction="max(0, x**p + y**p - 1)**(1 / p)",
     disjunction="1 - max(0, (1 - x)**p + (1 - y)**p - 1)**(1 / p)",
@@ -40,7 +53,7 @@ def schweizer_sklar(p: Exact) -> TNorm:
 
 @final
 @dataclass(frozen=True)
-class SchweizerSklarNilpotent(ClosedForm):
+class SchweizerSklarNilpotent(OnLogarithms):
     """T(x, y) = max(0, xᵖ + yᵖ − 1)^(1/p), p > 0."""
 
     p: Exact
@@ -63,22 +76,99 @@ class SchweizerSklarNilpotent(ClosedForm):
         p = x.on.constant(self.p)
         return -x.on.expm1(p * x.log_true) * x.on.constant(1 / self.p)
 
+    def _log_power(self, x: Degree) -> Number:
+        """Return log xᵖ, which need not be beyond the range of floats."""
+        on = x.on
+        return on.maximum(on.constant(self.p) * x.log_true, on.constant(-math.inf))
+
     def degree(self, on: Carrier, penalty: Number) -> Degree:
         spent = on.minimum(on.constant(1), on.constant(self.p) * penalty)
         return Degree(on, log_true=on.log1p(-spent) * on.constant(1 / self.p))
 
-    def conjoin(self, x: Degree, y: Degree) -> Degree:
-        on, p = x.on, x.on.constant(self.p)
-        u, v = p * x.log_true, p * y.log_true
-        smaller, larger = on.minimum(u, v), on.maximum(u, v)
-        # log(exp(smaller) − (1 − exp(larger))), where that is positive
-        gap = on.excess(smaller, log1mexp(on, larger))
+    # On a lazy carrier the logarithm of the penalty, (1 − xᵖ) / p, has the digits of x near 1, and
+    # log x has them near 0. So log x is computed from the former, or by a form of its own.
+
+    def conjoin_all(self, degrees: Sequence[Degree]) -> Degree:
+        on = degrees[0].on
+        if not isinstance(on, LazyCarrier):
+            return self.plain_conjunction(degrees)
+        return reduce(partial(self._conjoin_lazily, on), degrees)
+
+    def residuum(self, x: Degree, y: Degree) -> Degree:
+        on = x.on
+        if not isinstance(on, LazyCarrier):
+            return self.plain_residuum(x, y)
+        u, v = self._log_power(x), self._log_power(y)
+        drop = u + log1mexp(on, -on.excess(u, v)) - math.log(on.constant(self.p))
+        near_true = log_remainder(on, self.log_root(x), self.log_root(y), 1)
+        log_root = on.choose(u, on.constant(-math.log(2)), drop, near_true)
+
+        def near_false() -> Number:
+            return log_norm(on, (log1mexp(on, u), v), 1) * on.constant(1 / self.p)
+
+        return unless(on, u, v, self._degree(on, log_root, near_false))
+
+    def log_root(self, x: Degree) -> Number:
+        on = x.on
+        assert isinstance(on, LazyCarrier)
+        minus_log = on.log_linear(-x.log_true, 1, lambda: x.log_false)
+        spent = -on.expm1(self._log_power(x))
+        return on.log_linear(spent, 1 / on.constant(self.p), lambda: minus_log)
+
+    def degree_at(self, on: LazyCarrier, log_root: Number) -> Degree:
+        def near_false() -> Number:
+            rest = on.excess(on.constant(1), on.exp(log_root + math.log(on.constant(self.p))))
+            return self._root(on, rest, on.log(rest))
+
+        return self._degree(on, log_root, near_false)
+
+    def _conjoin_lazily(self, on: LazyCarrier, x: Degree, y: Degree) -> Degree:
+        def near_false() -> Number:
+            gap, smaller = self._gap(x, y)
+            return self._root(on, gap, smaller + log1mexp(on, -gap))
+
+        log_root = log_norm(on, (self.log_root(x), self.log_root(y)), 1)
+        return self._degree(on, log_root, near_false)
+
+    def _root(self, on: Carrier, rest: Number, log_power: Number) -> Number:
+        """Return the logarithm of a root, but that of 0 where nothing is left."""
+        root = log_power * on.constant(1 / self.p)
+        return on.choose(rest, on.constant(0), on.log(rest), root)
+
+    def _degree(
+        self, on: LazyCarrier, log_root: Number, near_false: Callable[[], Number]
+    ) -> Degree:
+        """Return the degree with this penalty, and with `near_false()` for log x if xᵖ < 1/2."""
+        half = on.constant(0.5)
+
+        def log_true() -> Number:
+            spent = on.exp(log_root + math.log(on.constant(self.p)))
+            near_true = on.log1p(-on.minimum(spent, half)) * on.constant(1 / self.p)
+            return on.choose(spent, half, near_true, near_false())
+
+        known = Later(log_true)
+        log_false = Later(lambda: log1mexp_or(on, known.number, lambda: log_root))
+        return Degree(on, log_true=known, log_false=log_false)
+
+    def plain_conjunction(self, degrees: Sequence[Degree]) -> Degree:
+        return reduce(self._conjoin_two, degrees)
+
+    def _conjoin_two(self, x: Degree, y: Degree) -> Degree:
+        on = x.on
+        gap, smaller = self._gap(x, y)
         above = Degree(on, log_true=(smaller + log1mexp(on, -gap)) * on.constant(1 / self.p))
         return choose(gap, on.constant(0), truth_of(on, False), above)
 
-    def residuum(self, x: Degree, y: Degree) -> Degree:
-        on, p = x.on, x.on.constant(self.p)
-        u, v = p * x.log_true, p * y.log_true
+    def _gap(self, x: Degree, y: Degree) -> tuple[Number, Number]:
+        """Return log(xᵖ / (1 − yᵖ)) for x ≤ y where that is positive, and log xᵖ."""
+        on = x.on
+        u, v = self._log_power(x), self._log_power(y)
+        smaller, larger = on.minimum(u, v), on.maximum(u, v)
+        return on.excess(smaller, log1mexp(on, larger)), smaller
+
+    def plain_residuum(self, x: Degree, y: Degree) -> Degree:
+        on = x.on
+        u, v = self._log_power(x), self._log_power(y)
         if self.p < 1:
             power = on.log1p(on.exp(u) * on.expm1(-on.excess(u, v)))
         else:  # log((1 − exp(u)) + exp(v)), as a sum of exponentials
@@ -91,7 +181,7 @@ class SchweizerSklarNilpotent(ClosedForm):
 
 @final
 @dataclass(frozen=True)
-class SchweizerSklarStrict(ClosedForm):
+class SchweizerSklarStrict(OnLogarithms):
     """T(x, y) = (xᵖ + yᵖ − 1)^(1/p), p < 0."""
 
     p: Exact
@@ -106,18 +196,35 @@ class SchweizerSklarStrict(ClosedForm):
 
     def penalty(self, x: Degree) -> Number:
         on = x.on
-        power, scale = on.constant(self.p) * x.log_true, on.constant(-1 / self.p)
-        if not isinstance(on, LazyCarrier) or scale <= 1:
-            return on.expm1(power) * scale
-        one = on.constant(1)  # beyond it the scale goes into the exponential, which cannot overflow
-        far = on.exp(power + math.log(scale)) - scale
-        return on.choose(power, one, on.expm1(on.minimum(power, one)) * scale, far)
+        if isinstance(on, LazyCarrier):
+            return on.exp(self.log_root(x))
+        return on.expm1(on.constant(self.p) * x.log_true) * on.constant(-1 / self.p)
 
     def degree(self, on: Carrier, penalty: Number) -> Degree:
         power = on.log1p(on.constant(-self.p) * penalty)
         return Degree(on, log_true=power * on.constant(1 / self.p))
 
-    def conjoin(self, x: Degree, y: Degree) -> Degree:
+    def log_root(self, x: Degree) -> Number:
+        on, a = x.on, x.on.constant(-self.p)
+        assert isinstance(on, LazyCarrier)
+        # log((exp(au) − 1) / a), in which only exp(au) can overflow
+        u = -x.log_true
+        log_u = on.log_linear(u, 1, lambda: x.log_false)
+        shrunk = -on.expm1(-a * u)
+        return a * u + on.log_linear(shrunk, 1 / a, lambda: log_u)
+
+    def degree_at(self, on: LazyCarrier, log_root: Number) -> Degree:
+        factor = 1 / on.constant(-self.p)
+        weighed = log1pexp(on, log_root - math.log(factor))
+        log_u = on.log_linear(weighed, factor, lambda: log_root)
+        u = on.exp(log_u) if self.p > -_SMALL else weighed * factor
+        log_false = Later(lambda: log1mexp_or(on, -u, lambda: log_u))
+        return Degree(on, log_true=-u, log_false=log_false)
+
+    def plain_conjunction(self, degrees: Sequence[Degree]) -> Degree:
+        return reduce(self._conjoin_two, degrees)
+
+    def _conjoin_two(self, x: Degree, y: Degree) -> Degree:
         on, a = x.on, x.on.constant(-self.p)
         u, v = -x.log_true, -y.log_true
         larger, smaller = on.maximum(u, v), on.minimum(u, v)
@@ -125,7 +232,7 @@ class SchweizerSklarStrict(ClosedForm):
         excess = on.exp(-a * on.excess(larger, smaller)) * -on.expm1(-a * smaller)
         return Degree(on, log_true=-(larger + on.log1p(excess) * on.constant(-1 / self.p)))
 
-    def residuum(self, x: Degree, y: Degree) -> Degree:
+    def plain_residuum(self, x: Degree, y: Degree) -> Degree:
         on, a = x.on, x.on.constant(-self.p)
         u, v = -x.log_true, -y.log_true
         # log(exp(av) − exp(au) + 1) = av + log(exp(−av) + 1 − exp(−a(v − u)))

@@ -8,13 +8,21 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Final, Literal, NamedTuple
 
 from residuum.relaxations.along import Along
-from residuum.relaxations.carriers import FLOATS, Carrier, Exact, Number
-from residuum.relaxations.degrees import Degree, choose, ordered, truth_of
+from residuum.relaxations.carriers import FLOATS, Carrier, Exact, LazyCarrier, Number
+from residuum.relaxations.degrees import (
+    Degree,
+    Later,
+    choose,
+    log_norm,
+    log_remainder,
+    ordered,
+    truth_of,
+)
 from residuum.relaxations.expressions import Expressions
 
 Structure = Literal["strict", "nilpotent", "idempotent", "left-continuous", "discontinuous"]
@@ -234,3 +242,77 @@ class ClosedForm(Archimedean):
     def conjoin_all(self, degrees: Sequence[Degree]) -> Degree:
         """Return the conjunction of one or more degrees."""
         return reduce(self.conjoin, degrees)
+
+
+class OnLogarithms(Archimedean):
+    """An Archimedean t-norm that a lazy carrier computes on the logarithms of penalties.
+
+    Penalties and their gradients leave the range of single precision where degrees come close to
+    0 and 1. Their logarithms do not: a conjunction is a log-sum-exp, and its gradients are shares
+    between 0 and 1. Other carriers use forms that are exact, or that round less.
+    """
+
+    exponent: Exact = 1
+    """The power p for which `log_root` is the logarithm of g(x)^(1/p)."""
+
+    @abstractmethod
+    def log_root(self, x: Degree) -> Number:
+        """Return log g(x)^(1/p) up to a constant, on a lazy carrier."""
+
+    @abstractmethod
+    def degree_at(self, on: LazyCarrier, log_root: Number) -> Degree:
+        """Return the degree with this `log_root`, which may be that of more than g(0)."""
+
+    @abstractmethod
+    def plain_conjunction(self, degrees: Sequence[Degree]) -> Degree:
+        """Return the conjunction on other carriers."""
+
+    @abstractmethod
+    def plain_residuum(self, x: Degree, y: Degree) -> Degree:
+        """Return the residuum on other carriers."""
+
+    def conjoin(self, x: Degree, y: Degree) -> Degree:
+        """Return T(x, y)."""
+        return self.conjoin_all((x, y))
+
+    def conjoin_all(self, degrees: Sequence[Degree]) -> Degree:
+        """Return the conjunction of one or more degrees."""
+        on = degrees[0].on
+        if len(degrees) == 1:
+            return degrees[0]
+        if not isinstance(on, LazyCarrier):
+            return self.plain_conjunction(degrees)
+        return self.degree_at(on, log_norm(on, [self.log_root(x) for x in degrees], self.exponent))
+
+    def conjoin_along(self, x: Degree, along: Along) -> Degree:
+        """Return the conjunction of all groundings of a degree."""
+        if not isinstance(x.on, LazyCarrier):
+            return super().conjoin_along(x, along)
+        return self.degree_at(x.on, along.log_norm(self.log_root(x), self.exponent))
+
+    def residuum(self, x: Degree, y: Degree) -> Degree:
+        """Return the largest z with T(z, x) ≤ y; 1 exactly where x ≤ y."""
+        on = x.on
+        if not isinstance(on, LazyCarrier):
+            return self.plain_residuum(x, y)
+        mine, other = self.log_root(y), self.log_root(x)
+        below = self.degree_at(on, log_remainder(on, other, mine, self.exponent))
+        return unless(on, mine, other, below)
+
+
+def unless(on: LazyCarrier, low: Number, high: Number, otherwise: Degree) -> Degree:
+    """Return `true` where low ≤ high and the given degree elsewhere, on all four sides."""
+
+    def side(then: Number, other: Callable[[], Number]) -> Later:
+        return Later(lambda: on.choose(low, high, then, other()))
+
+    return Degree(
+        on,
+        true=side(on.constant(1), lambda: otherwise.true),
+        false=side(on.constant(0), lambda: otherwise.false),
+        log_true=side(on.constant(0), lambda: otherwise.log_true),
+        log_false=Later(
+            # the first is log 0, as the carrier has it
+            lambda: on.choose(low, high, on.log(on.excess(low, high)), otherwise.log_false)
+        ),
+    )

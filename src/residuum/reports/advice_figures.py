@@ -38,9 +38,9 @@ def draw_advice(measured: Sequence[Measured]) -> Figure:
         for number, ((rule, sample), found) in enumerate(panels.items()):
             place = figure.add_subplot(rows, columns, number + 1, xlim=(0, 1))
             _draw(place, found)
-            place.set_title(f"{short(rule)}\n{short(sample)}", parse_math=False)
+            place.set_title(f"{short(rule)}\n{short(sample)}")
             names = [short(one.relaxation) for one in found] if number % columns == 0 else []
-            place.set_yticks(range(len(found)), names or [""] * len(found), parse_math=False)
+            place.set_yticks(range(len(found)), names or [""] * len(found))
         figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper center",
                       ncols=len(COLOURS), frameon=False)  # fmt: skip
         caption(figure, "Violated groundings, after the logits followed the rule's gradient.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
@@ -24,7 +25,7 @@ from residuum.study.chunking.claim_rules import CORPUS
 from residuum.study.chunking.claims import evaluate
 from residuum.study.chunking.differences import Differences
 from residuum.study.chunking.figures import Figures
-from residuum.study.chunking.findings import Findings, of_presets
+from residuum.study.chunking.findings import Findings, of_presets, sift
 from residuum.study.chunking.settings import SCHEME, STUDY, TUNING
 from residuum.study.chunking.table_rows import Row, Texts
 from residuum.study.chunking.tables import NOTES, tables_of
@@ -42,7 +43,7 @@ RULES: Final = {(False, False): "no rules", (True, False): "rules", (True, True)
 
 def chunking_section(records: Sequence[Record]) -> Section:
     """Report all runs of the study among the records, or say that there are none."""
-    runs = sort_out(records, STUDY, TUNING, SCHEME)
+    runs = sort_out(records, STUDY, TUNING, SCHEME, sift)
     title = "Chunking: tags of words, from labels and from rules between neighbours"
     intro = Text(
         "A tagger learns from labelled sentences which words begin a chunk, go on with it, or are "
@@ -51,7 +52,7 @@ def chunking_section(records: Sequence[Record]) -> Section:
         "they can be obeyed in decoding in any case."
     )
     if not runs.own:
-        return Section("chunking", title, [intro, *nothing_yet(COMMAND)])
+        return Section("chunking", title, [intro, *nothing_yet(COMMAND)], runs.warnings)
     chosen = of_presets(runs.finished)
     findings = Findings(chosen.records)
     kinds = sorted({_texts(record) for record in runs.finished}, key=str)
@@ -66,6 +67,7 @@ def chunking_section(records: Sequence[Record]) -> Section:
             *([Text(NOTES)] if chosen.records else []),
             *(block for texts in kinds for block in _report(texts, findings, runs.finished)),
         ],
+        runs.warnings,
     )
 
 
@@ -110,7 +112,7 @@ def _report(texts: Texts, findings: Findings, finished: Iterable[Record]) -> lis
     records = [record for record in finished if _texts(record) == texts]
     chosen = of_presets(records).records
     name = "-".join(filter(None, ("chunking", texts.corpus, texts.embeddings)))
-    command = f"{COMMAND} --corpus {texts.corpus.partition('-')[0]}"
+    command = f"{COMMAND} --corpus {shlex.quote(texts.corpus.partition('-')[0])}"
     again = f"{command} --embeddings FILE" if texts.embeddings else command
     blocks: list[Block] = [Heading(name, str(texts))]
     if chosen:

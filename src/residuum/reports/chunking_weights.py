@@ -121,7 +121,7 @@ def draw_weights(found: Mapping[str, Weighed]) -> Figure:
             _draw_measure(upper, weighed, "f1", looked[name])
             _draw_measure(lower, weighed, "violations", looked[name])
             upper.tick_params(labelbottom=False)
-            upper.set_title(short(name), parse_math=False)
+            upper.set_title(short(name))
             lower.set_xlabel("weight of the rules, λ")
             lower.set_ylim(bottom=0)
         figure.axes[0].set_ylabel("F1 on TEST, %")

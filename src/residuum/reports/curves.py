@@ -40,7 +40,7 @@ def draw_curves(atom: Atom, panels: Sequence[Panel]) -> Figure:
 
 
 def _draw(upper: Axes, lower: Axes, panel: Panel) -> None:
-    upper.set_title(short(panel.relaxation), parse_math=False)
+    upper.set_title(short(panel.relaxation))
     upper.plot(CURVE, cut_at_jumps(panel.degrees), color=INK)
     upper.set_xticks(TICKS[0], [])
     upper.set_yticks(*TICKS)

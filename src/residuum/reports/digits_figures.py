@@ -91,6 +91,14 @@ def scores_by_weight(records: Iterable[Record]) -> dict[int, dict[str, Points]]:
 
 def draw_weights(scores: Mapping[int, Mapping[str, Points]]) -> Figure:
     """Draw the score on DEV against the weight of the rules: each run, and the best at a weight."""
+    from matplotlib.ticker import LogFormatter
+
+    class PlainNumbers(LogFormatter):
+        """Numbers as they are; the usual formatter writes formulas, which are not read here."""
+
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            return f"{x:g}" if super().__call__(x, pos) else ""
+
     drawn = {name for by_name in scores.values() for name in by_name}
     looked = looks(drawn)
     names = [name for name in looked if name in drawn]
@@ -111,6 +119,8 @@ def draw_weights(scores: Mapping[int, Mapping[str, Points]]) -> Figure:
                     marker=looked[name].marker, markersize=2.5, linestyle="none", alpha=0.4,
                 )  # fmt: skip
             place.set_xscale("log")
+            place.xaxis.set_major_formatter(PlainNumbers())
+            place.xaxis.set_minor_formatter(PlainNumbers())
             place.set_ylim(0, 100)
             place.set_title(f"DIGIT {size:,}")
             place.set_xlabel("weight of the rules, λ")

@@ -24,7 +24,7 @@ from residuum.reports.study_blocks import (
 )
 from residuum.results import Record
 from residuum.study.digits.claims import evaluate
-from residuum.study.digits.findings import Findings, Setting, System, of_presets
+from residuum.study.digits.findings import LAWS, Findings, Setting, System, of_presets, sift
 from residuum.study.digits.planning import PAPER
 from residuum.study.digits.sets import PAIR_SIZES
 from residuum.study.digits.settings import SCHEME, STUDY, TUNING
@@ -36,14 +36,13 @@ MAIN: Final = {
     "operator_accuracy": "Sum and Product",
     "coherence": "Coherence with Digit",
 }
-LAWS: Final = ("commutativity", "associativity", "distributivity")
 UNIT: Final = "percent of test examples"
 COMMAND: Final = "residuum study digits"
 
 
 def digits_section(records: Sequence[Record]) -> Section:
     """Report all runs of the study among the records, or say that there are none."""
-    runs = sort_out(records, STUDY, TUNING, SCHEME)
+    runs = sort_out(records, STUDY, TUNING, SCHEME, sift)
     title = "Digits: sums and products learnt from rules alone"
     intro = Text(
         "One network learns digits from labels; two others learn what two digits add up to and "
@@ -51,7 +50,7 @@ def digits_section(records: Sequence[Record]) -> Section:
         "are labelled, PAIR how many pairs the rules are applied to."
     )
     if not runs.own:
-        return Section("digits", title, [intro, *nothing_yet(COMMAND)])
+        return Section("digits", title, [intro, *nothing_yet(COMMAND)], runs.warnings)
     chosen = of_presets(runs.finished)
     findings = Findings(chosen.records)
     kinds = [
@@ -71,6 +70,7 @@ def digits_section(records: Sequence[Record]) -> Section:
             *kinds,
             *_report_weights(runs.own),
         ],
+        runs.warnings,
     )
 
 

@@ -8,10 +8,14 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-from residuum.reports.sections import Block, Commands, Entry, Section, Table, Text
+from residuum.errors import RecordError
+from residuum.reports.sections import Block, Commands, Entry, Section, Table, Text, count_of
 from residuum.results import Record
 
 LIBRARIES: Final = ("residuum", "numpy", "scipy", "python-flint", "matplotlib", "torch")
+MOST_NAMED: Final = 3
+"""Damaged records that a message names."""
+
 RECORDED: Final = ("study", "device", "torch", "python", "residuum")
 COMMANDS: Final = (
     "residuum relaxations r-product",
@@ -23,8 +27,11 @@ COMMANDS: Final = (
 )
 
 
-def environment_section(records: Sequence[Record]) -> Section:
-    """Name the versions, of this page and of the runs, and the commands behind each figure."""
+def environment_section(records: Sequence[Record], damaged: Sequence[RecordError] = ()) -> Section:
+    """Name the versions, of this page and of the runs, and the commands behind each figure.
+
+    `damaged` are the errors of records that could not be read, and are in no section.
+    """
     here = {
         "Python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
@@ -60,7 +67,16 @@ def environment_section(records: Sequence[Record]) -> Section:
                 ],
             )
         )
-    return Section("environment", "Environment and commands", blocks)
+    warnings = [_tell_damaged(damaged)] if damaged else []
+    return Section("environment", "Environment and commands", blocks, warnings)
+
+
+def _tell_damaged(damaged: Sequence[RecordError]) -> str:
+    named = [str(error) for error in damaged[:MOST_NAMED]]
+    if len(damaged) > MOST_NAMED:
+        named.append(f"and {len(damaged) - MOST_NAMED:,} more")
+    are = "is" if len(damaged) == 1 else "are"
+    return f"{count_of(len(damaged), 'damaged record')} {are} left out: {'; '.join(named)}"
 
 
 def _version(name: str) -> str:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Final
 
 from residuum.errors import PictureError
 from residuum.files import replacing
+from residuum.printable import printable
 from residuum.reports.figures import picture
-from residuum.reports.sections import Entry, Picture, Section, Table
+from residuum.reports.sections import Entry, Picture, Section, Table, with_safe_names
 
 _LATEX: Final = str.maketrans({
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "<": r"\textless{}", ">": r"\textgreater{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
+    "[": "{[}", "]": "{]}", "*": "{*}",  # behind the end of a row they would be its options
     "≠": r"$\neq$", "≈": r"$\approx$", "≤": r"$\leq$", "−": "$-$", "·": r"$\cdot$", "–": "--",
     "†": r"\dag{}", "°": r"$^\circ$", "¬": r"$\neg$", "∧": r"$\wedge$", "∨": r"$\vee$",
     "→": r"$\rightarrow$", "↔": r"$\leftrightarrow$", "λ": r"$\lambda$",
@@ -40,7 +42,7 @@ def make_folder(folder: Path) -> None:
 
 def write_files(folder: Path, sections: Sequence[Section]) -> Iterator[Path]:
     """Write each table and picture of a report twice, and yield the files as they are done."""
-    for section in sections:
+    for section in with_safe_names(sections):
         for table in section.all(Table):
             yield _write(folder / f"{table.name}.csv", to_csv(table).encode("utf-8"))
             yield _write(folder / f"{table.name}.tex", to_latex(table).encode("utf-8"))
@@ -50,23 +52,44 @@ def write_files(folder: Path, sections: Sequence[Section]) -> Iterator[Path]:
 
 
 def to_csv(table: Table) -> str:
-    """Return a table's numbers, unrounded, one line for each; without numbers, its cells."""
+    """Return a table's numbers, unrounded, one line for each; without numbers, its cells.
+
+    Text is printable, so that it has no line breaks. Where a spreadsheet would compute it, an
+    apostrophe comes before it.
+    """
+    heads: Sequence[str] = list(table.numbers[0]) if table.numbers else table.heads
+    rows: Iterable[Iterable[object]] = (
+        ([one.get(head) for head in heads] for one in table.numbers)
+        if table.numbers
+        else ([entry.text for entry in row] for row in table.rows)
+    )
     text = StringIO()
-    if table.numbers:
-        writer = csv.DictWriter(text, list(table.numbers[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(table.numbers)
-    else:
-        cells = csv.writer(text, lineterminator="\n")
-        cells.writerow(table.heads)
-        cells.writerows([entry.text for entry in row] for row in table.rows)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows(map(_csv_cell, row) for row in (heads, *rows))
     return text.getvalue()
+
+
+def _csv_cell(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    shown = printable(value)
+    return (
+        f"'{shown}" if shown.startswith(("=", "+", "-", "@")) and not _is_number(shown) else shown
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def to_latex(table: Table) -> str:
     r"""Return a table as a `tabular` with the rules of booktabs; needs \usepackage{booktabs}."""
     lines = [
-        f"% {table.title}",
+        f"% {printable(table.title)}",
         rf"\begin{{tabular}}{{{'l' * len(table.heads)}}}",
         r"\toprule",
         _row([Entry(head) for head in table.heads]),
@@ -81,7 +104,7 @@ def to_latex(table: Table) -> str:
 def _row(entries: Sequence[Entry]) -> str:
     cells = []
     for entry in entries:
-        text = entry.text.translate(_LATEX)
+        text = printable(entry.text).translate(_LATEX)
         cells.append(rf"\textbf{{{text}}}" if entry.stands_out else text)
     indent = r"\quad " if entries[0].minor else ""
     return indent + " & ".join(cells) + r" \\"

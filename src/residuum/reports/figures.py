@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from residuum.errors import PictureError
+from residuum.printable import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,6 +33,7 @@ _STYLE: Final[dict[str, Any]] = {
     **dict.fromkeys(
         ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK
     ),
+    "text.parse_math": False,  # a name with two dollars in it is no formula
     "font.size": 8,
     "axes.titlesize": 9,
     "figure.titlesize": 11,
@@ -64,24 +66,24 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def short(name: object) -> str:
-    """Return a name cut to what fits beside its neighbours."""
-    text = str(name)
+    """Return a name, made printable and cut to what fits beside its neighbours."""
+    text = printable(str(name))
     return text if len(text) <= 24 else f"{text[:23]}…"
 
 
 def title(figure: Figure, text: str) -> None:
     """Put words above a figure, as many as three lines hold."""
-    figure.suptitle(_lines(text, figure.get_figwidth() * 10, 3), parse_math=False)
+    figure.suptitle(_lines(text, figure.get_figwidth() * 10, 3))
 
 
 def caption(figure: Figure, *sentences: str) -> None:
     """Put sentences below a figure, each on a line of its own."""
     lines = [_lines(sentence, figure.get_figwidth() * 14, None) for sentence in sentences]
-    figure.supxlabel("\n".join(lines), fontsize="medium", parse_math=False)
+    figure.supxlabel("\n".join(lines), fontsize="medium")
 
 
 def _lines(text: str, width: float, most: int | None) -> str:
-    return textwrap.fill(text, int(width), max_lines=most, placeholder=" …")
+    return textwrap.fill(printable(text), int(width), max_lines=most, placeholder=" …")
 
 
 def settle(figure: Figure) -> Figure:

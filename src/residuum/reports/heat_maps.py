@@ -57,11 +57,11 @@ def _name_columns(place: Axes, names: Sequence[str]) -> None:
     slanted: dict[str, Any] = (
         {"rotation": 30, "ha": "left"} if max(map(len, names)) > LONGEST_NAME else {}
     )
-    place.set_xticks(np.arange(len(names)) + 0.5, names, parse_math=False, **slanted)
+    place.set_xticks(np.arange(len(names)) + 0.5, names, **slanted)
 
 
 def _write(place: Axes, x: float, y: float, text: str, weight: str = "normal") -> None:
-    place.text(x, y, text, ha="right", va="center", weight=weight, parse_math=False)
+    place.text(x, y, text, ha="right", va="center", weight=weight)
 
 
 def _fill(place: Axes, top: int, section: Sequence[Sequence[Cell]]) -> None:

@@ -35,7 +35,7 @@ def draw_learning(columns: Mapping[str, Mapping[str, Curves]]) -> Figure:
                 place.grid(linewidth=0.3, color=INK, alpha=0.3)
                 place.locator_params(axis="x", integer=True)
                 if label == next(iter(column)):
-                    place.set_title(title, parse_math=False)
+                    place.set_title(title)
                 if label == [*column][-1]:
                     place.set_xlabel("epochs")
                 if across == 1:

@@ -43,7 +43,7 @@ def draw_beside(panels: Sequence[Panel], places: Sequence[str], axis: str, unit:
             for order, (name, row) in enumerate(panel.series.items()):
                 shift = (order - (len(names) - 1) / 2) * 0.8 / len(names)
                 _draw_row(place, row, shift, looked[name])
-            place.set_title(panel.label, parse_math=False)
+            place.set_title(panel.label)
             place.set_xticks(range(len(places)), places)
             place.set_xlim(-0.5, len(places) - 0.5)
             place.set_xlabel(axis)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from residuum.errors import PictureError
 from residuum.files import replacing
+from residuum.printable import printable
 from residuum.reports.colours import DARK, LIGHT, heat
 from residuum.reports.figures import house_style
 from residuum.reports.inline_pictures import inline_svg
-from residuum.reports.sections import Picture, Section
+from residuum.reports.sections import Picture, Section, with_safe_names
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -29,7 +30,10 @@ def check_page(path: Path) -> None:
 
 
 def render_page(sections: Sequence[Section]) -> str:
-    """Return the report as HTML: no script, and no address that is fetched."""
+    """Return the report as HTML: no script, and no address that is fetched.
+
+    Whatever the sections hold is text: the template escapes it, and here it is made printable.
+    """
     template = _template()
     from markupsafe import Markup
 
@@ -37,8 +41,18 @@ def render_page(sections: Sequence[Section]) -> str:
         return Markup(inline_svg(picture.figure, picture.name, picture.description))
 
     return template.render(
-        title=TITLE, sections=sections, drawn=drawn, heat=heat, light=LIGHT, dark=DARK
+        title=TITLE,
+        sections=with_safe_names(sections),
+        drawn=drawn,
+        heat=heat,
+        light=LIGHT,
+        dark=DARK,
     )
+
+
+def _shown(value: object) -> object:
+    """Return what the template puts into the page, before it escapes it."""
+    return printable(value) if type(value) is str else value  # not what is HTML already
 
 
 def write_page(path: Path, page: str) -> None:
@@ -63,6 +77,7 @@ def _template() -> Template:
     environment = Environment(
         loader=PackageLoader("residuum.reports"),
         autoescape=True,
+        finalize=_shown,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from residuum.analysis import Consistency, consistency
-from residuum.analysis.diagnostics import slopes_at
+from residuum.analysis.gradients import gradient_at
 from residuum.logic import Atom, Formula, atoms_of
 from residuum.relaxations import Relaxation, truth
 from residuum.relaxations.arrays import Array
@@ -55,7 +55,7 @@ class Panel:
         exact = self.mean.exact
         is_short = isinstance(exact, Fraction) and exact.denominator < 1000
         mean = exact if is_short else rounded(self.mean)
-        place.set_xlabel(f"{short(atom)}\nmean {mean}", parse_math=False)
+        place.set_xlabel(f"{short(atom)}\nmean {mean}")
         place.set_xticks(*TICKS)
 
 
@@ -65,6 +65,6 @@ def compute_panel(formula: Formula, relaxation: Relaxation) -> Panel:
     is_surface = len(atoms) == 2
     grid = np.meshgrid(SURFACE, SURFACE) if is_surface else [CURVE]
     degrees = truth(formula, dict(zip(atoms, grid, strict=True)), relaxation)
-    slopes = slopes_at(formula, atoms, relaxation, ARROWS if is_surface else CURVE[None])
+    slopes = gradient_at(formula, atoms, relaxation, ARROWS if is_surface else CURVE[None])
     mean = consistency(formula, relaxation, seconds=0.2)  # enough for the three decimals shown
     return Panel(relaxation, degrees, slopes, mean)

@@ -6,14 +6,21 @@ pictures, follow from that.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Status = Literal["confirmed", "refuted", "open"]
+
+LONGEST_NAME: Final = 100
+"""Characters; file systems take 255 bytes, with an ending."""
+
+_RESERVED: Final = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
+"""Names that Windows keeps for devices, whatever their ending."""
 
 
 @dataclass(frozen=True)
@@ -121,15 +128,55 @@ Kind = TypeVar("Kind", Table, Picture)
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the report with a heading; `name` is unique, and where links lead."""
+    """A part of the report with a heading; `name` is unique, and where links lead.
+
+    `warnings` say what is wrong with the data; they stand below the heading.
+    """
 
     name: str
     title: str
     blocks: Sequence[Block] = field(default_factory=tuple)
+    warnings: Sequence[str] = ()
 
     def all(self, kind: type[Kind]) -> Iterator[Kind]:
         """Yield all tables, or all pictures, wherever they stand."""
         yield from _all(self.blocks, kind)
+
+
+def with_safe_names(sections: Sequence[Section]) -> list[Section]:
+    """Return sections whose names, and those of their blocks, can be ids and names of files.
+
+    They have letters, digits, `.`, `_` and `-` only, and differ in more than the case of letters.
+    A name that does so already stays, unless one before it is the same.
+    """
+    taken: set[str] = set()
+    ones = [replace(one, name=_safe(one.name, taken)) for one in sections]
+    return [replace(one, blocks=_renamed(one.blocks, taken)) for one in ones]
+
+
+def _renamed(blocks: Sequence[Block], taken: set[str]) -> list[Block]:
+    renamed: list[Block] = []
+    for block in blocks:
+        match block:
+            case Heading() | Table() | Picture():
+                renamed.append(replace(block, name=_safe(block.name, taken)))
+            case Fold():
+                renamed.append(replace(block, blocks=_renamed(block.blocks, taken)))
+            case _:
+                renamed.append(block)
+    return renamed
+
+
+def _safe(name: str, taken: set[str]) -> str:
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:LONGEST_NAME].strip(".-") or "unnamed"
+    if _RESERVED.match(plain):
+        plain = f"the-{plain}"
+    found, number = plain, 1
+    while found.lower() in taken:
+        number += 1
+        found = f"{plain}-{number}"
+    taken.add(found.lower())
+    return found
 
 
 def count_of(number: int, noun: str) -> str:

@@ -44,7 +44,9 @@ def name_series(figure: Figure, looked: Mapping[str, Look]) -> None:
         Line2D([], [], color=look.colour, marker=look.marker, markersize=5, linewidth=1.2)
         for look in looked.values()
     ]
-    figure.legend(
-        handles, [short(name) for name in looked], loc="outside upper center",
-        ncols=min(len(looked), 5), frameon=False,
+    legend = figure.legend(
+        handles, ["name"] * len(looked), loc="outside upper center", ncols=min(len(looked), 5),
+        frameon=False,
     )  # fmt: skip
+    for text, name in zip(legend.get_texts(), looked, strict=True):
+        text.set_text(short(name))  # as a label, a name that begins with _ would be left out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from residuum.reports.sections import (
@@ -18,22 +18,35 @@ from residuum.reports.sections import (
 from residuum.results import Record
 from residuum.study import tables
 from residuum.study.claims import Verdict
+from residuum.study.sifting import Sifted, tell_skipped
 
 
 class Runs(NamedTuple):
-    """The runs of a study: those that count, those of them that saw TEST, and how many others."""
+    """The runs of a study: those that count, those of them that saw TEST, and how many others.
+
+    `warnings` say which records are skipped, and why.
+    """
 
     own: list[Record]
     finished: list[Record]
     outdated: int
+    warnings: list[str]
 
 
-def sort_out(records: Iterable[Record], study: str, tuning: str, scheme: int) -> Runs:
+def sort_out(
+    records: Iterable[Record],
+    study: str,
+    tuning: str,
+    scheme: int,
+    sift: Callable[[Iterable[Record]], Sifted],
+) -> Runs:
     """Find the runs of a study; those of another version of it mean something else."""
     of_study = [record for record in records if record.study in (study, tuning)]
-    own = [record for record in of_study if record.scheme == scheme]
+    present = [record for record in of_study if record.scheme == scheme]
+    own, skipped = sift(present)
     finished = [record for record in own if record.study == study]
-    return Runs(own, finished, len(of_study) - len(own))
+    warnings = [tell_skipped(skipped)] if skipped else []
+    return Runs(own, finished, len(of_study) - len(present), warnings)
 
 
 def nothing_yet(command: str) -> list[Block]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from residuum.analysis.integrals import refuse_what_has_no_cube
+from residuum.analysis.consistency import refuse_what_has_no_cube
 from residuum.errors import PictureError
 from residuum.logic import Atom, Formula, atoms_of, render
 from residuum.relaxations import PAPER, Relaxation
@@ -68,11 +68,11 @@ def _draw(atoms: Sequence[Atom], panels: Sequence[Panel]) -> Figure:
     for place, panel in zip(places, panels, strict=True):
         image = _paint(place, panel)
         _point(place, panel)
-        place.set_title(short(panel.relaxation), parse_math=False)
+        place.set_title(short(panel.relaxation))
         place.set_yticks(*TICKS)
         panel.label(place, atoms[0])
     for place in places[::columns]:
-        place.set_ylabel(short(atoms[1]), parse_math=False)
+        place.set_ylabel(short(atoms[1]))
     figure.colorbar(image, ax=places, label="degree", pad=0.02, shrink=0.85, aspect=20 * rows)
     arrows = f"Arrows: the gradient, the longest of size {STEEPEST:g} or more."
     caption(figure, f"{arrows} Dots: the gradient is zero.")

@@ -34,10 +34,10 @@ def draw_sweep(found: Sequence[Progress], measure: str) -> Figure:
             values = [one.values[trial] for trial in numbers]
             place.scatter(numbers, values, s=9, color=DOT)
             place.step(numbers, list(accumulate(values, max)), where="post", color=INK, lw=0.8)
-            place.set_title(_title(one.configuration), parse_math=False)
+            place.set_title(_title(one.configuration))
             place.set_xlabel("trial")
             if number % columns == 0:
-                place.set_ylabel(f"{measure} on DEV, %", parse_math=False)
+                place.set_ylabel(f"{short(measure)} on DEV, %")
         caption(figure, "Each dot is a trial that went all the way; the line is the best so far.")
         return settle(figure)
 

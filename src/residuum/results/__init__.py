@@ -7,6 +7,8 @@ from residuum.results.bootstrap import Ratio as Ratio
 from residuum.results.bootstrap import Resampled as Resampled
 from residuum.results.bootstrap import paired_bootstrap as paired_bootstrap
 from residuum.results.bootstrap import resample as resample
+from residuum.results.damage import OnDamage as OnDamage
+from residuum.results.damage import refuse_damaged as refuse_damaged
 from residuum.results.finding import ARCHIVES as ARCHIVES
 from residuum.results.finding import archived_records as archived_records
 from residuum.results.finding import find_records as find_records

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 from residuum.errors import RecordError
 from residuum.files import replacing
+from residuum.printable import printable
+from residuum.results.damage import OnDamage, refuse_damaged
 from residuum.results.encoding import from_line, to_line
 from residuum.results.records import Record
 
@@ -23,26 +26,49 @@ def write_archive(path: str | Path, records: Iterable[Record]) -> None:
             file.writelines(line.encode("ascii") for line in lines)
             file.flush()
             os.fsync(file.fileno())
-    except OSError as error:
-        raise RecordError(f"{path}: the archive cannot be written: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        raise RecordError(
+            f"{printable(path)}: the archive cannot be written: {_reason(error)}"
+        ) from error
 
 
-def read_archive(path: str | Path) -> list[Record]:
-    """Return the records of an archive; a broken line is refused with its number."""
+def read_archive(path: str | Path, on_damage: OnDamage | None = None) -> list[Record]:
+    """Return the records of an archive; one with damaged lines is refused with their numbers.
+
+    With `on_damage`, that is called with the error of each damaged line instead, and the other
+    records are returned.
+    """
+    name = printable(path)
     try:
         content = Path(path).read_bytes()
-    except OSError as error:
-        raise RecordError(f"{path}: the archive cannot be read: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        raise RecordError(f"{name}: the archive cannot be read: {_reason(error)}") from error
     found: dict[str, Record] = {}
+    damaged: list[RecordError] = []
     for number, line in enumerate(content.removesuffix(b"\n").split(b"\n") if content else (), 1):
         try:
             record = from_line(line)
+            if record.id in found:
+                raise RecordError(f"the run {record.id} stands twice")
+            found[record.id] = record
         except RecordError as error:
-            raise RecordError(f"{path}, line {number}: {error}") from None
-        if record.id in found:
-            raise RecordError(f"{path}, line {number}: the run {record.id} stands twice")
-        found[record.id] = record
+            damaged.append(RecordError(f"{name}, line {number}: {error}"))
+    if on_damage is None:
+        refuse_damaged(damaged, _ADVICE)
+    else:
+        for one in damaged:
+            on_damage(one)
     return list(found.values())
+
+
+_ADVICE: Final = (
+    "Take the archive from version control or from a copy again, or delete these lines: each line "
+    "is a record of its own, and the others can be read."
+)
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def merge(*sources: Iterable[Record]) -> list[Record]:

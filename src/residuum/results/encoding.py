@@ -4,28 +4,49 @@ Numbers that JSON has no way to write are the texts "NaN", "Infinity" and "-Infi
 are packed (eight Booleans to a byte), compressed, and written in base 64. Where it is shorter,
 only the examples are kept in which an array of Booleans differs from one before it: coherence and
 accuracy are the same wherever Digit is right.
+
+The last entry is a checksum of all others, by which damage is noticed. Lines of older versions
+have none; they can be read, and their records are marked as not verified.
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import math
+import reprlib
+import textwrap
 import zlib
 from collections.abc import Mapping
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TypeVar
 
 import numpy as np
 
 from residuum.errors import RecordError
-from residuum.results.records import Curve, Outcomes, Record
+from residuum.results.records import MOST_OUTCOMES, Curve, Outcomes, Record
 
-_WORDS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+CHECKSUM_LENGTH: Final = 16
+"""Hexadecimal digits: 64 bits, so that one of 10¹⁹ damaged records is taken for sound."""
+
+LONGEST_REASON: Final = 400
+"""Characters of what a message says about a line: a damaged one may hold names of any length."""
+
+_KEYS: Final = (
+    "id", "study", "scheme", "configuration", "measures", "curves", "outcomes", "seconds",
+    "environment",
+)  # fmt: skip
+_NUMBERS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_KINDS: Final = {dict: "an object", list: "a list", str: "text", int: "a whole number"}
+Kind = TypeVar("Kind", bound="dict[str, Any] | list[Any] | str | int")
 
 
 def to_line(record: Record) -> str:
-    """Return a record as one line of ASCII, the same for equal records."""
-    content = {
+    """Return a record as one line of ASCII, the same for equal records.
+
+    A record that is not verified gets no checksum, or it would pass for verified from then on.
+    """
+    content: dict[str, Any] = {
         "id": record.id,
         "study": record.study,
         "scheme": record.scheme,
@@ -39,46 +60,91 @@ def to_line(record: Record) -> str:
         "seconds": record.seconds,
         "environment": dict(record.environment),
     }
+    if record.is_verified:
+        content["checksum"] = _checksum(content)
     return json.dumps(content, separators=(",", ":"), allow_nan=False)
 
 
 def from_line(line: str | bytes) -> Record:
     """Return the record of a line; RecordError if it holds none or another than it claims."""
     try:
-        content = json.loads(line, parse_constant=_refuse)
-        record, claimed = _record(content), content["id"]
-    except RecordError:
-        raise
-    except (
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        ArithmeticError,
-        RecursionError,
-    ) as error:
-        raise RecordError(f"this is no record: {type(error).__name__}: {error}") from None
-    if record.id != claimed:
+        content = _parsed(line)
+        is_verified = "checksum" in content
+        claimed = content.pop("checksum", None)
+        if is_verified and claimed != _checksum(content):
+            raise RecordError("its content does not fit its checksum: it was damaged, or edited")
+        record = _record(content, is_verified)
+    except RecordError as error:
+        reason = textwrap.shorten(str(error), LONGEST_REASON, placeholder=" …")
+        raise RecordError(f"this is no record: {reason}") from None
+    except RecursionError:
+        raise RecordError("this is no record: lists or objects are nested too deeply") from None
+    if record.id != content["id"]:
         raise RecordError(
-            f"this is the record of another run, {record.id}, than it says, {claimed!r}"
+            f"this is the record of another run, {record.id}, than it says, "
+            f"{reprlib.repr(content['id'])}"
         )
     return record
 
 
-def _record(content: dict[str, Any]) -> Record:
+def _parsed(line: str | bytes) -> dict[str, Any]:
+    if not line.isascii():
+        raise RecordError("expected text in ASCII, found other bytes")
+    text = line.decode("ascii") if isinstance(line, bytes) else line
+    try:
+        content = json.loads(
+            text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_unique
+        )
+    except json.JSONDecodeError as error:
+        raise RecordError(
+            f"expected a line of JSON, found a mistake in column {error.colno} ({error.msg})"
+        ) from None
+    except RecordError:
+        raise
+    except ValueError as error:  # an integer that Python does not read
+        raise RecordError(f"expected a line of JSON, found a long integer ({error})") from None
+    entries: dict[str, Any] = _expect(content, dict, "the line")
+    missing = [key for key in _KEYS if key not in entries]
+    unknown = sorted(entries.keys() - {*_KEYS, "checksum"})
+    if missing:
+        raise RecordError(f"expected the keys {', '.join(_KEYS)}, found none of {missing}")
+    if unknown:
+        raise RecordError(
+            f"expected the keys {', '.join(_KEYS)} and checksum, found {reprlib.repr(unknown)} too"
+        )
+    return entries
+
+
+def _record(content: dict[str, Any], is_verified: bool) -> Record:
     return Record(
         study=content["study"],
         scheme=content["scheme"],
         configuration=content["configuration"],
-        measures={name: _read(value) for name, value in content["measures"].items()},
-        curves={
-            name: Curve(curve["epochs"], [_read(value) for value in curve["values"]])
-            for name, curve in content["curves"].items()
+        measures={
+            name: _read(value)
+            for name, value in _expect(content["measures"], dict, "measures").items()
         },
-        outcomes=_all_unpacked(content["outcomes"]),
+        curves={
+            name: _curve(curve, f"curves[{name!r}]")
+            for name, curve in _expect(content["curves"], dict, "curves").items()
+        },
+        outcomes=_all_unpacked(_expect(content["outcomes"], dict, "outcomes")),
         seconds=content["seconds"],
         environment=content["environment"],
+        is_verified=is_verified,
     )
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    """Return a digest of the content, whatever the order of its keys and the space between."""
+    text = json.dumps(content, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()[:CHECKSUM_LENGTH]
+
+
+def _expect(value: object, kind: type[Kind], where: str) -> Kind:
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise RecordError(f"expected {_KINDS[kind]} as `{where}`, got {reprlib.repr(value)}")
+    return value
 
 
 def _written(value: float) -> float | str:
@@ -88,7 +154,19 @@ def _written(value: float) -> float | str:
 
 
 def _read(value: float | str) -> float:
-    return _WORDS[value] if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    if value not in _NUMBERS:
+        names = ", ".join(_NUMBERS)
+        raise RecordError(f"expected a number or one of {names}, got {reprlib.repr(value)}")
+    return _NUMBERS[value]
+
+
+def _curve(value: object, where: str) -> Curve:
+    curve = _expect(value, dict, where)
+    epochs = _expect(curve.get("epochs"), list, f"{where}['epochs']")
+    values = _expect(curve.get("values"), list, f"{where}['values']")
+    return Curve(epochs, [_read(value) for value in values])
 
 
 def _all_packed(outcomes: Mapping[str, Outcomes]) -> dict[str, dict[str, Any]]:
@@ -107,16 +185,20 @@ def _all_packed(outcomes: Mapping[str, Outcomes]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _all_unpacked(packed: Mapping[str, dict[str, Any]]) -> dict[str, Outcomes]:
+def _all_unpacked(packed: Mapping[str, object]) -> dict[str, Outcomes]:
     found: dict[str, Outcomes] = {}
-    for name, form in packed.items():
-        array = _unpacked(form)
+    room = MOST_OUTCOMES
+    for name, value in packed.items():
+        where = f"outcomes[{name!r}]"
+        form = _expect(value, dict, where)
+        array = _unpacked(form, room, where)
         if form["kind"] == "differences":
-            other = found[form["from"]]
-            if other.dtype != np.bool_ or len(array) != len(other):
-                raise ValueError(f"expected {name!r} to differ from Booleans of as many examples")
+            other = found.get(_expect(form.get("from"), str, f"{where}['from']"))
+            if other is None or other.dtype != np.bool_ or len(array) != len(other):
+                raise RecordError(f"expected `{where}` to differ from as many Booleans before it")
             array = array ^ other
         found[name] = array
+        room -= len(array)
     return found
 
 
@@ -126,23 +208,45 @@ def _packed(array: Outcomes) -> dict[str, Any]:
     return {"kind": kind, "count": len(array), "data": data}
 
 
-def _unpacked(packed: dict[str, Any]) -> Outcomes:
-    kind, count = packed["kind"], packed["count"]
-    if not isinstance(count, int) or count < 0:
-        raise ValueError(f"expected the number of examples, got {count!r}")
-    eighth = (count + 7) // 8
-    size = {"bits": eighth, "differences": eighth, "bytes": count}[kind]
+def _unpacked(packed: dict[str, Any], room: int, where: str) -> Outcomes:
+    """Return the outcomes of an array. No more than `room` are decompressed, whatever it says."""
+    kind = _expect(packed.get("kind"), str, f"{where}['kind']")
+    count = _expect(packed.get("count"), int, f"{where}['count']")
+    if not 0 <= count <= room:
+        raise RecordError(
+            f"expected from 0 to {MOST_OUTCOMES:,} outcomes in a record, found that `{where}` "
+            f"says it has {reprlib.repr(count)}"
+        )
+    if kind not in ("bits", "differences", "bytes"):
+        raise RecordError(
+            f"expected bits, differences or bytes as `{where}['kind']`, got {reprlib.repr(kind)}"
+        )
+    text = _expect(packed.get("data"), str, f"{where}['data']")
+    size = count if kind == "bytes" else (count + 7) // 8
     decompressor = zlib.decompressobj()
     try:
-        data = base64.b64decode(packed["data"], validate=True)
-        content = decompressor.decompress(data, size + 1)
-    except zlib.error as error:
-        raise ValueError(f"outcomes that cannot be decompressed ({error})") from None
+        content = decompressor.decompress(base64.b64decode(text, validate=True), size + 1)
+    except (ValueError, zlib.error) as error:
+        raise RecordError(f"`{where}` cannot be decompressed ({error})") from None
     if len(content) != size or not decompressor.eof or decompressor.unused_data:
-        raise ValueError(f"expected outcomes of {count} examples, got other than {size} bytes")
+        raise RecordError(f"expected `{where}` to have {count} examples, found other than that")
     found = np.frombuffer(content, dtype=np.uint8)
     return found if kind == "bytes" else np.unpackbits(found, count=count).astype(np.bool_)
 
 
 def _refuse(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no JSON")
+    raise RecordError(f"expected a line of JSON, found {word}, which JSON does not have")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise RecordError(f"expected numbers that a float can hold, found {reprlib.repr(text)}")
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise RecordError("expected each key once in an object, found one that stands there twice")
+    return found

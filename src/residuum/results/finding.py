@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from residuum.errors import RecordError
+from residuum.printable import printable
 from residuum.results.archive import merge, read_archive
+from residuum.results.damage import OnDamage
 from residuum.results.records import Record
 from residuum.results.store import Store, default_store
 
@@ -16,15 +18,21 @@ ARCHIVES: Final = Path("results")
 """Where records that belong to a repository lie, below the current folder."""
 
 
-def find_records(path: Path | None = None, studies: Iterable[str] | None = None) -> list[Record]:
+def find_records(
+    path: Path | None = None,
+    studies: Iterable[str] | None = None,
+    on_damage: OnDamage | None = None,
+) -> list[Record]:
     """Return the records in one store, or without a path in the usual store and the archives.
 
     `studies` names those that are wanted; without it, all. A store that was never made is empty,
-    unless it was asked for.
+    unless it was asked for. A damaged record is refused; with `on_damage`, that is called with
+    its error instead, and the others are returned.
     """
     if path is not None and not path.exists():
         raise RecordError(
-            f"there is no store {path}; name one that a study has written, or leave it out"
+            f"there is no store {printable(path)}; name one that a study has written, or leave it "
+            "out"
         )
     sources: list[Iterable[Record]] = []
     store = path
@@ -33,13 +41,13 @@ def find_records(path: Path | None = None, studies: Iterable[str] | None = None)
             store = default_store()
     if store is not None and store.exists():
         with Store(store) as opened:
-            sources.append(list(opened))
+            sources.append(list(opened.records(on_damage=on_damage)))
     if path is None:
-        sources.append(archived_records())
+        sources.append(archived_records(on_damage))
     wanted = None if studies is None else set(studies)
     return [one for one in merge(*sources) if wanted is None or one.study in wanted]
 
 
-def archived_records() -> list[Record]:
-    """Return the records in all archives below the current folder."""
-    return merge(*map(read_archive, sorted(ARCHIVES.glob("*.jsonl"))))
+def archived_records(on_damage: OnDamage | None = None) -> list[Record]:
+    """Return the records in all archives below the current folder; see `find_records`."""
+    return merge(*(read_archive(path, on_damage) for path in sorted(ARCHIVES.glob("*.jsonl"))))

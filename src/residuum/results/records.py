@@ -10,7 +10,7 @@ import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias, TypeVar, final
+from typing import Any, Final, TypeAlias, TypeGuard, TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,9 @@ ID_LENGTH: Final = 16
 LARGEST_INTEGER: Final = 2**1024
 """No float reaches it; longer integers are a mistake, and Python will not print the longest."""
 
+MOST_OUTCOMES: Final = 2**24
+"""Of one record, all arrays together. Each takes a byte of memory, however short its line is."""
+
 
 @final
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Curve:
     def __post_init__(self) -> None:
         epochs, values = tuple(self.epochs), tuple(self.values)
         is_ascending = all(
-            isinstance(epoch, int) and before < epoch < LARGEST_INTEGER
+            _is_whole(epoch) and before < epoch < LARGEST_INTEGER
             for before, epoch in zip((-1, *epochs), epochs, strict=False)
         )
         if not is_ascending or len(epochs) != len(values):
@@ -60,7 +63,9 @@ class Record:
     `configuration` is all that the run depends on, its seed included. `scheme` is a number that a
     study raises when the same configuration comes to mean something else. `measures` are in
     percent. `outcomes` hold one entry per test example: Booleans (right or wrong), or counts up
-    to 255 as `uint8` (the chunks found in a sentence).
+    to 255 as `uint8` (the chunks found in a sentence). `is_verified` is False of a record that was
+    read without a checksum, because an older residuum wrote it: damage to it is not noticed. It
+    does not count when records are compared.
     """
 
     study: str
@@ -71,6 +76,7 @@ class Record:
     outcomes: Mapping[str, Outcomes] = field(default_factory=dict)
     seconds: float = 0.0
     environment: Mapping[str, Scalar] = field(default_factory=dict)
+    is_verified: bool = True
 
     def __post_init__(self) -> None:
         seconds = _number(self.seconds, "seconds")
@@ -93,6 +99,12 @@ class Record:
             "seconds": seconds,
             "environment": canonical(self.environment, "environment"),
         }
+        count = sum(map(len, checked["outcomes"].values()))
+        if count > MOST_OUTCOMES:
+            raise RecordError(
+                f"expected at most {MOST_OUTCOMES:,} outcomes in a record, got {count:,}; "
+                "record fewer examples"
+            )
         for name, value in checked.items():
             kept = MappingProxyType(value) if isinstance(value, dict) else value
             object.__setattr__(self, name, kept)
@@ -180,9 +192,13 @@ def _entries(values: Mapping[str, Kept], what: str) -> list[tuple[str, Kept]]:
 
 
 def _scheme(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < LARGEST_INTEGER:
+    if not _is_whole(value) or not 0 <= value < LARGEST_INTEGER:
         raise RecordError(f"expected `scheme` to be a whole number, got {reprlib.repr(value)}")
     return int(value)
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _number(value: object, where: str) -> float:

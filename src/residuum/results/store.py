@@ -3,6 +3,10 @@
 A record is written in one transaction and is on disk before `add` returns. Writers wait for each
 other. The file names itself in its header, so that no other file is ever mistaken for a store:
 one that is foreign, damaged or from a newer residuum is refused and left as it is.
+
+Damage is noticed in two ways. SQLite checks the structure of the file, indexes included, when it
+is opened, so that no record can hide. The checksum of a record is checked when it is read, and
+so is that its columns say the same as its line.
 """
 
 from __future__ import annotations
@@ -18,6 +22,8 @@ from typing import Any, Final, final
 
 from residuum.errors import RecordError
 from residuum.files import user_folder
+from residuum.printable import printable
+from residuum.results.damage import OnDamage, refuse_damaged
 from residuum.results.encoding import from_line, to_line
 from residuum.results.records import Record, Scalar, canonical
 
@@ -28,11 +34,11 @@ SCHEMA: Final = 1
 PATIENCE: Final = 60.0
 """Seconds to wait for another process to finish writing."""
 
-_TABLE: Final = """
+_TABLE: Final = """\
 CREATE TABLE runs (
     id TEXT PRIMARY KEY, study TEXT NOT NULL, configuration TEXT NOT NULL, line TEXT NOT NULL
-)
-"""
+)"""
+_ROW: Final = "SELECT id, study, configuration, line FROM runs WHERE id = ?"
 
 
 def default_store() -> Path:
@@ -61,17 +67,18 @@ class Store:
                 raise RecordError("expected a file to keep runs in, found a folder or device")
             if self.path.exists() and self.path.stat().st_size == 1:
                 raise RecordError(_FOREIGN)  # to SQLite one byte is an empty file
-            self._connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)
             try:
-                _prepare(self._connection)
-            except BaseException:
-                self.close()
-                raise
+                self._connection = _connect(self.path)
+            except sqlite3.OperationalError:
+                if not _is_all_in_one_file(self.path) or os.access(self.path.parent, os.W_OK):
+                    raise
+                # Nobody can write here, not even the files that a store with a log needs to be
+                # read. All of it is in this one file, so SQLite need not look for others.
+                self._connection = _connect(self.path, "?immutable=1")
 
     def add(self, record: Record) -> bool:
         """Keep a record; return whether it is new. The first of two with the same id stays."""
-        configuration = json.dumps(dict(record.configuration))
-        row = (record.id, record.study, configuration, to_line(record))
+        row = (*_columns(record), to_line(record))
         with _explained(self.path):
             done = self._open().execute(
                 "INSERT INTO runs VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING", row
@@ -88,27 +95,44 @@ class Store:
             finally:
                 connection.execute("ROLLBACK")
 
+    def forget(self, run: str) -> None:
+        """Remove the record with this id, say a damaged one, so that the run can be made again."""
+        with _explained(self.path):
+            done = self._open().execute("DELETE FROM runs WHERE id = ?", (run,))
+        if done.rowcount != 1:
+            raise self._absent(run)
+
     def __contains__(self, run: object) -> bool:
-        return isinstance(run, str) and self._rows("SELECT 1 FROM runs WHERE id = ?", run) != []
+        return isinstance(run, str) and self._find(run) is not None
 
     def get(self, run: str) -> Record:
         """Return the record with this id."""
-        found = self._rows("SELECT line FROM runs WHERE id = ?", run)
-        if not found:
-            raise RecordError(f"{self.path}: there is no run {run!r}")
-        try:
-            return from_line(found[0][0])
-        except RecordError as error:
-            raise RecordError(f"{self.path}, run {run}: {error}") from None
+        found = self._find(run)
+        if found is None:
+            raise self._absent(run)
+        return found
 
-    def records(self, study: str | None = None, **where: Scalar) -> Iterator[Record]:
-        """Yield the records of a study whose configurations have these values, by their ids."""
+    def records(
+        self, study: str | None = None, *, on_damage: OnDamage | None = None, **where: Scalar
+    ) -> Iterator[Record]:
+        """Yield the records of a study whose configurations have these values, by their ids.
+
+        All records of the store are read, to notice those whose damage would hide them. If some
+        are damaged, an error that names them is raised at the end; with `on_damage`, that is
+        called with the error of each instead.
+        """
         wanted = canonical(where, "where")
-        for run, found, configuration in self._rows(
-            "SELECT id, study, configuration FROM runs ORDER BY id"
-        ):
-            if study in (None, found) and _matches(configuration, wanted):
-                yield self.get(run)
+        damaged: list[RecordError] = []
+        for [run] in self._rows("SELECT id FROM runs ORDER BY id"):
+            for row in self._rows(_ROW, run):  # none if another process just removed it
+                try:
+                    record = self._read(row)
+                except RecordError as error:
+                    (on_damage or damaged.append)(error)
+                    continue
+                if study in (None, record.study) and _matches(record, wanted):
+                    yield record
+        refuse_damaged(damaged, _ADVICE)
 
     def __iter__(self) -> Iterator[Record]:
         return self.records()
@@ -142,9 +166,61 @@ class Store:
             raise RecordError("this store is closed; open it again")
         return self._connection
 
-    def _rows(self, question: str, *values: str) -> list[tuple[str, ...]]:
+    def _rows(self, question: str, *values: str) -> list[tuple[Any, ...]]:
         with _explained(self.path):
             return self._open().execute(question, values).fetchall()
+
+    def _find(self, run: str) -> Record | None:
+        rows = self._rows(_ROW, run)
+        if not rows:
+            return None
+        try:
+            return self._read(rows[0])
+        except RecordError as error:
+            raise RecordError(f"{error}\n{_ADVICE}") from None
+
+    def _read(self, row: tuple[Any, ...]) -> Record:
+        """Return the record of a row, all of which says the same and fits the checksum."""
+        *columns, line = row
+        try:
+            if not isinstance(line, str):
+                raise RecordError(f"expected a line of text, found {type(line).__name__}")
+            record = from_line(line)
+            if tuple(columns) != _columns(record):
+                raise RecordError("the columns beside its line are those of another record")
+        except RecordError as error:
+            raise RecordError(
+                f"{printable(self.path)}, run {printable(columns[0])}: {error}"
+            ) from None
+        return record
+
+    def _absent(self, run: str) -> RecordError:
+        return RecordError(f"{printable(self.path)}: there is no run {run!r}")
+
+
+def _connect(path: Path, options: str = "") -> sqlite3.Connection:
+    """Open a store, and make one of an empty file."""
+    place = path.as_uri() + options if options else path
+    connection = sqlite3.connect(place, timeout=PATIENCE, isolation_level=None, uri=bool(options))
+    # Damaged text is for the checksum to notice, record by record.
+    connection.text_factory = lambda content: content.decode("utf-8", "replace")
+    try:
+        _prepare(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _is_all_in_one_file(path: Path) -> bool:
+    """Return whether a store lies here without a log or a journal that belongs to it."""
+    beside = (path.with_name(path.name + end) for end in ("-wal", "-journal"))
+    return path.is_file() and not any(one.exists() and one.stat().st_size for one in beside)
+
+
+def _columns(record: Record) -> tuple[str, str, str]:
+    """Return what is kept of a record beside its line."""
+    return record.id, record.study, json.dumps(dict(record.configuration))
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
@@ -154,7 +230,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
     not taken for a foreign file, and no lock of this process is lost, as it would be if the file
     were opened and closed behind SQLite's back.
     """
-    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA synchronous = EXTRA")  # or the last record may go in a power cut
     if _pragma(connection, "user_version") == 0:
         _create(connection)
     version = _pragma(connection, "user_version")
@@ -165,14 +241,16 @@ def _prepare(connection: sqlite3.Connection) -> None:
             f"this store has the layout {version} of a newer residuum, and this one knows "
             f"{SCHEMA}: install the newer one"
         )
-    [damage] = connection.execute("PRAGMA quick_check(1)").fetchone()
+    tables = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'runs'").fetchall()
+    if tables != [(_TABLE,)]:
+        raise RecordError(_DAMAGED.format("its table of runs is not as residuum makes it"))
+    [damage] = connection.execute("PRAGMA integrity_check(1)").fetchone()
     if damage != "ok":
         raise RecordError(_DAMAGED.format(damage))
-    # Readers and writers then do not wait for each other. Where that needs memory that the file
-    # system cannot share, or another process is at it, SQLite stays with its rollback journal,
-    # which is as safe.
+    # Older versions kept a write-ahead log. From a damaged log SQLite drops records, and says
+    # nothing. Where another process still uses the log, or nobody may write here, it stays.
     with contextlib.suppress(sqlite3.OperationalError):
-        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA journal_mode = DELETE")
 
 
 def _create(connection: sqlite3.Connection) -> None:
@@ -190,24 +268,33 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
     return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 
 
-def _matches(configuration: str, wanted: Mapping[str, Scalar]) -> bool:
-    known = json.loads(configuration)
+def _matches(record: Record, wanted: Mapping[str, Scalar]) -> bool:
+    known = record.configuration
     # As text, because True == 1 in Python.
     return all(k in known and json.dumps(known[k]) == json.dumps(v) for k, v in wanted.items())
 
 
+_ADVICE: Final = (
+    "The other records can be read; `residuum archive` copies them. To make a damaged run again, "
+    "remove its record first, in Python: residuum.results.Store(file).forget(run)"
+)
 _DAMAGED: Final = (
-    "this store is damaged ({}); it is left as it is. Move it away and restore a copy, or start "
-    "anew from an archive"
+    "this store is damaged ({}); it is left as it is. Move it away, and restore a copy or start "
+    "anew. `.recover` of SQLite's shell may save some of it"
 )
 _FOREIGN: Final = "this file is no store of runs, and is left as it is; choose another place"
 _REASONS: Final = {
     "SQLITE_BUSY": "another process has kept it locked for too long ({}); try again later",
     "SQLITE_LOCKED": "another process has kept it locked for too long ({}); try again later",
+    "SQLITE_READONLY_ROLLBACK": (
+        "a process that was writing was killed, and what it left must be undone first ({}); open "
+        "it once where it can be written, or copy it there together with its -journal file"
+    ),
     "SQLITE_READONLY": "it cannot be written ({}); choose another place, or ask for the right to",
     "SQLITE_PERM": "it cannot be written ({}); choose another place, or ask for the right to",
     "SQLITE_FULL": "the disk is full ({}); nothing was written",
     "SQLITE_CORRUPT": _DAMAGED,
+    "SQLITE_ERROR": _DAMAGED,  # such as a format that SQLite does not know
     "SQLITE_NOTADB": _FOREIGN,
 }
 _OTHERWISE: Final = (
@@ -222,9 +309,11 @@ def _explained(path: Path) -> Iterator[None]:
     try:
         yield
     except RecordError as error:
-        raise RecordError(f"{path}: {error}") from None
+        raise RecordError(f"{printable(path)}: {error}") from None
     except sqlite3.Error as error:
-        name = "_".join(getattr(error, "sqlite_errorname", "").split("_")[:2])
-        raise RecordError(f"{path}: {_REASONS.get(name, _OTHERWISE).format(error)}") from error
+        name = getattr(error, "sqlite_errorname", "")
+        kind = "_".join(name.split("_")[:2])
+        words = _REASONS.get(name) or _REASONS.get(kind) or _OTHERWISE
+        raise RecordError(f"{printable(path)}: {words.format(error)}") from error
     except (OSError, ValueError) as error:
-        raise RecordError(f"{path}: {_OTHERWISE.format(error)}") from error
+        raise RecordError(f"{printable(path)}: {_OTHERWISE.format(error)}") from error

@@ -30,7 +30,11 @@ def alike(
     for setting, groups in kinds.items():
         best = max(groups.values(), key=lambda group: mean_of([score(run) for run in group]))
         found[setting] = {
-            measure: {int(str(run.configuration["seed"])): run.measures[measure] for run in best}
+            measure: {
+                int(str(run.configuration["seed"])): run.measures[measure]
+                for run in best
+                if measure in run.measures  # F1 of a kind of chunks that a run never met
+            }
             for measure in best[0].measures
         }
     return found

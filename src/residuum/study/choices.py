@@ -34,6 +34,12 @@ def check_weight(what: str, weight: float) -> None:
         )
 
 
+def check_fraction(fraction: float) -> None:
+    """Raise unless this is a share of the sentences."""
+    if not 0 < fraction <= 1:
+        raise DataError(f"fraction: expected a share of the sentences, up to 1, got {fraction!r}")
+
+
 def check_seed(seed: int) -> None:
     """Raise unless random numbers can be made of a seed."""
     if not 0 <= seed < 2**63:  # they are hashes of integers of 64 bits, with a sign

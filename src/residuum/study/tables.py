@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, Protocol
 
@@ -32,7 +33,8 @@ def to_markdown(table: Table) -> str:
     """Return a table in Markdown, its title in front."""
     lines = [table.heads, ["---"] + ["---:"] * (len(table.heads) - 1), *table.lines("**")]
     body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"{table.title}\n\n{body}\n"
+    title = re.sub(r"([\\`*_{}\[\]<>|~&])", r"\\\1", table.title)  # names of texts may be anything
+    return f"{title}\n\n{body}\n"
 
 
 def shown(summary: Summary | None, decimals: int = 1) -> str:

@@ -3,15 +3,21 @@
 What the runs are trained on is put into the cluster once: each node has one copy, which its
 workers share. A stack whose worker or node dies is trained again elsewhere; its records are kept
 by their ids, so that none is there twice.
+
+Ray ends the process that talks to it, without a word, some time after the head of the cluster or
+the raylet of this machine is gone. Both are therefore looked after here, so that it can be said.
 """
 
 from __future__ import annotations
 
 import logging
+import socket
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import torch
 
@@ -30,6 +36,24 @@ from residuum.training.devices import DeviceName
 MOST_DEATHS: Final = 10
 """How many workers a stack may lose; one that kills whoever trains it comes to an end."""
 
+HEAD_PATIENCE: Final = 45.0
+"""Seconds for which the head may be silent, as it may be started again; Ray waits for 60."""
+
+RAYLET_PATIENCE: Final = 5.0
+"""Seconds for which the raylet of this machine may be silent; Ray waits for about 15."""
+
+BETWEEN_LOOKS: Final = 1.0
+"""Seconds between two looks at whether they still answer."""
+
+_MORE_MEMORY: Final = "Use nodes with more memory, or start Ray with fewer CPUs on each"
+_ADVICE: Final = {
+    "OutOfMemoryError": _MORE_MEMORY,
+    "WorkerCrashedError": _MORE_MEMORY,
+    "ObjectStoreFullError": "Start Ray with a larger --object-store-memory",
+    "OutOfDiskError": "Make room on the disk of the nodes",
+}
+"""What to do about exceptions of Ray's that are not those of a cluster that is gone."""
+
 
 @contextmanager
 def connected(address: str | None, device: DeviceName = "auto") -> Iterator[torch.device]:
@@ -46,9 +70,15 @@ def connected(address: str | None, device: DeviceName = "auto") -> Iterator[torc
     options: dict[str, Any] = {} if address else {"include_dashboard": False}
     try:
         ray.init(address or "local", logging_level=logging.ERROR, log_to_driver=False, **options)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except Exception as error:  # Ray has no common class of what may go wrong here
+        reason = _first_line(error)
+        if address is None:
+            raise ResiduumError(
+                f"--engine ray: Ray cannot start on this machine: {reason}; see that there is "
+                "memory and room on the disk, or choose --engine local"
+            ) from None
         raise ResiduumError(
-            f"--address: no Ray cluster answers at {address}: {error}; start one with "
+            f"--address: no Ray cluster answers at {address}: {reason}; start one with "
             "`ray start --head`"
         ) from None
     try:
@@ -73,25 +103,92 @@ def run_all_on_cluster(
     import ray
 
     missing = [run for run in dict.fromkeys(runs) if id_of(experiment, run) not in store]
-    placed = ray.put(experiment)
-    train = ray.remote(
-        num_cpus=1, num_gpus=gpus, max_retries=MOST_DEATHS, scheduling_strategy="SPREAD"
-    )(_train)
-    # In a list a reference is handed on as it is; by itself it would be read for every stack.
-    waiting = [
-        train.remote([placed], stack) for stack in stacks(missing, most_together, lambda _run: None)
-    ]
+    waiting: list[Any] = []
     try:
+        lifelines = _lifelines()
+        _wait_for(lifelines)
+        placed = ray.put(experiment)
+        train = ray.remote(
+            num_cpus=1, num_gpus=gpus, max_retries=MOST_DEATHS, scheduling_strategy="SPREAD"
+        )(_train)
+        # In a list a reference is handed on as it is; by itself it would be read for every stack.
+        waiting = [
+            train.remote([placed], stack)
+            for stack in stacks(missing, most_together, lambda _run: None)
+        ]
         while waiting:
-            ready, waiting = ray.wait(waiting)
-            for record in ray.get(ready[0]):
-                store.add(record)
-                done(record)
-    except ray.exceptions.RaySystemError as error:
-        raise ResiduumError(f"the cluster is gone: {error}; the same command goes on") from None
+            ready, waiting = ray.wait(waiting, timeout=BETWEEN_LOOKS)
+            _wait_for(lifelines)
+            for task in ready:
+                for record in ray.get(task):
+                    store.add(record)
+                    done(record)
+    except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, ResiduumError):  # Ray has made a traceback of its words
+            raise ResiduumError(str(error.cause)) from None
+        raise
+    except (ray.exceptions.RayError, ConnectionError) as error:
+        raise _in_words(error, store.path) from None
     finally:
-        for task in waiting:
-            ray.cancel(task, force=True)
+        with suppress(Exception):  # what is gone need not be cancelled
+            for task in waiting:
+                ray.cancel(task, force=True)
+
+
+class _Lifeline(NamedTuple):
+    """A process of Ray's that this one depends on, and for how long it may be silent."""
+
+    name: str
+    host: str
+    port: int
+    patience: float
+
+
+def _lifelines() -> list[_Lifeline]:
+    import ray
+
+    if ray.util.client.ray.is_connected():  # type: ignore[no-untyped-call]
+        return []  # by ray://, where Ray raises a ConnectionError and ends nothing
+    context = ray.get_runtime_context()
+    host, _, port = context.gcs_address.rpartition(":")
+    nodes = {node["NodeID"]: node for node in ray.nodes()}  # type: ignore[no-untyped-call]
+    mine = nodes[context.get_node_id()]
+    address = mine["NodeManagerAddress"], mine["NodeManagerPort"]
+    return [
+        _Lifeline("the head of the cluster", host.strip("[]"), int(port), HEAD_PATIENCE),
+        _Lifeline("the raylet of this machine", *address, RAYLET_PATIENCE),
+    ]
+
+
+def _wait_for(lifelines: Sequence[_Lifeline]) -> None:
+    """Return once all of them answer; raise if one does not for too long."""
+    start = time.monotonic()
+    while silent := [one for one in lifelines if not _answers(one)]:
+        for one in silent:
+            if time.monotonic() - start > one.patience:
+                raise ConnectionError(f"{one.name} does not answer at {one.host}:{one.port}")
+        time.sleep(BETWEEN_LOOKS / 2)
+
+
+def _answers(one: _Lifeline) -> bool:
+    try:
+        socket.create_connection((one.host, one.port), timeout=2).close()
+    except OSError:
+        return False
+    return True
+
+
+def _in_words(error: Exception, store: Path) -> ResiduumError:
+    kind = type(error).__name__
+    advice = _ADVICE.get(kind, "Start it again, or another, or choose --engine local")
+    return ResiduumError(
+        f"the Ray cluster has failed ({kind}: {_first_line(error)}). {advice}; then give the same "
+        f"command again. It goes on from the finished runs, which are all kept in {store}"
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 def _train(placed: list[Any], stack: Sequence[Any]) -> list[Record]:

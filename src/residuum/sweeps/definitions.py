@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from residuum.sweeps.spaces import Space
@@ -41,7 +41,7 @@ class Sweep:
     final_seeds: tuple[int, ...]
     final: Mapping[str, Any]
     least_epochs: int = 0
-    storage: str | None = None
+    storage: str | None = field(default=None, repr=False)  # it may hold a password
 
     def name(self, configuration: Mapping[str, Any]) -> str:
         """Return what the search of a configuration is called: a digest of all that decides it.

@@ -12,7 +12,8 @@ from residuum.results import Record, Store, run_id
 from residuum.sweeps.definitions import REDUCTION, Sweep
 from residuum.sweeps.running import final_runs, runs_of
 from residuum.sweeps.scores import dev_value
-from residuum.sweeps.searching import Search, open_storage, storage_beside
+from residuum.sweeps.searching import Search
+from residuum.sweeps.storage import Note, open_storage, storage_beside
 from residuum.sweeps.studies import TUNED
 
 if TYPE_CHECKING:
@@ -42,13 +43,12 @@ class Progress:
         return max(self.values.values(), default=None)
 
 
-def sweep_progress(sweep: Sweep, path: Path) -> list[Progress]:
+def sweep_progress(sweep: Sweep, path: Path, note: Note = lambda _line: None) -> list[Progress]:
     """Return the progress of each configuration; nothing is written, nothing trained."""
     is_new = sweep.storage is None and not storage_beside(path).exists()
     if is_new or not path.exists():
         return [Progress(one, sweep.trials, {}, 0, {}, 0, None) for one in sweep.configurations]
-    storage = open_storage(sweep, path)
-    with Store(path) as store:
+    with open_storage(sweep, path, note) as storage, Store(path) as store:
         seen = [_look(sweep, Search(sweep, one, storage), store) for one in sweep.configurations]
     everywhere = _pace([record for one in seen for record in one.records])
     return [one.progress(sweep, everywhere) for one in seen]

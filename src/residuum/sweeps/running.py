@@ -15,7 +15,8 @@ from residuum.results import Record, Store
 from residuum.study.running import Experiment, id_of
 from residuum.sweeps.definitions import REDUCTION, Sweep
 from residuum.sweeps.scores import dev_value
-from residuum.sweeps.searching import Search, open_storage
+from residuum.sweeps.searching import Search
+from residuum.sweeps.storage import Note, Storage, open_storage
 from residuum.sweeps.studies import TUNED, Data
 
 if TYPE_CHECKING:
@@ -38,17 +39,16 @@ class Winner:
     records: Sequence[Record]
 
 
-def run_sweep(sweep: Sweep, data: Data, store: Store, train: Train) -> list[Winner]:
-    """Search in each configuration until its budget is spent; then run the winners."""
-    storage = open_storage(sweep, store.path)
-    searches = [Search(sweep, one, storage) for one in sweep.configurations]
-    for search in searches:
-        search.decide(data.decided)
-        for run in _possible(sweep, search):
-            TUNED[sweep.study].check(run, data)
-    while rounds := [(search, some) for search in searches if (some := search.next_round())]:
-        _run_round(sweep, rounds, data, store, train)
-    chosen = {search: best_trial(search) for search in searches}
+def run_sweep(
+    sweep: Sweep, data: Data, store: Store, train: Train, note: Note = lambda _line: None
+) -> list[Winner]:
+    """Search in each configuration until its budget is spent; then run the winners.
+
+    What is said meanwhile goes to `note`.
+    """
+    store.check_writable()
+    with open_storage(sweep, store.path, note) as storage:
+        chosen = _search(sweep, storage, data, store, train)
     finals = {search: final_runs(sweep, search, best) for search, best in chosen.items() if best}
     train(data.final, [run for runs in finals.values() for run in runs])
     return [
@@ -87,6 +87,20 @@ def value_of(trial: FrozenTrial) -> float:
     """Return what a finished trial has reached."""
     assert trial.value is not None
     return trial.value
+
+
+def _search(
+    sweep: Sweep, storage: Storage, data: Data, store: Store, train: Train
+) -> dict[Search, FrozenTrial | None]:
+    """Return the best trial of each configuration."""
+    searches = [Search(sweep, one, storage) for one in sweep.configurations]
+    for search in searches:
+        search.decide(data.decided)
+        for run in _possible(sweep, search):
+            TUNED[sweep.study].check(run, data)
+    while rounds := [(search, some) for search in searches if (some := search.next_round())]:
+        _run_round(sweep, rounds, data, store, train)
+    return {search: best_trial(search) for search in searches}
 
 
 def _run(sweep: Sweep, search: Search, values: Mapping[str, Any], seed: int) -> Any:

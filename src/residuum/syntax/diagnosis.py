@@ -8,7 +8,7 @@ from typing import Final
 
 from lark import Token
 
-from residuum.errors import suggest
+from residuum.errors import clipped, suggest
 from residuum.logic.names import KEYWORDS
 from residuum.syntax.grammar import NO_TERMINAL
 
@@ -46,17 +46,13 @@ def diagnose(text: str, offset: int, word: Token, accepted: Collection[str]) -> 
     if word.type == NO_TERMINAL:
         message = f"{_shown(text[offset])} means nothing here."
     else:
-        found = "the end" if word.type == "$END" else f"`{_shorten(str(word))}`"
+        found = "the end" if word.type == "$END" else f"`{clipped(str(word))}`"
         message = f"expected {_expected(accepted)}, got {found}."
     return message + _advice(text, offset)
 
 
 def _shown(character: str) -> str:
     return f"`{character}`" if character.isprintable() else f"the character U+{ord(character):04X}"
-
-
-def _shorten(word: str) -> str:
-    return word if len(word) <= 40 else word[:40] + "…"
 
 
 def _expected(terminals: Collection[str]) -> str:

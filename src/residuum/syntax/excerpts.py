@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from residuum.errors import Problem
+from residuum.limits import MOST_SHOWN
 
 WIDEST_EXCERPT = 76
 
@@ -30,17 +31,20 @@ class Misread(Exception):  # noqa: N818  # never reaches a user: it becomes an e
 def explain(text: str, mistakes: Iterable[Mistake]) -> list[tuple[Problem, str]]:
     """Return each mistake once, in the order of the text, with its line, column and excerpt.
 
+    Those past the ones that an error message shows have no excerpt.
+
     >>> [(problem, _)] = explain("a\\nbc", [Mistake(3, "no")])
     >>> print(problem)
     line 2, column 2: no
     """
     lines = text.split("\n")
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
-    explained = []
+    explained: list[tuple[Problem, str]] = []
     for offset, message in sorted(set(mistakes)):
         line = bisect_right(starts, offset)
         problem = Problem(line, offset - starts[line - 1] + 1, message)
-        explained.append((problem, excerpt(lines, problem)))
+        is_shown = len(explained) < MOST_SHOWN
+        explained.append((problem, excerpt(lines, problem) if is_shown else ""))
     return explained
 
 

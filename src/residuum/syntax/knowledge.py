@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, TypeVar, final
 
-from residuum.errors import ResiduumError
+from residuum.errors import ResiduumError, listed
 from residuum.logic import Constant, Formula
 
 Label = int | str
@@ -50,15 +50,24 @@ class Domain:
     """
 
     name: str
-    labels: tuple[Label, ...] | None = None
+    labels: tuple[Label, ...] | range | None = None
     is_sequence: bool = False
+
+    def __post_init__(self) -> None:
+        if self.labels is not None:
+            object.__setattr__(self, "labels", _as_range(self.labels))
+
+    def __hash__(self) -> int:
+        # Domains are hashed often, and domains of one name and size are seldom different.
+        size = None if self.labels is None else len(self.labels)
+        return hash((self.name, size, self.is_sequence))
 
     @cached_property
     def is_numeric(self) -> bool:
         """Whether arithmetic on its members makes sense."""
-        return self.is_sequence or (
-            self.labels is not None and all(isinstance(label, int) for label in self.labels)
-        )
+        if self.is_sequence or self.labels is None:
+            return self.is_sequence
+        return isinstance(self.labels, range) or all(isinstance(one, int) for one in self.labels)
 
     @cached_property
     def _places(self) -> dict[Label, int]:
@@ -71,11 +80,15 @@ class Domain:
 
     def has(self, value: Label) -> bool:
         """Return whether a constant may name a member: a label, or a position of a sequence."""
-        return value in self._places or (self.is_sequence and isinstance(value, int))
+        return self.place(value) is not None or (self.is_sequence and isinstance(value, int))
 
     def place(self, value: Label) -> int | None:
         """Return where among the listed labels one stands, counted from 0; None for no label."""
-        return self._places.get(value)
+        if not isinstance(self.labels, range):
+            return self._places.get(value)
+        # A range would compare each of its members with anything but a plain integer.
+        number = int(value) if isinstance(value, int) else None
+        return self.labels.index(number) if number is not None and number in self.labels else None
 
     def twin_of(self, value: Label) -> str:
         """Return a remark if a member is written like this value, but only one of them is text.
@@ -92,14 +105,40 @@ class Domain:
 
     def is_part_of(self, other: Domain) -> bool:
         """Return whether each of its labels is one of the other's: 0..9 is part of 0..18."""
-        listed = self.labels is not None and other.labels is not None
-        return self == other or (listed and self._places.keys() <= other._places.keys())
+        if self.labels is None or other.labels is None:
+            return self == other
+        if isinstance(self.labels, range) and isinstance(other.labels, range):
+            return _is_part_of_range(self.labels, other.labels)
+        return len(self.labels) <= len(other.labels) and all(map(other.has, self.labels))
 
     def __str__(self) -> str:
         if self.labels is None:
             return f"`{self.name}` ({'a sequence' if self.is_sequence else 'open'})"
-        shown = ", ".join(map(str, self.labels[:6])) + (", …" if len(self.labels) > 6 else "")
-        return f"`{self.name}` ({shown})"
+        return f"`{self.name}` ({listed(self.labels)})"
+
+
+def _as_range(labels: tuple[Label, ...] | range) -> tuple[Label, ...] | range:
+    """Return integers at equal distances as a range, whatever their number, and others as given.
+
+    A range takes no memory, finds a label at once, and is compared at once.
+    """
+    if not labels:
+        return ()
+    if isinstance(labels, range):
+        return labels
+    integers = [label for label in labels if type(label) is int]
+    if len(integers) < len(labels):
+        return labels
+    first = integers[0]
+    step = integers[1] - first if len(integers) > 1 else 1
+    evenly = range(first, first + step * len(integers), step or 1)
+    return evenly if integers == list(evenly) else labels
+
+
+def _is_part_of_range(part: range, whole: range) -> bool:
+    """Return whether each of some integers, at least one, is among others."""
+    ends_are_in = part[0] in whole and part[-1] in whole
+    return ends_are_in and (part[0] == part[-1] or part.step % whole.step == 0)
 
 
 @dataclass(frozen=True)

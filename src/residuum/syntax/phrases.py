@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lark.exceptions import UnexpectedToken
 
-from residuum.logic.names import LONGEST_WORD
+from residuum.limits import LONGEST_WORD
 from residuum.syntax.diagnosis import diagnose
 from residuum.syntax.excerpts import Misread
 from residuum.syntax.grammar import Phrase, grammar

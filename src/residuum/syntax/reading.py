@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from lark import Token
 
-from residuum.errors import MOST_SHOWN, suggest
+from residuum.errors import listed, suggest
+from residuum.limits import LARGEST_INTEGER, LONGEST_WORD, MOST_SHOWN
 from residuum.logic import formulas as fm
 from residuum.logic import terms as tm
 from residuum.logic.folding import fold_scoped
 from residuum.logic.formulas import Formula
-from residuum.logic.names import LONGEST_WORD
-from residuum.logic.terms import LARGEST_INTEGER, Term
+from residuum.logic.printing import brief
+from residuum.logic.terms import Term
 from residuum.syntax.excerpts import Mistake
 from residuum.syntax.grammar import Phrase
 from residuum.syntax.knowledge import Domain, Function, Predicate
@@ -48,35 +49,7 @@ class ReadTerm(NamedTuple):
     word: Token
 
 
-LONGEST_CHAIN: Final = 64
 MOST_DIGITS: Final = len(str(LARGEST_INTEGER))
-
-
-@dataclass(frozen=True, eq=False)
-class _Scope:
-    """The variables bound around a place, innermost first."""
-
-    bound: Mapping[str, Domain | None] = field(default_factory=dict)
-    outer: _Scope | None = None
-    depth: int = 0
-
-    def inside(self, bound: Mapping[str, Domain | None]) -> _Scope:
-        depth = self.depth + 1
-        if depth % LONGEST_CHAIN:
-            return _Scope(bound, self, depth)
-        # Now and then all names go into one scope, so that no search is long.
-        everything = dict(bound)
-        scope: _Scope | None = self
-        while scope is not None:
-            everything = {**scope.bound, **everything}
-            scope = scope.outer
-        return _Scope(everything, None, depth)
-
-    def find(self, name: str) -> _Scope | None:
-        scope: _Scope | None = self
-        while scope is not None and name not in scope.bound:
-            scope = scope.outer
-        return scope
 
 
 class Reader:
@@ -85,6 +58,10 @@ class Reader:
     def __init__(self, vocabulary: Vocabulary | None) -> None:
         self.mistakes: list[Mistake] = []
         self._vocabulary = vocabulary
+        # The domains of each variable that is bound around the phrase being read, outermost
+        # first. A phrase is read after its quantifier is entered, and before that is left.
+        self._bound: dict[str, list[Domain | None]] = {}
+        self._parts: dict[tuple[Domain, Domain], bool] = {}
 
     def read(self, phrase: Phrase) -> Formula:
         """Return the formula of a phrase; where there were mistakes, it is only a stand-in."""
@@ -101,14 +78,14 @@ class Reader:
                 "exists": lambda p, parts, _: self._quantifier(fm.Exists, p, parts),
                 "atom": lambda p, parts, _: self._atom(p, parts),
                 "comparison": lambda p, parts, _: self._comparison(p, *parts),
-                "variable": lambda p, _, scope: self._variable(p.words[0], scope),
+                "variable": lambda p, _, __: self._variable(p.words[0]),
                 "integer": lambda p, _, __: self._integer(p.words[0], 1),
                 "string": lambda p, _, __: self._string(p.words[0]),
                 "minus": lambda p, parts, _: self._minus(p, parts[0]),
                 "arithmetic": lambda p, parts, _: self._arithmetic(p, *parts),
                 "application": lambda p, parts, _: self._application(p, parts),
             },
-            scope=_Scope(),
+            scope=None,
             descend=self._descend,
         )
         assert isinstance(result, Formula)
@@ -134,14 +111,14 @@ class Reader:
 
     # Quantifiers and the variables they bind
 
-    def _descend(self, phrase: Phrase, scope: _Scope) -> list[tuple[Phrase, _Scope]]:
+    def _descend(self, phrase: Phrase, _: None) -> list[tuple[Phrase, None]]:
         if phrase.kind not in ("forall", "exists"):
-            return [(child, scope) for child in phrase.children if isinstance(child, Phrase)]
+            return [(child, None) for child in phrase.children if isinstance(child, Phrase)]
         bindings, *rest = phrase.parts
-        inner = self._bind(bindings, scope)
-        return [(part, inner) for part in rest]
+        self._enter(bindings)
+        return [(part, None) for part in rest]
 
-    def _bind(self, bindings: Phrase, outer: _Scope) -> _Scope:
+    def _enter(self, bindings: Phrase) -> None:
         bound: dict[str, Domain | None] = {}
         for group in bindings.parts:
             *names, domain = group.words
@@ -150,7 +127,8 @@ class Reader:
                 if str(name) in bound:
                     self.report(name, f"variable `{name}` is bound twice by one quantifier.")
                 bound[str(name)] = known
-        return outer.inside(bound)
+        for variable, known in bound.items():
+            self._bound.setdefault(variable, []).append(known)
 
     def _domain(self, word: Token) -> Domain | None:
         if self._vocabulary is None:
@@ -171,6 +149,8 @@ class Reader:
         for group in phrase.parts[0].parts:
             *names, domain = group.words
             bindings.update({str(name): str(domain) for name in names})
+        for variable in bindings:
+            self._bound[variable].pop()
         guard = parts[0] if len(parts) == 2 else None
         return kind(bindings.items(), parts[-1], guard)
 
@@ -192,7 +172,7 @@ class Reader:
         if declared is None or self._vocabulary is None:
             return [argument.term for argument in arguments]
         if len(declared.domains) != len(arguments):
-            wanted = ", ".join(declared.domains) or "nothing"
+            wanted = listed(declared.domains) or "nothing"
             self.report(
                 word,
                 f"{role} `{word}` takes {len(declared.domains)} arguments ({wanted}), "
@@ -223,9 +203,9 @@ class Reader:
         if expected is None:
             return read.term
         if read.domain is not None:
-            if not _is_within(read.domain, expected):
+            if not self._is_within(read.domain, expected):
                 self.report(
-                    read.word, f"`{read.term}` is in domain {read.domain}, not in {expected}."
+                    read.word, f"{brief(read.term)} is in domain {read.domain}, not in {expected}."
                 )
             return read.term
         match read.term:
@@ -236,20 +216,33 @@ class Reader:
             case tm.Variable(name) if expected.has(name):
                 return tm.Constant(name)
             case tm.Variable(name):
-                labels = [str(label) for label in expected.labels or ()]
+                advice = self.advice(name, map(str, expected.labels or ()))
                 self.report(
                     read.word,
                     f"`{name}` is bound by no quantifier and is no label of domain {expected}."
-                    + self.advice(name, labels),
+                    + advice,
                 )
         return read.term
 
+    def _is_within(self, domain: Domain, expected: Domain) -> bool:
+        # By identity: a user's domain may have the same name as one of ours.
+        if domain is _ANYTHING or expected is _ANYTHING or domain is expected:
+            return True
+        if not (domain.is_numeric and expected.is_numeric):
+            return False
+        if domain is NUMBERS or expected is NUMBERS:
+            return True
+        pair = (domain, expected)
+        if pair not in self._parts:  # lists of labels are long, and terms are many
+            self._parts[pair] = domain.is_part_of(expected)
+        return self._parts[pair]
+
     # Terms
 
-    def _variable(self, word: Token, scope: _Scope) -> ReadTerm:
-        binder = scope.find(str(word)) if self._vocabulary else None
-        domain = binder.bound[str(word)] if binder else None
-        if binder and domain is None:
+    def _variable(self, word: Token) -> ReadTerm:
+        around = self._bound.get(str(word)) if self._vocabulary else None
+        domain = around[-1] if around else None
+        if around and domain is None:
             domain = _ANYTHING  # its domain is unknown, and that has been reported
         return ReadTerm(tm.Variable(str(word)), domain, word)
 
@@ -259,7 +252,7 @@ class Reader:
         value = int(digits or "0") if len(digits) <= MOST_DIGITS else LARGEST_INTEGER + 1
         if value > LARGEST_INTEGER:
             self.report(word, "an integer in a formula has at most 64 bits.")
-            value = 0
+            return ReadTerm(tm.Constant(0), _ANYTHING, word)
         return ReadTerm(tm.Constant(sign * value), None, word)
 
     def _string(self, word: Token) -> ReadTerm:
@@ -267,10 +260,10 @@ class Reader:
             value = json.loads(str(word), strict=False)
         except ValueError:
             self.report(word, 'a quoted label uses the escapes of JSON: \\" \\\\ \\n \\u00e9.')
-            value = ""
+            return ReadTerm(tm.Constant(""), _ANYTHING, word)
         if len(value) > LONGEST_WORD:
             self.report(word, f"a label has at most {LONGEST_WORD:,} characters.")
-            value = ""
+            return ReadTerm(tm.Constant(""), _ANYTHING, word)
         return ReadTerm(tm.Constant(value), None, word)
 
     def _minus(self, phrase: Phrase, operand: ReadTerm) -> ReadTerm:
@@ -304,16 +297,6 @@ class Reader:
 
 
 _ANYTHING: Final = Domain("anything")
-
-
-def _is_within(domain: Domain, expected: Domain) -> bool:
-    # By identity: a user's domain may have the same name as one of ours.
-    if domain is _ANYTHING or expected is _ANYTHING or domain == expected:
-        return True
-    numeric = domain.is_numeric and expected.is_numeric
-    if domain is NUMBERS or expected is NUMBERS:
-        return numeric
-    return numeric and domain.is_part_of(expected)
 
 
 def _as_constant(read: ReadTerm) -> tm.Constant:

@@ -6,13 +6,14 @@ import itertools
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from lark import Token
 
-from residuum.errors import KnowledgeError, NotTextError, ResiduumError, suggest
+from residuum.errors import KnowledgeError, NotTextError, ResiduumError, listed, suggest
+from residuum.limits import MOST_LABELS, MOST_WORDS
 from residuum.logic.names import DECLARATION_WORDS
 from residuum.logic.terms import Constant
 from residuum.syntax.excerpts import Misread, Mistake, explain
@@ -29,10 +30,7 @@ from residuum.syntax.knowledge import (
 )
 from residuum.syntax.phrases import read_phrase
 from residuum.syntax.reading import Reader, Vocabulary
-from residuum.syntax.words import MOST_WORDS, QUOTED_OR_COMMENT, place_of, words_of
-
-MOST_LABELS: Final = 1_000_000
-"""The most labels the domains of a rule file may list together."""
+from residuum.syntax.words import QUOTED_OR_COMMENT, place_of, words_of
 
 _KEYWORD: Final = re.compile(rf"{QUOTED_OR_COMMENT}|\b(?:{'|'.join(DECLARATION_WORDS)})\b")
 
@@ -158,31 +156,36 @@ class _Loading:
     def _domain(self, declaration: Phrase) -> None:
         name = self._name(declaration, "domain", self._domains)
         words, parts = declaration.words, declaration.parts
-        labels = tuple(self._labels(parts[0])) if parts else None
+        labels = self._labels(parts[0]) if parts else None
         is_sequence = any(word.type == "SEQUENCE" for word in words)
         self._domains.setdefault(name, Domain(name, labels, is_sequence))
 
-    def _labels(self, listed: Phrase) -> Iterator[Label]:
-        seen: set[Label] = set()
-        for phrase in listed.parts:
-            repeated = None
-            for label in self._label_or_range(phrase):
-                if self._label_count == MOST_LABELS:
-                    message = f"a rule file lists at most {MOST_LABELS:,} labels."
-                    self._reader.report(phrase.words[0], message)
-                    return
-                if label in seen:
-                    repeated = label
-                    continue
-                self._label_count += 1
-                seen.add(label)
-                yield label
-            if repeated is not None:
+    def _labels(self, listing: Phrase) -> tuple[Label, ...] | range:
+        found: dict[Label, None] = {}
+        parts = listing.parts
+        for phrase in parts:
+            labels = self._label_or_range(phrase)
+            size = _size(labels)
+            # A label listed twice counts twice: walking the same range again takes time, too.
+            if self._label_count + size > MOST_LABELS:
+                self._reader.report(
+                    phrase.words[0],
+                    f"a rule file lists at most {MOST_LABELS:,} labels; {self._label_count:,} are "
+                    f"listed already, and {size:,} here. List fewer labels.",
+                )
+                return tuple(found) or labels[:MOST_LABELS]
+            self._label_count += size
+            if len(parts) == 1:
+                return labels
+            if not found.keys().isdisjoint(labels):
+                repeated = next(label for label in labels if label in found)
                 message = f"label {Constant(repeated)} is listed twice."
                 self._reader.report(phrase.words[0], message)
+            found.update(dict.fromkeys(labels))
+        return tuple(found)
 
-    def _label_or_range(self, phrase: Phrase) -> Iterable[Label]:
-        ends = [self._constant(words) for words in _singles(phrase.words)]
+    def _label_or_range(self, phrase: Phrase) -> tuple[Label, ...] | range:
+        ends = tuple([self._constant(words) for words in _singles(phrase.words)])
         if len(ends) == 1:
             return ends
         first, last = ends
@@ -248,12 +251,12 @@ class _Loading:
         domains: tuple[str, ...],
         table: Mapping[tuple[Label, ...], Label],
     ) -> None:
-        listed = [self._domains.get(name, Domain(name)).labels for name in domains]
-        ranges = [labels for labels in listed if labels is not None]
+        known = [self._domains.get(name, Domain(name)).labels for name in domains]
+        ranges = [labels for labels in known if labels is not None]
         if len(ranges) != len(domains):
             return
-        missing = (key for key in itertools.product(*ranges) if key not in table)
-        shown = ", ".join(", ".join(map(str, key)) for key in itertools.islice(missing, 3))
+        missing = (key for key in _product(ranges) if key not in table)
+        shown = ", ".join(listed(key) for key in itertools.islice(missing, 3))
         if shown:
             word = declaration.words[0]
             self._reader.report(word, f"function `{word}` has no value for {shown}.")
@@ -283,6 +286,25 @@ class _Loading:
         if not math.isfinite(weight):
             self._reader.report(weights[0].words[0], "a weight is a finite number.")
         self._rules.setdefault(name, Rule(name, self._reader.read(body), weight))
+
+
+def _size(labels: Sequence[Label]) -> int:
+    """Return how many labels there are; `len` refuses a range of more than 63 bits."""
+    return labels.stop - labels.start if isinstance(labels, range) else len(labels)
+
+
+def _product(ranges: Sequence[Sequence[Label]]) -> Iterator[tuple[Label, ...]]:
+    """Yield the tuples of members, the last changing first; no range is spelt out for it."""
+    places = [0] * len(ranges)
+    place = 0 if all(ranges) else -1
+    while place >= 0:
+        yield tuple([labels[here] for labels, here in zip(ranges, places, strict=True)])
+        place = len(ranges) - 1
+        while place >= 0 and places[place] + 1 == len(ranges[place]):
+            places[place] = 0
+            place -= 1
+        if place >= 0:
+            places[place] += 1
 
 
 def _singles(words: list[Token]) -> list[list[Token]]:

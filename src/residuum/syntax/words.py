@@ -8,28 +8,26 @@ from typing import Final
 
 from lark import Token
 
-from residuum.logic.names import KEYWORDS, LONGEST_WORD
+from residuum.limits import DEEPEST_NESTING, LONGEST_WORD, MOST_WORDS
+from residuum.logic.names import KEYWORDS
 from residuum.syntax.excerpts import Misread
 from residuum.syntax.grammar import kind_of, kind_of_long
-
-MOST_WORDS: Final = 500_000
-"""The most words and symbols one formula may have: a few seconds of parsing."""
-
-DEEPEST_NESTING: Final = 150_000
-"""The deepest brackets may nest."""
 
 LONG: Final = 40
 """The characters of a word whose kind is not remembered."""
 
-QUOTED_OR_COMMENT: Final = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|#[^\n]*'
-"""A quoted label, which ends with its line if it is not closed there, or a comment."""
+QUOTED_OR_COMMENT: Final = r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?|#[^\n]*'
+"""A quoted label, which ends with its line if it is not closed there, or a comment.
+
+`*+` gives nothing back, so that a label takes no memory for ways of matching it otherwise.
+"""
 
 _WORD: Final = re.compile(
     QUOTED_OR_COMMENT
     + r"|[0-9]+(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)?"
     + r"|[^\W\d]\w*|<->|->|!=|<=|>=|\.\.|\S"
 )
-_CLOSED: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
+_CLOSED: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 
 
 def words_of(text: str, start: int, end: int) -> list[Token]:

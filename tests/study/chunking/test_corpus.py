@@ -120,6 +120,14 @@ def test_a_corpus_is_found_as_archive_as_folder_and_packed(own, write, names):
     assert corpus.name == f"conll2000-{digest[:12]}"  # not the published texts
 
 
+def test_more_text_than_a_corpus_can_have_is_refused_before_it_is_taken_apart(own):
+    _packed(own / "test.txt.gz")
+    (own / "train.txt.gz").write_bytes(gzip.compress(b"a\n" * (2**23 + 1)))
+    assert (own / "train.txt.gz").stat().st_size < 20_000
+    with pytest.raises(DataError, match=r"train\.txt\.gz`: expected at most 16,777,216 bytes of"):
+        load_corpus("conll2000")
+
+
 def test_half_a_corpus_is_refused(own):
     _plain(own / "train.txt")
     with pytest.raises(DataError, match=r"train\.txt` is there, but no test\.txt"):

@@ -54,6 +54,10 @@ def test_the_name_of_vectors_follows_their_content_alone(tmp_path):
     ("text", "words"),
     [
         ("", "found no line"),
+        (
+            "word" + " 1" * 4097,
+            "line 1: expected a word and at most 4,096 numbers, found 4,098 col",
+        ),
         ("word\n", "line 1: expected a word and its numbers"),
         ("a 1 2\n\nb 1 2\n", "line 2: expected a word and 2 numbers, as in line 1, found 1 col"),
         ("a 1 2\nb 1\n", "line 2: expected a word and 2 numbers, as in line 1, found 2 columns"),

@@ -1,8 +1,11 @@
 """A run in a stack is that run: the same numbers as alone, after a stop, and in other company."""
 
+import zlib
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
+import safetensors.torch
 import torch
 from small_runs import small_sets
 
@@ -91,6 +94,20 @@ def test_runs_at_different_epochs_do_not_go_on_together(images, tmp_path):
     assert all(torch.equal(*pair) for pair in zip(before, fresh.state, strict=True))
     epochs = [checkpoints.progress(name).epoch for name in ("first", "second")]
     assert epochs == [1, 2]  # neither is lost
+
+
+@pytest.mark.parametrize("header", ['{"epoch": 1e999, "name": "run"}', "[" * 100_000, "[]", "{"])
+def test_a_checkpoint_whose_header_makes_no_sense_is_set_aside(tmp_path, header):
+    metadata = {"residuum": header, "checksum": str(zlib.crc32(header.encode()))}
+    path, notes = tmp_path / "run.safetensors", []
+    checkpoints = Checkpoints(tmp_path, notes.append)
+    path.write_bytes(safetensors.torch.save({}, metadata))
+    assert checkpoints.progress("run") == (0, False)
+    path.write_bytes(safetensors.torch.save({}, metadata))
+    with pytest.raises(ChangedError, match="found 0 that can be used"):
+        checkpoints.restore(["run"], SimpleNamespace(state=[]))
+    assert [path.name for path in tmp_path.iterdir()] == ["run.unusable"]
+    assert ["cannot be used" in note for note in notes] == [True, True]
 
 
 def test_a_frozen_network_stays_as_it_is(images):

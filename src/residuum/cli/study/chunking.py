@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from residuum.cli.inputs import AsJson
+from residuum.cli.outputs import say
 from residuum.cli.study.options import (
     AsMarkdown,
     AsTable,
@@ -168,7 +169,7 @@ def _train(
     runs = _plan(wanted, corpus.name, None if vectors is None else vectors.name)
     for run in runs:  # what is impossible is refused before anything is trained
         make_split(len(corpus.train), run.fraction, run.seed)
-    typer.echo(gold_report(corpus), err=True)
+    say(gold_report(corpus), err=True)
 
     def to_object(record: Record) -> dict[str, Any]:
         return {**as_object(record, measures_of(record, decoding)), "decode": decoding}
@@ -225,15 +226,15 @@ def _print_tables(
 
 
 def _is_wanted(record: Record, wanted: Wanted) -> bool:
-    known = record.configuration
-    corpus = str(known["corpus"]).partition("-")[0]
+    known = record.configuration.get  # a record may lack a setting; then it is skipped later
+    corpus = str(known("corpus")).partition("-")[0]
     return (
         wanted.corpus in (None, corpus)
-        and (not wanted.relaxations or known["relaxation"] in wanted.relaxations)
-        and (not wanted.fractions or known["fraction"] in wanted.fractions)
-        and wanted.constraints in (None, known["constraints"])
-        and (not wanted.unlabelled or known["unlabelled"] == known["constraints"])
-        and (not wanted.seeds or known["seed"] in wanted.seeds)
+        and (not wanted.relaxations or known("relaxation") in wanted.relaxations)
+        and (not wanted.fractions or known("fraction") in wanted.fractions)
+        and wanted.constraints in (None, known("constraints"))
+        and (not wanted.unlabelled or known("unlabelled") == known("constraints"))
+        and (not wanted.seeds or known("seed") in wanted.seeds)
     )
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import typer
-
-from residuum.cli.outputs import print_table
+from residuum.cli.outputs import print_table, say
 from residuum.cli.study.reports import print_report
 from residuum.results import Record, mean_and_deviation
 from residuum.study.chunking.baseline import f1_of_words
 from residuum.study.chunking.claims import evaluate
 from residuum.study.chunking.corpus import Corpus
-from residuum.study.chunking.findings import Decoding, Findings, of_presets
+from residuum.study.chunking.findings import Decoding, Findings, of_presets, sift
 from residuum.study.chunking.settings import STUDY
 from residuum.study.chunking.table_rows import DECIMALS, TITLES
 from residuum.study.chunking.tables import NOTES, tables
@@ -36,7 +34,7 @@ def print_summary(records: Sequence[Record], corpus: Corpus, decoding: Decoding)
             found = [findings.summary(setting, system, measure) for measure in measures]
             rows.append([findings.name(system), *(shown(one, DECIMALS) for one in found)])
         words = mean_and_deviation([f1_of_words(corpus, setting.fraction, seed) for seed in seeds])
-        typer.echo(
+        say(
             f"{setting.corpus}, {100 * setting.fraction:g}% of the sentences: "
             f"{TITLES[measures[0]]}, and transitions that break the rules, in percent; "
             f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
@@ -55,14 +53,16 @@ def print_tables(
     markdown: bool,
 ) -> None:
     """Print the tables of runs with the settings chosen, and what all say of the claims."""
-    finished = [record for record in records if record.study == STUDY]
+    sound, skipped = sift(records)
+    finished = [record for record in sound if record.study == STUDY]
     chosen = of_presets(finished, epochs=epochs, weight=weight)
     findings = Findings(chosen.records)
     print_report(
         tables(findings, decodings),
         NOTES,
         chosen,
-        evaluate(findings, records),
+        evaluate(findings, sound),
+        skipped,
         as_json=as_json,
         markdown=markdown,
     )

@@ -201,7 +201,7 @@ def _is_wanted(record: Record, wanted: Wanted) -> bool:
         "seed": wanted.seeds,
         "pair_pool": [wanted.pair_pool] if wanted.pair_pool else (),
     }
-    return all(not values or known[name] in values for name, values in asked.items())
+    return all(not values or known.get(name) in values for name, values in asked.items())
 
 
 def _common(run: Settings) -> str:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import typer
-
-from residuum.cli.outputs import print_table
+from residuum.cli.outputs import print_table, say
 from residuum.cli.study.reports import print_report
 from residuum.results import Record
 from residuum.study.digits.claims import evaluate
-from residuum.study.digits.findings import OUTCOMES, Findings, System, of_presets
+from residuum.study.digits.findings import OUTCOMES, Findings, System, of_presets, sift
 from residuum.study.digits.presets import WarmUps
 from residuum.study.digits.settings import STUDY, Settings
 from residuum.study.digits.tables import NOTES, tables
@@ -37,7 +35,7 @@ def print_summary(records: Sequence[Record], first: Settings) -> None:
                 system = System(protocol, name)
                 found = [findings.summary(setting, system, measure) for measure in OUTCOMES]
                 rows.append([name, *map(shown, found)])
-            typer.echo(
+            say(
                 f"{protocol}, {setting.images}, DIGIT {setting.digit_size:,}, PAIR "
                 f"{setting.pair_size:,}: percent of test examples; "
                 f"seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}"
@@ -55,14 +53,16 @@ def print_tables(
     markdown: bool,
 ) -> None:
     """Print the tables of runs with the settings chosen, and what all say of the claims."""
-    finished = [record for record in records if record.study == STUDY]
+    sound, skipped = sift(records)
+    finished = [record for record in sound if record.study == STUDY]
     chosen = of_presets(finished, epochs, warm_ups)
     findings = Findings(chosen.records)
     print_report(
         tables(findings),
         NOTES,
         chosen,
-        evaluate(findings, records),
+        evaluate(findings, sound),
+        skipped,
         as_json=as_json,
         markdown=markdown,
     )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import typer
-
-from residuum.cli.outputs import print_json, print_table
+from residuum.cli.outputs import print_json, print_table, say, say_lines
 from residuum.study.claims import Verdict, told
 from residuum.study.findings import Chosen
+from residuum.study.sifting import Skipped, tell_skipped
 from residuum.study.tables import Table, to_markdown
 
 
@@ -17,29 +16,36 @@ def print_report(
     notes: str,
     chosen: Chosen,
     verdicts: Sequence[Verdict],
+    skipped: Sequence[Skipped],
     *,
     as_json: bool,
     markdown: bool,
 ) -> None:
-    """Print tables, what is in none of them, and what records say of the claims."""
+    """Print tables, what is in none of them, and what records say of the claims.
+
+    Which records are skipped is said on stderr.
+    """
+    if skipped:
+        say(f"residuum: {tell_skipped(skipped)}", err=True)
     if as_json:
         print_json({
             "tables": [table.to_json() for table in tables],
             "claims": [verdict.as_dict() for verdict in verdicts],
             "left_out": chosen.left_out,
+            "skipped": [one._asdict() for one in skipped],
         })  # fmt: skip
         return
     for table in tables:
         if markdown:
-            typer.echo(to_markdown(table))
+            say_lines(to_markdown(table))
         else:
-            typer.echo(table.title)
+            say(table.title)
             print_table(table.heads, table.lines(bold=""))
-    typer.echo(notes)
+    say(notes)
     if chosen.left_out:
         count = chosen.left_out + len(chosen.records)
-        typer.echo(
+        say(
             f"{chosen.left_out} of {count} records have other settings than those chosen, and "
             "are in no table"
         )
-    typer.echo(told(verdicts, markdown=markdown))
+    say_lines(told(verdicts, markdown=markdown))

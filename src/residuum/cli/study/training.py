@@ -6,11 +6,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import typer
-
-from residuum.cli.outputs import print_json
+from residuum.cli.outputs import print_json, say
 from residuum.cli.study.watching import Words, watching
-from residuum.errors import ResiduumError
+from residuum.errors import RecordError, ResiduumError
 from residuum.results import (
     ARCHIVES,
     Record,
@@ -44,9 +42,7 @@ def train(
     with Store(path) as store:
         ids = {run: id_of(experiment, run) for run in runs}
         missing = [run for run in runs if ids[run] not in store]
-        typer.echo(
-            f"{len(runs)} runs, {len(runs) - len(missing)} of them found in {path}", err=True
-        )
+        say(f"{len(runs)} runs, {len(runs) - len(missing)} of them found in {path}", err=True)
         try:
             with watching(missing, words) as watch:
                 run_all(experiment, missing, store, watch=watch)
@@ -55,7 +51,7 @@ def train(
             if as_object:
                 print_json([as_object(store.get(name)) for name in done])
             what = "interrupted" if isinstance(stop, KeyboardInterrupt) else "stopped"
-            typer.echo(
+            say(
                 f"residuum: {what} with {len(done)} of {len(runs)} runs done; the same "
                 "command goes on from here",
                 err=True,
@@ -81,10 +77,17 @@ def as_object(record: Record, measures: Mapping[str, float] | None = None) -> di
 def asked_records(
     path: Path | None, studies: Collection[str], is_wanted: Callable[[Record], bool]
 ) -> list[Record]:
-    """Return the runs of some studies in the store and in the archives below this folder."""
-    known = find_records(path, studies)
+    """Return the runs of some studies in the store and in the archives below this folder.
+
+    Damaged records are told on stderr, and left out.
+    """
+
+    def tell(damage: RecordError) -> None:
+        say(f"residuum: {damage}; this record is left out", err=True)
+
+    known = find_records(path, studies, on_damage=tell)
     if path is not None:  # one store is asked for, but tables have the archives beside it
-        known = merge(known, archived_records())
+        known = merge(known, archived_records(tell))
     found = [record for record in known if record.study in studies and is_wanted(record)]
     if not found:
         raise ResiduumError(

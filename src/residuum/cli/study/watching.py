@@ -14,6 +14,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from residuum.cli.interrupts import holding_interrupts
+from residuum.printable import printable, printable_lines
 
 if TYPE_CHECKING:
     from residuum.results import Record
@@ -154,7 +155,8 @@ class _Lines:
 
     def note(self, text: str) -> None:
         # A handler of signals may come here while a line is being written.
-        os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, f"{text}\n".encode())
+        line = f"{printable_lines(text)}\n".encode()
+        os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, line)
 
     def show(self, heading: str, rows: Sequence[Row], is_judged: bool) -> None:
         if is_judged:
@@ -179,24 +181,25 @@ class _Screen:
             yield
 
     def note(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False)
+        self._console.print(printable_lines(text), markup=False, highlight=False)
 
     def show(self, heading: str, rows: Sequence[Row], _is_judged: bool) -> None:
         from rich.box import SIMPLE_HEAD
         from rich.table import Table
+        from rich.text import Text
 
-        table = Table(title=heading, title_justify="left", box=SIMPLE_HEAD)
+        table = Table(title=Text(printable(heading)), title_justify="left", box=SIMPLE_HEAD)
         table.add_column("", no_wrap=True)
         losses = dict.fromkeys(name for row in rows for name in row.losses)
         measures = rows[0].measures
         for kind, names in (("loss", losses), ("DEV", measures)):
             for name in names:
                 short = name.removesuffix("_coherence").removesuffix("_accuracy")
-                table.add_column(f"{kind}: {short}", justify="right")
+                table.add_column(Text(printable(f"{kind}: {short}")), justify="right")
         for row in rows:
             costs = (f"{row.losses[name]:.3g}" if name in row.losses else "" for name in losses)
             shares = (f"{row.measures[name]:.1f}%" for name in measures)
-            table.add_row(row.name, *costs, *shares)
+            table.add_row(Text(printable(row.name)), *costs, *shares)
         self._live.update(table)
 
 

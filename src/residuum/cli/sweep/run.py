@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from residuum.cli.inputs import AsJson
-from residuum.cli.outputs import print_json
+from residuum.cli.outputs import print_json, say
 from residuum.cli.study import chunking, digits
 from residuum.cli.study.options import Device, StoreFile
 from residuum.cli.study.watching import Words, watching
@@ -75,7 +75,7 @@ def run(
             winners = _search_on_cluster(sweep, device, path, address, gpus)
     except KeyboardInterrupt:
         own = f" --store {store}" if store else ""
-        typer.echo(
+        say(
             "residuum: interrupted; the same command goes on from here, and "
             f"`residuum sweep status {file}{own}` says how far it has come",
             err=True,
@@ -99,7 +99,7 @@ def _search(
     from residuum.sweeps.running import run_sweep
 
     with Store(path) as store:
-        return run_sweep(sweep, data, store, engine(sweep, store))
+        return run_sweep(sweep, data, store, engine(sweep, store), partial(say, err=True))
 
 
 def _search_on_cluster(
@@ -133,7 +133,7 @@ def _on_cluster(gpus: float, sweep: Sweep, store: Store) -> Train:
 
         def done(record: Record) -> None:
             what = words_of(sweep).done(record)
-            typer.echo(f"{next(numbers)} of {len(missing)} done: {what}", err=True)
+            say(f"{next(numbers)} of {len(missing)} done: {what}", err=True)
 
         run_all_on_cluster(experiment, missing, store, gpus=gpus, done=done)
 
@@ -144,7 +144,7 @@ def _missing(experiment: Experiment[Any], runs: Sequence[Any], store: Store) -> 
     from residuum.study.running import id_of
 
     missing = [one for one in runs if id_of(experiment, one) not in store]
-    typer.echo(
+    say(
         f"{experiment.name}: {len(runs)} runs, {len(runs) - len(missing)} of them found in "
         f"{store.path}",
         err=True,
@@ -184,13 +184,13 @@ def _print_winners(sweep: Sweep, winners: Sequence[Winner]) -> None:
         "chunking": ("f1", "viterbi_f1", "violations"),
     }[sweep.study]
     for winner in winners:
-        typer.echo(f"{in_words(winner.configuration)}:")
+        say(f"{in_words(winner.configuration)}:")
         if not winner.records:
-            typer.echo("  no trial has learnt anything, so that there is no winner")
+            say("  no trial has learnt anything, so that there is no winner")
             continue
-        typer.echo(f"  {in_words(winner.settings)}: {sweep.measure} on DEV {winner.value:.2f}%")
+        say(f"  {in_words(winner.settings)}: {sweep.measure} on DEV {winner.value:.2f}%")
         found = (f"{name} {_mean(winner.records, name)}" for name in measures)
-        typer.echo(f"  on TEST, {len(winner.records)} seeds: {', '.join(found)}")
+        say(f"  on TEST, {len(winner.records)} seeds: {', '.join(found)}")
 
 
 def _mean(records: Sequence[Record], measure: str) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
-import typer
-
 from residuum.cli.inputs import AsJson, MaybePicture
-from residuum.cli.outputs import print_json
+from residuum.cli.outputs import print_json, say
 from residuum.cli.study.options import StoreFile
 from residuum.cli.sweep.options import SweepFile, in_words
 from residuum.reports import check_picture, save_picture
@@ -33,7 +32,7 @@ def status(
     from residuum.sweeps.progress import sweep_progress
 
     sweep = read_sweep(file)
-    found = sweep_progress(sweep, Path(store or default_store()))
+    found = sweep_progress(sweep, Path(store or default_store()), partial(say, err=True))
     if output:
         from residuum.reports.sweep_figures import draw_sweep
 
@@ -42,14 +41,14 @@ def status(
         print_json([{**asdict(one), "best_value": one.best_value} for one in found])
         return
     for one in found:
-        typer.echo(f"{in_words(one.configuration)}:")
+        say(f"{in_words(one.configuration)}:")
         over = f"{len(one.values) + one.given_up} of {one.trials} trials"
-        typer.echo(f"  {over}, {one.final_runs} of {len(sweep.final_seeds)} final runs")
+        say(f"  {over}, {one.final_runs} of {len(sweep.final_seeds)} final runs")
         if one.best_value is not None:
             best = f"{sweep.measure} on DEV {one.best_value:.2f}%"
-            typer.echo(f"  best so far: {in_words(one.best)}: {best}")
+            say(f"  best so far: {in_words(one.best)}: {best}")
     lefts = [one.seconds_left for one in found]
-    typer.echo(f"time left, on one device: {_duration(_total(lefts))}")
+    say(f"time left, on one device: {_duration(_total(lefts))}")
 
 
 def _total(numbers: Sequence[float | None]) -> float | None:

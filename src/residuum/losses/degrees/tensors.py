@@ -164,6 +164,19 @@ class Tensors(LazyCarrier):
         is_small = x < floor(x)
         return torch.where(is_small, instead(), torch.log(torch.where(is_small, 1.0, x)))
 
+    def log_linear(self, x: Number, factor: float, instead: Callable[[], Number]) -> Number:
+        # Not at the floor: where x is so small its gradient 1 / x is beyond the range of floats
+        # together with the gradient of a large penalty.
+        if not isinstance(x, Tensor):
+            is_large = x > torch.finfo(torch.float64).eps
+            return math.log(x) + math.log(factor) if is_large else instead()
+        is_small = x < torch.finfo(x.dtype).eps
+        kept = torch.where(is_small, 1.0, x)
+        # A product rounds less than a sum of logarithms, but may leave the range of floats.
+        fits = 1e-28 < factor < 1e7
+        logarithm = torch.log(kept * factor) if fits else torch.log(kept) + math.log(factor)
+        return torch.where(is_small, instead(), logarithm)
+
     def log_complement(self, x: Later, rest: Later, instead: Callable[[], Number]) -> Number:
         true = x.number
         if not isinstance(true, Tensor):

@@ -24,7 +24,7 @@ from residuum.losses.routes.definition import Definition, Detached
 from residuum.losses.routes.lifting import Group, Lifted, pool_side
 from residuum.losses.routes.route import Evaluate, Surroundings
 from residuum.relaxations import Degree, Relaxation
-from residuum.relaxations.carriers import as_float
+from residuum.relaxations.carriers import Exact, as_float
 from residuum.relaxations.degrees import truth_of
 
 Sides = Callable[[int, Side], Tensor]
@@ -353,6 +353,16 @@ class _Along:
         given = self._counted(logarithms, -LARGEST)
         found = torch.logsumexp(given, self._dimensions, keepdim=True)
         return found.masked_fill(found <= -LARGEST, impossible(found.dtype))
+
+    def log_norm(self, logarithms: Any, exponent: Exact) -> Tensor:
+        given = self._counted(logarithms, -LARGEST)
+        nothing = impossible(given.dtype)
+        if 0 in (given.shape[d] for d in self._dimensions):
+            return given.sum(self._dimensions, keepdim=True) + nothing
+        largest = given.amax(self._dimensions, keepdim=True).detach()
+        p = TENSORS.constant(exponent)
+        below = torch.logsumexp(p * (given - largest), self._dimensions, keepdim=True)
+        return (largest + below / p).masked_fill(largest <= -LARGEST, nothing)
 
     def in_pairs(self, x: Degree, conjoin: Callable[[Degree, Degree], Degree]) -> Degree:
         true = self._counted(x.true, 1.0)

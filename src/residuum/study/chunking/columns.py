@@ -8,6 +8,10 @@ from typing import Final, NamedTuple
 
 from residuum.errors import DataError
 
+LARGEST_TEXT: Final = 2**24
+"""Bytes; the largest file of CoNLL-2000 has 3 million. Reading takes up to a hundred times as much
+memory, and a small packed file may become any text."""
+
 _SEPARATOR: Final = re.compile("[ \t]+")
 
 
@@ -24,6 +28,11 @@ def sentences_in(content: bytes, source: object) -> Iterator[list[Line]]:
     Columns are separated by spaces or tabs; lines end with \n or \r\n, which may be mixed. Any
     number of blank lines stands between sentences.
     """
+    if len(content) > LARGEST_TEXT:
+        raise DataError(
+            f"`{source}`: expected at most {LARGEST_TEXT:,} bytes of text, found {len(content):,}; "
+            "divide it into several files"
+        )
     lines: list[Line] = []
     for number, line in enumerate(_text(content, source).split("\n"), 1):
         text = line.removesuffix("\r").strip(" \t")

@@ -11,17 +11,20 @@ import numpy.typing as npt
 from residuum.errors import ResiduumError
 from residuum.results import Ratio, Record
 from residuum.results.records import canonical
-from residuum.study import findings
+from residuum.study import findings, sifting
 from residuum.study.chunking.presets import preset
-from residuum.study.chunking.settings import SCHEME
+from residuum.study.chunking.settings import SCHEME, STUDY, Settings
 from residuum.study.findings import Chosen
 from residuum.study.planning import of_length
+from residuum.study.sifting import MeasuredOn, Sifted
 
 Decoding = Literal["argmax", "viterbi"]
 
 F1: Final[Mapping[Decoding, str]] = {"argmax": "f1", "viterbi": "viterbi_f1"}
 """The measure that each decoding is rated by; others begin likewise."""
 
+_MEASURES: Final = (*F1.values(), "violations", "soft_violations")
+_OUTCOMES: Final = ("gold", "guessed", "correct", "viterbi_guessed", "viterbi_correct")
 _OF_BOTH: Final = ("soft_violations", "unknown_words")
 
 
@@ -41,6 +44,39 @@ class System(NamedTuple):
     unlabelled: bool = False
 
 
+def sift(records: Iterable[Record]) -> Sifted:
+    """Part the records that tables and claims can be computed from, from the others."""
+    return sifting.sift(records, fault_of, _tested_on)
+
+
+def fault_of(record: Record) -> str:
+    """Say what a record lacks to be a run of the study, or nothing."""
+    fault = sifting.fault_of_settings(record, Settings, SCHEME)
+    if not fault and record.configuration["embeddings"] == "":  # without vectors it is None
+        fault = "has word vectors without a name as the setting `embeddings`"
+    fault = fault or sifting.fault_of_scores(record, ["dev/score"])
+    if not fault and record.study == STUDY:
+        fault = sifting.fault_of_measures(record, _MEASURES) or _fault_of_outcomes(record)
+    return fault
+
+
+def _fault_of_outcomes(record: Record) -> str:
+    if fault := sifting.fault_of_outcomes(record, _OUTCOMES):
+        return fault
+    lengths = {len(record.outcomes[name]) for name in _OUTCOMES}
+    if len(lengths) > 1 or min(lengths) < 2:
+        return "has outcomes of different numbers of sentences, or of less than two"
+    if not record.outcomes["gold"].any():
+        return "has outcomes of sentences without a chunk"
+    return ""
+
+
+def _tested_on(record: Record) -> MeasuredOn | None:
+    if record.study != STUDY:
+        return None
+    return MeasuredOn(str(record.configuration["corpus"]), len(record.outcomes["gold"]))
+
+
 def of_presets(
     records: Iterable[Record], *, epochs: int | None = None, weight: float | None = None
 ) -> Chosen:
@@ -52,7 +88,7 @@ def of_presets(
 
 
 def _has_preset(record: Record, epochs: int | None, others: Mapping[str, Any]) -> bool:
-    if record.scheme != SCHEME:
+    if fault_of(record):
         return False
     known: Any = record.configuration
     names = (

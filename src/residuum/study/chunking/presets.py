@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 from residuum.errors import ResiduumError
+from residuum.study.choices import check_fraction
 from residuum.study.chunking.settings import Settings
 from residuum.study.planning import PAPER, of_length
 from residuum.study.presets import nearest, read_data
@@ -27,6 +28,7 @@ def preset(
             f"no settings have been chosen for the corpus {corpus!r}, only for "
             f"{', '.join(_table())}; give all of them to `Settings`"
         )
+    check_fraction(fraction)
     chosen = dict(nearest(table.get(relaxation, table["r-product"]), fraction))
     of_unlabelled = chosen.pop("unlabelled", {})
     if others.get("unlabelled"):

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 from residuum.errors import ResiduumError
 from residuum.relaxations.meanings import find_meaning
-from residuum.study.choices import check_choice, check_seed, check_weight
+from residuum.study.choices import check_choice, check_fraction, check_seed, check_weight
 from residuum.study.chunking.knowledge import RulesName
 from residuum.training.rates import OptimiserName, Rate, Schedule
 
@@ -65,6 +65,7 @@ class Settings:
         for name, options in _CHOICES.items():
             check_choice(name, getattr(self, name), options)
         check_seed(self.seed)
+        check_fraction(self.fraction)
         for rate in (self.learning_rate, self.warm_up_rate):
             Rate(rate, self.schedule, self.period)
         for name in ("layers", "epochs", "batch", "judge_every"):

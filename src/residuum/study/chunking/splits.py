@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from residuum.errors import DataError
+from residuum.study.choices import check_fraction
 from residuum.study.drawing import Indices, permutation, stream
 
 SHARE_OF_DEV: Final = 10
@@ -34,8 +35,7 @@ def make_split(sentences: int, fraction: float, seed: int) -> Split:
     >>> len(split.train), len(split.dev), len(split.unlabelled)
     (18, 2, 180)
     """
-    if not 0 < fraction <= 1:
-        raise DataError(f"fraction: expected a share of the sentences, up to 1, got {fraction!r}")
+    check_fraction(fraction)
     in_use = round(fraction * sentences)
     dev = round(in_use / SHARE_OF_DEV)
     if not 0 < dev < in_use:

@@ -19,6 +19,10 @@ from residuum.study.unpacking import opened
 LONGEST_LINE: Final = 2**20
 """Bytes; a line of the largest published vectors has some three thousand."""
 
+LARGEST_DIMENSION: Final = 4096
+"""Numbers of a word; the largest published vectors have 300. A few packed bytes may become any
+number of them."""
+
 LARGEST_NUMBER: Final = float(np.finfo(np.float32).max)
 
 
@@ -50,7 +54,7 @@ def read_vectors(path: Path, wanted: Collection[str]) -> WordVectors:
     number. Of a word that stands there twice the first counts.
     """
     missing = {word.encode(): word for word in wanted}
-    found: dict[str, list[float]] = {}
+    found: dict[str, npt.NDArray[np.float32]] = {}
     dimension = 0
     with opened(path) as source:
         number = 0
@@ -60,10 +64,13 @@ def read_vectors(path: Path, wanted: Collection[str]) -> WordVectors:
                 raise broken(path, number, "a word and its numbers", f"{len(line):,} bytes or more")
             columns = line.rstrip(b" \r\n").split(b" ")
             dimension = dimension or len(columns) - 1
+            if dimension > LARGEST_DIMENSION:
+                expected = f"a word and at most {LARGEST_DIMENSION:,} numbers"
+                raise broken(path, number, expected, f"{len(columns):,} columns")
             word, values = _parse(columns, dimension, path, number)
             known = missing.pop(word, None)
             if known is not None:
-                found[known] = values
+                found[known] = np.array(values, np.float32)
     if not dimension:
         raise DataError(f"`{path}`: expected a word and its numbers in each line, found no line")
     numbers = np.array(list(found.values()), np.float32).reshape(-1, dimension)

@@ -10,14 +10,16 @@ from typing import Any, Final, NamedTuple, final
 import numpy as np
 import numpy.typing as npt
 
+from residuum.errors import ResiduumError
 from residuum.results import Record
 from residuum.results.records import canonical
-from residuum.study import findings
+from residuum.study import findings, sifting
 from residuum.study.digits.planning import of_length
 from residuum.study.digits.presets import WarmUps, preset
-from residuum.study.digits.sets import draw_pair_test
-from residuum.study.digits.settings import SCHEME
+from residuum.study.digits.sets import DRAWS_PER_IMAGE, draw_pair_test
+from residuum.study.digits.settings import SCHEME, STUDY, Settings
 from residuum.study.findings import Chosen
+from residuum.study.sifting import MeasuredOn, Sifted
 
 OUTCOMES: Final = {
     "digit_accuracy": ("digit",),
@@ -25,6 +27,11 @@ OUTCOMES: Final = {
     "coherence": ("sum_coherence", "product_coherence"),
 }
 """Measures that are means of outcomes of test examples; others are known by seed only."""
+
+LAWS: Final = ("commutativity", "associativity", "distributivity")
+
+_COHERENCES: Final = ("joint: dev/sum_coherence", "joint: dev/product_coherence")
+_SCORES: Final = ("joint: dev/score", "joint: dev/digit_accuracy", *_COHERENCES)
 
 
 class Setting(NamedTuple):
@@ -41,6 +48,51 @@ class System(NamedTuple):
 
     protocol: str
     relaxation: str
+
+
+def sift(records: Iterable[Record]) -> Sifted:
+    """Part the records that tables and claims can be computed from, from the others."""
+    return sifting.sift(records, fault_of, _tested_on)
+
+
+def fault_of(record: Record) -> str:
+    """Say what a record lacks to be a run of the study, or nothing."""
+    fault = sifting.fault_of_settings(record, Settings, SCHEME)
+    if not fault and record.configuration["protocol"] == "joint":
+        fault = sifting.fault_of_scores(record, _SCORES) or _fault_of_curves(record)
+    if not fault and record.study == STUDY:
+        fault = sifting.fault_of_measures(record, (*OUTCOMES, *LAWS)) or _fault_of_outcomes(record)
+    return fault
+
+
+def _fault_of_curves(record: Record) -> str:
+    one, other = (record.curves[name] for name in _COHERENCES)
+    warm_up: Any = record.configuration["warm_up"]
+    if one.epochs != other.epochs or one.epochs[-1] < warm_up:
+        return "has curves of coherence that belong to different epochs, or end in the warm-up"
+    selected = record.curves.get("joint: selected")
+    if selected is None or len(selected.values) != 1 or not np.isfinite(selected.values[0]):
+        return "lacks the curve `joint: selected` of one epoch"
+    return ""
+
+
+def _fault_of_outcomes(record: Record) -> str:
+    names = [name for names in OUTCOMES.values() for name in names]
+    if fault := sifting.fault_of_outcomes(record, names):
+        return fault
+    images, *pairs = (len(record.outcomes[name]) for name in names)
+    if images <= DRAWS_PER_IMAGE or {*pairs} != {DRAWS_PER_IMAGE * images}:
+        found = ", ".join(f"{size:,}" for size in sorted({*pairs}))
+        return f"has outcomes of {found} pairs, which are not those of {images:,} images"
+    if any(record.outcomes[name].dtype != np.bool_ for name in names):
+        return "has outcomes that are counts, where right and wrong belong"
+    return ""
+
+
+def _tested_on(record: Record) -> MeasuredOn | None:
+    if record.study != STUDY:
+        return None
+    return MeasuredOn(str(record.configuration["images"]), len(record.outcomes["digit"]))
 
 
 def of_presets(
@@ -64,11 +116,15 @@ def of_presets(
 
 
 def _has_preset(record: Record, epochs: int | None, warm_ups: WarmUps) -> bool:
-    if record.scheme != SCHEME:
+    if fault_of(record):
         return False
     known: Any = record.configuration
     names = (*Setting._fields, *System._fields, "seed", "precision")
-    expected = of_length(preset(**{name: known[name] for name in names}, warm_ups=warm_ups), epochs)
+    chosen = {name: known[name] for name in names}
+    try:
+        expected = of_length(preset(**chosen, warm_ups=warm_ups), epochs)
+    except ResiduumError:  # sizes or a protocol that no settings were chosen for
+        return False
     return bool(known == canonical(expected.configuration, "settings"))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from residuum.errors import DataError
+from residuum.study.unpacking import LARGEST_FILE
 
 _UNSIGNED_BYTES: Final = 8
 
@@ -29,8 +30,10 @@ def decode_idx(content: bytes, axes: int, path: Path) -> npt.NDArray[np.uint8]:
         raise _not_idx(path, f"{axes} sizes in {start} bytes", f"{len(content)} bytes in all")
     shape = [int(size) for size in np.frombuffer(content[len(magic) : start], ">u4")]
     needed = math.prod(shape)
+    sizes = " × ".join(map(str, shape))
+    if math.prod(size or 1 for size in shape) > LARGEST_FILE:  # NumPy refuses it even if empty
+        raise _not_idx(path, f"sizes of at most {LARGEST_FILE:,} bytes in all", sizes)
     if len(content) - start != needed:
-        sizes = " × ".join(map(str, shape))
         raise _not_idx(
             path, f"{needed:,} bytes of data ({sizes})", f"{len(content) - start:,} bytes"
         )

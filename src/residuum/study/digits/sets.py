@@ -36,7 +36,8 @@ SEED: Final = 20
 """What the sets of the study are drawn by, whatever the seed of a run."""
 
 _SHARE_OF_DEV: Final = 6
-_DRAWS_PER_IMAGE: Final = 5
+DRAWS_PER_IMAGE: Final = 5
+"""Rows of the sets for evaluation, for each image."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,5 +129,5 @@ def draw_pair_test(images: int, seed: int = SEED) -> Indices:
 
 
 def _draw(seed: int, purpose: str, pool: Indices, width: int, *, ordered: bool = True) -> Indices:
-    count = _DRAWS_PER_IMAGE * len(pool)
+    count = DRAWS_PER_IMAGE * len(pool)
     return distinct_tuples(stream(seed, purpose), pool, width, count, ordered=ordered)

@@ -1,0 +1,1 @@
+"""Certified bounds of integrals over the unit cube: the method "boxes"."""

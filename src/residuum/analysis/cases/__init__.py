@@ -1,0 +1,1 @@
+"""A formula of a rational logic as a tree of cases."""

@@ -1,0 +1,1 @@
+"""Closed forms of integrals: antiderivatives, and the numbers they lead to."""

@@ -1,0 +1,292 @@
+"""Consistency: the integral of a relaxed formula over the unit cube of its atoms.
+
+`LADDER` lists the exact methods in the order in which they are tried. Certified bounds ("boxes")
+and then an estimate ("sobol") follow.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+
+from residuum.analysis.bounds.boxes import enclose
+from residuum.analysis.cache import find_entry
+from residuum.analysis.cases.mixtures import mixture
+from residuum.analysis.closed_forms.antiderivatives import ANTIDERIVATIVE
+from residuum.analysis.closed_forms.numbers import ClosedForm, constant
+from residuum.analysis.exact.moments import MOMENTS
+from residuum.analysis.exact.orderings import ORDERINGS
+from residuum.analysis.exact.polynomials import POLYNOMIAL
+from residuum.analysis.exact.simplices import SIMPLICES
+from residuum.analysis.exact.three_valued import THREE_VALUED
+from residuum.analysis.laws import rewrite
+from residuum.analysis.methods import ExactMethod, NotThisWay
+from residuum.analysis.results import Consistency, Kind, exact_bounds
+from residuum.analysis.sampling import estimate, refuse_seed
+from residuum.errors import EvaluationError
+from residuum.logic import Formula, Iff, Truth, atoms_of, distinct_nodes, quantifiers_of
+from residuum.logic.boolean import refuse_guard
+from residuum.relaxations import Relaxation, is_built_in
+from residuum.relaxations import relaxation as find_relaxation
+from residuum.syntax import as_formula
+
+LADDER: Final = (
+    MOMENTS,
+    THREE_VALUED,
+    ORDERINGS,
+    POLYNOMIAL,
+    SIMPLICES,
+    ANTIDERIVATIVE,
+)
+METHODS: Final = (*(method.name for method in LADDER), "boxes", "sobol")
+
+NARROWEST: Final = 1e-8
+"""Certified bounds are not made narrower than this."""
+
+USEFUL: Final = 1e-2
+"""Wider certified bounds say less than a sample, and are returned only for `method="boxes"`."""
+
+
+def consistency(
+    formula: str | Formula,
+    relaxation: str | Relaxation,
+    *,
+    method: str | None = None,
+    tolerance: float = 1e-4,
+    seconds: float = 60.0,
+    seed: int = 0,
+    cache: bool = True,
+) -> Consistency:
+    """Return the mean degree of a formula over uniformly drawn degrees of its atoms.
+
+    For a tautology this is its consistency: 1 where the relaxation preserves its truth. The value
+    is exact for polynomial and piecewise linear logics, and for rational logics such as
+    `r-product` where a closed form can be derived. Other formulas of a rational logic, up to eight
+    atoms, get certified bounds. These do not depend on the speed of the machine, unless `seconds`
+    ends the work early. Where neither is possible, or the bounds would stay wider than 0.01, the
+    value is an estimate: its 99.9% interval is narrowed to ± `tolerance` if a million points can
+    do that. `method` forces one of METHODS. A value that took long is kept on disk for the next
+    call, unless `cache` is False.
+
+    >>> consistency("P -> (Q -> P)", "s-godel").exact
+    Fraction(19, 24)
+    """
+    chosen = find_relaxation(relaxation)
+    given = as_formula(formula)
+    asked = {"method": method, "tolerance": tolerance, "seed": seed}
+    entry = find_entry(given, chosen, asked, seconds=seconds) if cache else None
+    known = None if entry is None else entry.read(narrowest=NARROWEST)
+    if known is not None:
+        return known
+    result = _integrate(given, chosen, method, tolerance, seconds, seed)
+    if entry is not None:
+        entry.write(result)
+    return result
+
+
+def self_consistency(
+    formula: str | Formula,
+    relaxation: str | Relaxation,
+    *,
+    method: str | None = None,
+    tolerance: float = 1e-4,
+    seconds: float = 60.0,
+    seed: int = 0,
+    cache: bool = True,
+) -> Consistency:
+    """Return the consistency of F <-> F: how far a formula implies itself.
+
+    >>> self_consistency("P & Q", "s-product").exact
+    Fraction(449, 600)
+    """
+    read = as_formula(formula)
+    return consistency(
+        Iff(read, read),
+        relaxation,
+        method=method,
+        tolerance=tolerance,
+        seconds=seconds,
+        seed=seed,
+        cache=cache,
+    )
+
+
+def _integrate(
+    given: Formula,
+    chosen: Relaxation,
+    method: str | None,
+    tolerance: float,
+    seconds: float,
+    seed: int,
+) -> Consistency:
+    """Return the value by the first method that succeeds, or by the one asked for."""
+    started = time.perf_counter()
+    if method is not None and method not in METHODS:
+        raise EvaluationError(f"expected a method among {', '.join(METHODS)}, got {method!r}")
+    refuse_seed(seed)
+    refuse_what_has_no_cube(given)
+    forms = _equal_forms(given, chosen, method)
+    subject, reasons = forms[0], list[str]()
+    if isinstance(subject, Truth):
+        return _exact(Fraction(subject.value), "laws", started)
+    for exact in LADDER:
+        if method is None or method == exact.name:
+            value = _exactly(exact, forms, chosen, reasons, is_asked_for=method is not None)
+            if value is not None:
+                return _exact(value, exact.name, started)
+    bounds = None
+    if method is None:
+        whole = _by_parts(forms[-1], chosen, tolerance, seconds, seed)
+        if whole is not None:
+            return whole
+    if method in (None, "boxes"):
+        left = max(0.0, seconds - (time.perf_counter() - started))
+        useful = USEFUL if method is None else 1.0
+        try:
+            found = enclose(
+                subject, atoms_of(subject), chosen, width=NARROWEST, seconds=left, useful=useful
+            )
+        except NotThisWay as reason:
+            reasons.append(f"boxes: {reason}")
+        else:
+            if isinstance(found, Fraction):
+                return _exact(found, "boxes", started)
+            bounds = found
+    if method not in (None, "sobol") and bounds is None:
+        raise EvaluationError(
+            f"`{chosen}` cannot be integrated that way; {reasons[0]}. Leave out the method to use "
+            f"the best one that applies."
+        )
+    return _inexactly(subject, chosen, bounds, method, tolerance, seed, reasons, started)
+
+
+def _equal_forms(given: Formula, relaxation: Relaxation, method: str | None) -> list[Formula]:
+    """Return formulas of the same degree: rewritten by laws, and as given if it has no constants.
+
+    Rewriting makes chains flat, but where it merges conjunctions it may break up a module. In an
+    S-logic it is of no use except to remove constants.
+    """
+    has_constants = any(isinstance(node, Truth) for node in distinct_nodes(given))
+    is_residuated = relaxation.kind != "S"
+    if not has_constants and (not is_residuated or method is not None):
+        return [given]
+    rewritten = rewrite(given, residuated=is_residuated)
+    return [rewritten] if has_constants else list(dict.fromkeys((rewritten, given)))
+
+
+def _exactly(
+    method: ExactMethod,
+    forms: Sequence[Formula],
+    relaxation: Relaxation,
+    reasons: list[str],
+    *,
+    is_asked_for: bool,
+) -> Fraction | ClosedForm | None:
+    """Return the value by an exact method, or None after noting the reason why not."""
+    reason = None
+    for form in forms if method.needs_modules else forms[:1]:
+        atoms = atoms_of(form)
+        if is_asked_for or method.is_meant_for(form, atoms, relaxation):
+            try:
+                return method.integrate(form, atoms, relaxation)
+            except NotThisWay as refusal:
+                reason = refusal
+    if reason is not None:
+        reasons.append(f"{method.name}: {reason}")
+    return None
+
+
+def _inexactly(
+    subject: Formula,
+    chosen: Relaxation,
+    bounds: tuple[float, float] | None,
+    method: str | None,
+    tolerance: float,
+    seed: int,
+    reasons: list[str],
+    started: float,
+) -> Consistency:
+    """Return certified bounds if they are useful or asked for, else an estimate within them."""
+    low, high = bounds or (0.0, 1.0)
+    if bounds is not None and high - low <= tolerance:
+        return _inexact("boxes", (low + high) / 2, low, high, started, reasons)
+    mean, half_width = estimate(subject, atoms_of(subject), chosen, tolerance=tolerance, seed=seed)
+    # The bounds are certain, whatever the sample says.
+    value, lower, upper = np.clip((mean, mean - half_width, mean + half_width), low, high).tolist()
+    if bounds is not None and (method == "boxes" or high - low <= USEFUL):
+        return _inexact("boxes", value, low, high, started, reasons)
+    if bounds is not None:
+        reasons.append(f"boxes: its certified bounds are wider than {USEFUL:g}")
+    return _inexact("sobol", value, lower, upper, started, reasons)
+
+
+def _exact(value: Fraction | ClosedForm, method: str, started: float) -> Consistency:
+    bounds = exact_bounds(value)
+    seconds = time.perf_counter() - started
+    return Consistency(float(value), "exact", value, *bounds, method, seconds)
+
+
+def _by_parts(
+    formula: Formula, relaxation: Relaxation, tolerance: float, seconds: float, seed: int
+) -> Consistency | None:
+    """Return the mean of a formula that is a mixture of simpler ones, if each mean is certain.
+
+    The method named is that of the formula whose mean is known least well.
+    """
+    started = time.perf_counter()
+    if relaxation.name != "r-product" or not is_built_in(relaxation):
+        return None
+    weights = mixture(formula)
+    if formula in weights:
+        return None
+    total, low, high = ClosedForm(), Fraction(0), Fraction(0)
+    hardest = None
+    for place, (part, weight) in enumerate(weights.items()):
+        left = max(0.0, seconds - (time.perf_counter() - started))
+        found = _integrate(part, relaxation, None, tolerance, left / (len(weights) - place), seed)
+        if found.kind == "estimate":
+            return None
+        total = total + constant(weight) * (found.exact or 0)
+        lower, upper = map(Fraction, (found.low, found.high))
+        if isinstance(found.exact, Fraction):  # `low` and `high` are rounded
+            lower = upper = found.exact
+        low, high = low + weight * lower, high + weight * upper
+        if hardest is None or _doubt(found) > _doubt(hardest):
+            hardest = found
+    assert hardest is not None
+    if hardest.kind == "exact":
+        rational = total.rational
+        return _exact(total if rational is None else rational, hardest.method, started)
+    bounds = (
+        max(0.0, math.nextafter(float(low), -math.inf)),
+        min(1.0, math.nextafter(float(high), math.inf)),
+    )
+    return _inexact("boxes", sum(bounds) / 2, *bounds, started, [hardest.note])
+
+
+def _doubt(result: Consistency) -> tuple[bool, float, float]:
+    return result.kind != "exact", result.high - result.low, result.seconds
+
+
+def _inexact(
+    method: str, value: float, low: float, high: float, started: float, reasons: Sequence[str]
+) -> Consistency:
+    kind: Kind = "certified" if method == "boxes" else "estimate"
+    spent = time.perf_counter() - started
+    return Consistency(value, kind, None, low, high, method, spent, note="; ".join(reasons))
+
+
+def refuse_what_has_no_cube(formula: Formula) -> None:
+    """Raise for a formula without degrees to integrate over: with a guard or a quantifier."""
+    refuse_guard(formula)
+    for quantifier in quantifiers_of(formula):
+        domain = quantifier.bindings[0].domain
+        raise EvaluationError(
+            f"a formula over domain `{domain}` has an integral only once its members are known; "
+            f"spell it out first: rs.expand(formula, {{{domain!r}: 3}})"
+        )

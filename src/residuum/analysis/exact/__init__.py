@@ -1,0 +1,1 @@
+"""Exact methods for logics with few values, orderings, polynomials or linear pieces."""
