@@ -61,11 +61,11 @@ if TYPE_CHECKING:
     from residuum.losses import CompiledRule as CompiledRule
     from residuum.losses import Theory as Theory
     from residuum.losses import Violation as Violation
-    from residuum.losses import compile as compile  # noqa: A004
     from residuum.losses import facts as facts
     from residuum.losses import ramp as ramp
     from residuum.losses import steps as steps
     from residuum.losses import warm_up as warm_up
+    from residuum.losses.compiling import compile as compile  # noqa: A004
 
 __version__ = "0.1.0"
 

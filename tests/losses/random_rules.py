@@ -121,3 +121,29 @@ def _guard(draw, scope):
         operator = draw(st.sampled_from(["=", "!=", "<", "<=", ">", ">="]))
         one = Comparison(operator, draw(numbers), draw(numbers))
     return draw(st.sampled_from([one, Not(one), Or(one, FALSE), And(one, TRUE)]))
+
+
+@st.composite
+def clauses(draw):
+    """A closed rule whose groundings are clauses, perhaps a conjunction of several such rules."""
+    return And(*draw(st.lists(_quantified_clause(), min_size=1, max_size=2)))
+
+
+@st.composite
+def _quantified_clause(draw):
+    domains = st.sampled_from(["three", "three", "word"])
+    names = draw(st.lists(st.sampled_from("xyz"), min_size=1, max_size=2, unique=True))
+    bindings = [(name, draw(domains)) for name in names]
+    scope = dict(bindings)
+
+    def literal():
+        name = draw(st.sampled_from(sorted(PREDICATES)))
+        atom = Atom(name, *(draw(_term(scope, domain)) for domain in PREDICATES[name]))
+        return draw(st.sampled_from([atom, atom, Not(atom)]))
+
+    first, *others = (literal() for _ in range(draw(st.integers(2, 4))))
+    body = And(*others) if len(others) > 1 else others[0]
+    clause = draw(
+        st.sampled_from([Implies(body, first), Implies(body, first), Or(first, *others), Not(body)])
+    )
+    return Forall(bindings, clause, draw(st.none() | _guard(scope)))

@@ -16,9 +16,9 @@ from residuum.analysis import self_consistency
 from residuum.errors import ResiduumError
 from residuum.logic import And, Atom, Formula, Implies, Not, Or, atoms_of
 from residuum.losses import compile as compile_rule
-from residuum.losses.compiled import CompiledRule
-from residuum.losses.reductions import capped
-from residuum.losses.single_groundings import SingleGroundings
+from residuum.losses.aggregation import capped
+from residuum.losses.questions.each import SingleGroundings
+from residuum.losses.rules import CompiledRule
 from residuum.relaxations import Relaxation
 from residuum.relaxations.tnorms import Archimedean
 from residuum.syntax import Knowledge

@@ -23,9 +23,9 @@ from torch import Tensor
 from residuum.errors import DataError
 from residuum.grounding.plans import Slot
 from residuum.losses import compile as compile_rule
-from residuum.losses.compiled import CompiledRule
-from residuum.losses.receiving import refuse_unknown
-from residuum.losses.sources import FORMS, Form
+from residuum.losses.degrees.logits import FORMS, Form
+from residuum.losses.inputs.checking import refuse_unknown
+from residuum.losses.rules import CompiledRule
 from residuum.printable import printable
 from residuum.study.unpacking import UNREADABLE, open_member
 from residuum.syntax import Knowledge

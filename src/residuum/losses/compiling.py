@@ -22,14 +22,14 @@ from residuum.grounding import (
 )
 from residuum.grounding.plans import Connect, Quantify
 from residuum.logic import And, Forall, Formula, Implies
-from residuum.losses.blocks import bytes_for
-from residuum.losses.compiled import CompiledRule
-from residuum.losses.compiled_knowledge import CompiledKnowledge, bundled_rules
-from residuum.losses.evaluation import Detached
-from residuum.losses.lifting import FEWEST
-from residuum.losses.parameters import find_logic
+from residuum.losses.degrees.logits import FORMS, Form
+from residuum.losses.degrees.parameters import find_logic
+from residuum.losses.knowledge import CompiledKnowledge, bundled_rules
 from residuum.losses.reductions import Reduction, check_reduction, check_weight
-from residuum.losses.sources import FORMS, Form
+from residuum.losses.routes import thresholds
+from residuum.losses.routes.blocks import bytes_for
+from residuum.losses.routes.definition import Detached
+from residuum.losses.rules import CompiledRule
 from residuum.relaxations import Relaxation
 from residuum.relaxations.meanings import EXACT
 from residuum.syntax import Knowledge, as_formula
@@ -164,7 +164,7 @@ def _plans_of_ground_rules(
     rules = knowledge.rules
     are_ground = without_quantifiers([one.formula for one in rules.values()])
     names = [name for name, is_ground in zip(rules, are_ground, strict=True) if is_ground]
-    if len(names) < FEWEST:
+    if len(names) < thresholds.FEWEST_ALIKE:
         return {}, None
     found = plan_together([rules[name].formula for name in names], signature)
     if found is None:

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from residuum.errors import GroundingError
+from residuum.losses.aggregation import capped, conjoined
 from residuum.relaxations import Relaxation
-from residuum.relaxations.tnorms import Archimedean
 
 Reduction = Literal["none", "mean", "sum", "conjunction"]
 REDUCTIONS: Final[tuple[Reduction, ...]] = ("none", "mean", "sum", "conjunction")
@@ -71,32 +71,6 @@ def check_weight(weight: object, name: str) -> None:
         raise GroundingError(f"the weight of `{name}` is a number from 0 on, got {weight!r}")
 
 
-def cap_of(relaxation: Relaxation) -> float | None:
-    """Return what an outermost conjunction costs at most, g(0), if the logic says so."""
-    tnorm = relaxation.tnorm
-    if not relaxation.is_capped or not isinstance(tnorm, Archimedean) or tnorm.limit == math.inf:
-        return None
-    return float(tnorm.limit)
-
-
-def capped(total: Tensor, relaxation: Relaxation) -> Tensor:
-    """Return the penalty of an outermost conjunction."""
-    cap = cap_of(relaxation)
-    return total if cap is None else total.clamp(max=cap)
-
-
-def conjoined(penalties: Tensor, relaxation: Relaxation) -> Tensor:
-    """Return the penalty of the outermost conjunction of what stands along the last dimension."""
-    if isinstance(relaxation.tnorm, Archimedean):
-        return capped(penalties.sum(-1), relaxation)
-    return changeable(penalties.amax(-1))
-
-
-def changeable(largest: Tensor) -> Tensor:
-    """Return what may be changed in place: a maximum needs its value again, for its slopes."""
-    return largest.clone() if largest.requires_grad else largest
-
-
 def reduce_batch(
     penalty: Tensor,
     reduction: Reduction,
@@ -132,13 +106,13 @@ def _across_processes(
 
     world = distributed.get_world_size(group)
     mine = penalty.sum()
-    if reduction == "conjunction" and not isinstance(relaxation.tnorm, Archimedean):
+    if reduction == "conjunction" and not relaxation.tnorm.penalties_add_up:
         largest = penalty.amax().detach() if penalty.numel() else mine.detach()
         distributed.all_reduce(largest, distributed.ReduceOp.MAX, group)
         ties = (penalty == largest).to(penalty.dtype)
         number = ties.sum()
         distributed.all_reduce(number, group=group)
-        mine = (penalty * ties).sum() / number.clamp(min=1)  # the slope is shared evenly
+        mine = (penalty * ties).sum() / number.clamp(min=1)  # the gradient is shared evenly
         return largest + world * (mine - mine.detach())
     total = mine.detach().clone()
     distributed.all_reduce(total, group=group)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from residuum.errors import GroundingError
-from residuum.losses.parameters import find_logic
+from residuum.losses.degrees.parameters import find_logic
 from residuum.relaxations import Relaxation
 
 T = TypeVar("T")

@@ -90,6 +90,13 @@ class LazyCarrier(Carrier):
         """Return log(x), but `instead()` where x is too small to have its digits."""
 
     @abstractmethod
+    def log_complement(self, x: Number, rest: Number, instead: Callable[[], Number]) -> Number:
+        """Return log(1 − x), for x and `rest`, which is 1 − x, to be computed later.
+
+        `instead()` gives it where 1 − x is too small to have its digits.
+        """
+
+    @abstractmethod
     def log_linear(self, x: Number, factor: float, instead: Callable[[], Number]) -> Number:
         """Return log(x · factor), but `instead()` where x is less than a rounding of 1.
 

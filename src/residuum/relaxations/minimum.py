@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
-from residuum.relaxations.degrees import Degree, choose, lesser, ordered, truth_of
+from residuum.relaxations.along import Along
+from residuum.relaxations.degrees import Degree, both_sides, choose, lesser, ordered, truth_of
 from residuum.relaxations.expressions import Expressions
 from residuum.relaxations.tnorms import GENTLE, Jump, TNorm
 
@@ -33,6 +34,13 @@ class Minimum(TNorm):
 
     def conjoin(self, x: Degree, y: Degree) -> Degree:
         return lesser(x, y)
+
+    def conjoin_along(self, x: Degree, along: Along) -> Degree:
+        return both_sides(
+            x.on,
+            lambda: -along.largest(-x.true, elsewhere=-1.0),
+            lambda: along.largest(x.false, elsewhere=0.0),
+        )
 
     def residuum(self, x: Degree, y: Degree) -> Degree:
         return choose(*ordered(x, y), truth_of(x.on, True), y)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import final
 
+from residuum.relaxations.along import Along
 from residuum.relaxations.carriers import Carrier, LazyCarrier, Number, Pick
 from residuum.relaxations.degrees import Degree, Later
 from residuum.relaxations.expressions import Expressions
@@ -46,6 +47,17 @@ class Product(ClosedForm):
         if isinstance(degrees[0].on, LazyCarrier):
             return _conjoin_lazily(degrees[0].on, degrees)
         return super().conjoin_all(degrees)
+
+    def conjoin_along(self, x: Degree, along: Along) -> Degree:
+        on = x.on
+        total = Later(lambda: along.total(x.log_true, elsewhere=0.0))
+        true = Later(lambda: on.exp(total.number))
+        false = Later(lambda: -on.expm1(total.number))
+        log_false = Later(lambda: along.log_total(x.log_false))
+        if isinstance(on, LazyCarrier):
+            instead = log_false
+            log_false = Later(lambda: on.log_complement(true, false, lambda: instead.number))
+        return Degree(on, true=true, log_true=total, false=false, log_false=log_false)
 
     def residuum(self, x: Degree, y: Degree) -> Degree:
         on = x.on

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Final, Literal, NamedTuple
 
-from residuum.relaxations.carriers import Carrier, Exact, LazyCarrier, Number
+from residuum.relaxations.along import Along
+from residuum.relaxations.carriers import FLOATS, Carrier, Exact, LazyCarrier, Number
 from residuum.relaxations.degrees import (
     Degree,
     Later,
@@ -25,6 +26,7 @@ from residuum.relaxations.degrees import (
 from residuum.relaxations.expressions import Expressions
 
 Structure = Literal["strict", "nilpotent", "idempotent", "left-continuous", "discontinuous"]
+PenaltySide = Literal["false", "log_true"]
 
 
 GENTLE: Final[Mapping[str, bool | None]] = {"and": False, "residuum": False}
@@ -105,6 +107,57 @@ class TNorm(ABC):
         """Return the penalty of a conjunction from those of its operands."""
         return reduce(on.maximum, penalties)
 
+    def conjoin_along(self, x: Degree, along: Along) -> Degree:
+        """Return the conjunction of all groundings of a degree."""
+        return along.in_pairs(x, self.conjoin)
+
+    # What a route of evaluation needs to know; none asks for the class of a t-norm.
+
+    @property
+    def penalties_add_up(self) -> bool:
+        """Whether the penalty of a conjunction is a sum of penalties, rather than the largest."""
+        return False
+
+    @property
+    def limit(self) -> Exact:
+        """The penalty of what is false."""
+        return 1
+
+    @property
+    def penalty_side(self) -> PenaltySide | None:
+        """The side of a degree that the penalty is: 1 − x or −log x; None if it is neither.
+
+        It is found by giving `penalty` sides that can only be negated, so that it holds for any
+        t-norm that a user writes down.
+        """
+        names = ("true", "false", "log_true", "log_false")
+        try:
+            found = self.penalty(Degree(FLOATS, **{name: _Side(name) for name in names}))
+        except Exception:  # it computes with sides, whatever that raises
+            return None
+        known: dict[str, PenaltySide] = {"false": "false", "-log_true": "log_true"}
+        return known.get(found.name) if isinstance(found, _Side) else None
+
+    @property
+    def has_bounded_gradients(self) -> bool:
+        """Whether all gradients by logits are bounded.
+
+        That is known of the product, of Łukasiewicz' t-norm and of the minimum. The first two are
+        the only t-norms that add up such penalties, and the minimum is the only idempotent one.
+        """
+        is_side = self.penalty_side is not None
+        return is_side and (self.penalties_add_up or self.structure == "idempotent")
+
+
+class _Side:
+    """A side of an unknown degree, which can be negated and nothing else."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __neg__(self) -> _Side:
+        return _Side(self.name[1:] if self.name.startswith("-") else f"-{self.name}")
+
 
 class Archimedean(TNorm):
     """A continuous t-norm given by an additive generator g, which is the penalty.
@@ -148,6 +201,16 @@ class Archimedean(TNorm):
     def residuum(self, x: Degree, y: Degree) -> Degree:
         """Return the largest z with T(z, x) ≤ y; 1 exactly where x ≤ y."""
         return self.residuum_by_generator(x, y)
+
+    @property
+    def penalties_add_up(self) -> bool:
+        """A conjunction costs the sum of the penalties, but no more than g(0)."""
+        return True
+
+    def conjoin_along(self, x: Degree, along: Along) -> Degree:
+        """Return the conjunction of all groundings of a degree."""
+        total = along.total(self.penalty(x), elsewhere=0.0)
+        return self.degree(x.on, x.on.minimum(total, x.on.constant(self.limit)))
 
     def conjoin_penalties(self, on: Carrier, penalties: Sequence[Number]) -> Number:
         """Return the sum of the penalties, but no more than g(0)."""
@@ -220,6 +283,12 @@ class OnLogarithms(Archimedean):
         if not isinstance(on, LazyCarrier):
             return self.plain_conjunction(degrees)
         return self.degree_at(on, log_norm(on, [self.log_root(x) for x in degrees], self.exponent))
+
+    def conjoin_along(self, x: Degree, along: Along) -> Degree:
+        """Return the conjunction of all groundings of a degree."""
+        if not isinstance(x.on, LazyCarrier):
+            return super().conjoin_along(x, along)
+        return self.degree_at(x.on, along.log_norm(self.log_root(x), self.exponent))
 
     def residuum(self, x: Degree, y: Degree) -> Degree:
         """Return the largest z with T(z, x) ≤ y; 1 exactly where x ≤ y."""

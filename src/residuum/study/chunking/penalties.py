@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 import residuum as rs
-from residuum.losses.compiled_knowledge import CompiledKnowledge
-from residuum.losses.parameters import find_logic
-from residuum.losses.reductions import conjoined
+from residuum.losses.aggregation import conjoined
+from residuum.losses.degrees.parameters import find_logic
+from residuum.losses.knowledge import CompiledKnowledge
 from residuum.relaxations.tnorms import Archimedean
 from residuum.study.chunking.knowledge import RulesName, chunking_knowledge
 

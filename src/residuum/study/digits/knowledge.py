@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 import residuum as rs
-from residuum.losses.reductions import conjoined
+from residuum.losses.aggregation import conjoined
 from residuum.relaxations import relaxation as find_relaxation
 from residuum.syntax import Knowledge, loads
 from residuum.training.branches import concurrently

@@ -1,0 +1,69 @@
+"""Relaxations as tensors can tell them: with parameters of the range that their numbers have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, Final
+
+from residuum.errors import UnknownRelaxationError
+from residuum.losses.degrees.tensors import LARGEST
+from residuum.relaxations import Relaxation
+from residuum.relaxations.frank import Frank
+from residuum.relaxations.hamacher import Hamacher
+from residuum.relaxations.lukasiewicz import Lukasiewicz
+from residuum.relaxations.meanings import find_meaning
+from residuum.relaxations.product import Product
+from residuum.relaxations.schweizer_sklar import SchweizerSklarNilpotent, SchweizerSklarStrict
+from residuum.relaxations.sugeno_weber import SugenoWeber
+from residuum.relaxations.tnorms import TNorm
+
+SMALLEST: Final = 1 / LARGEST
+"""Parameters below it count as 0: what they would change is beyond the largest number."""
+
+
+def find_logic(name: str | Relaxation) -> Relaxation:
+    """Return a relaxation by name, `exact` included, as tensors can tell it."""
+    return for_tensors(find_meaning(name))
+
+
+def for_tensors(relaxation: Relaxation) -> Relaxation:
+    """Return the relaxation with parameters that tensors can compute with, as floats."""
+    tnorm = _with_floats(_within_range(relaxation))
+    return relaxation if tnorm is relaxation.tnorm else replace(relaxation, tnorm=tnorm)
+
+
+def _within_range(relaxation: Relaxation) -> TNorm:
+    tnorm = relaxation.tnorm
+    match tnorm:
+        case Hamacher(gamma) if 0 < gamma < SMALLEST:
+            return Hamacher(0)
+        case SchweizerSklarNilpotent(p) | SchweizerSklarStrict(p) if -SMALLEST < p < SMALLEST:
+            return Product()
+        case SugenoWeber(weight) if -SMALLEST < weight < SMALLEST:
+            return Lukasiewicz()
+        case SugenoWeber(weight) if weight > LARGEST:
+            return SugenoWeber(LARGEST)
+        case Frank(s) if s < SMALLEST:
+            raise UnknownRelaxationError(
+                f"`{relaxation}`: expected s >= {SMALLEST:g}, got {float(s):g}, under which "
+                "penalties leave the range of tensors; use its limit, "
+                f"`{relaxation.name[:2]}godel`"
+            )
+    return tnorm
+
+
+def _with_floats(given: TNorm) -> TNorm:
+    """Return an equal t-norm that a trace follows faster: its fractions become floats.
+
+    Only where nothing is lost: a parameter next to the end of its range stays what it is.
+    """
+    tnorm: Any = given
+    names = getattr(tnorm, "__dataclass_fields__", ())
+    values = {name: getattr(tnorm, name) for name in names}
+    exact = {
+        name: float(value)
+        for name, value in values.items()
+        if isinstance(value, Fraction) and float(value) == value
+    }
+    return replace(tnorm, **exact) if exact else given

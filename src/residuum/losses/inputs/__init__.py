@@ -1,0 +1,1 @@
+"""What a rule is given: tensors, lengths, and what their shapes decide."""

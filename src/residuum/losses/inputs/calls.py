@@ -1,0 +1,138 @@
+"""Calls of a rule: checked tensors, and what their shapes decide, remembered by signature."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, final
+
+import torch
+from torch import Tensor
+
+from residuum.grounding import Plan
+from residuum.losses.degrees.logits import Source
+from residuum.losses.inputs.checking import batch_of, check_lengths, check_values, take_tensors
+from residuum.losses.inputs.layouts import Bound, groundings_of
+from residuum.losses.inputs.padding import masks_for, sequence_sizes, without_padding
+from residuum.losses.inputs.reading import Window
+from residuum.losses.routes.definition import Definition, make_room
+
+
+@final
+class Case:
+    """What the shapes of a call's tensors decide; calls of one signature share one case.
+
+    `sizes` are the padded lengths of sequences, `groundings` over how many groundings of the batch
+    one step ranges at most, and `is_broadcast` says that some tensors lack part of the batch.
+    """
+
+    def __init__(
+        self,
+        batch: tuple[int, ...],
+        device: torch.device,
+        sizes: Mapping[str, int],
+        bound: Bound,
+        groundings: int,
+        is_broadcast: bool,
+    ) -> None:
+        self.batch = batch
+        self.device = device
+        self.sizes = sizes
+        self.bound = bound
+        self.groundings = groundings
+        self.is_broadcast = is_broadcast
+        self.examples = math.prod(batch)
+
+
+class Call(NamedTuple):
+    """One call: checked tensors, the batch they make up, and the tables for their sizes.
+
+    `masks` are those that depend on the example, because its sequence is padded to its `lengths`.
+    `sources` gives the tensors as degrees, where several rules share them. A `window` limits the
+    call to some groundings. `case` is what routes are chosen by.
+    """
+
+    inputs: list[Tensor]
+    batch: tuple[int, ...]
+    device: torch.device
+    bound: Bound
+    masks: Mapping[int, Tensor]
+    lengths: Tensor | None = None
+    sources: Callable[[], Sequence[Source]] | None = None
+    window: Window | None = None
+    case: Case | None = None
+
+
+@final
+class Receiver:
+    """Makes calls of tensors: checked, with the tables of the rule for their sizes and device."""
+
+    def __init__(self, definition: Definition) -> None:
+        self._definition = definition
+        self._plan = definition.plan
+        self._cases: dict[Any, Case] = {}
+
+    def receive(self, given: Mapping[str, Tensor], lengths: Any, *, check: bool) -> Call:
+        """Return a call with everything checked; GroundingError says what does not fit."""
+        definition = self._definition
+        signature = _signature(given, definition.names)
+        case = None if signature is None else self._cases.get(signature)
+        if case is None:
+            case = self._case(take_tensors(self._plan, given))
+            if signature is not None:
+                make_room(self._cases)
+                self._cases[signature] = case
+        inputs = [given[name] for name in definition.names]
+        masks: Mapping[int, Tensor] = {}
+        if lengths is not None:
+            bound = case.bound
+            lengths = check_lengths(lengths, case.batch, bound.layout, case.sizes, case.device)
+            inputs = without_padding(self._plan, inputs, definition.forms, lengths)
+            masks = masks_for(self._plan, bound, lengths)
+        if check:
+            for slot, tensor, form in zip(self._plan.slots, inputs, definition.forms, strict=True):
+                check_values(slot, tensor, form, lengths)
+        return Call(inputs, case.batch, case.device, case.bound, masks, lengths, None, None, case)
+
+    def _case(self, inputs: Sequence[Tensor]) -> Case:
+        """Return what the shapes of tensors say; GroundingError if they do not fit together."""
+        device = inputs[0].device if inputs else torch.device("cpu")
+        sizes = sequence_sizes(self._plan, inputs) if self._plan.sequence_domains else {}
+        batch = batch_of(self._plan, inputs)
+        bound = self._definition.bind(sizes, device)
+        own = [
+            one.dim() - len(slot.domains)
+            for one, slot in zip(inputs, self._plan.slots, strict=True)
+        ]
+        return Case(
+            batch,
+            device,
+            sizes,
+            bound,
+            groundings_of(self._plan).largest(bound.layout) * math.prod(batch),
+            any(one.shape[:dims] != batch for one, dims in zip(inputs, own, strict=True)),
+        )
+
+
+def case_of(plan: Plan, bound: Bound, examples: int) -> Case:
+    """Return the case of some examples on a CPU, for a rule without sequences."""
+    groundings = groundings_of(plan).largest(bound.layout) * examples
+    return Case((examples,), torch.device("cpu"), {}, bound, groundings, False)
+
+
+def _signature(given: Any, names: Sequence[str]) -> tuple[Any, ...] | None:
+    """Return all that decides whether tensors fit; None where it cannot be told, or must not.
+
+    A trace is to see what depends on sizes, and may have symbols for them.
+    """
+    if type(given) is not dict or len(given) != len(names) or torch.compiler.is_compiling():
+        return None
+    found: list[Any] = []
+    try:
+        for name in names:
+            one = given.get(name)
+            if isinstance(one, Tensor):
+                found += (one.dtype, one.layout, one.device, one.shape)
+    except RuntimeError:  # a nested tensor has no shape
+        return None
+    return tuple(found)

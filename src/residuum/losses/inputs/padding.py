@@ -1,0 +1,72 @@
+"""Padded sequences: their lengths, and masks of what lies beyond their ends."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from residuum.errors import GroundingError
+from residuum.grounding import Plan
+from residuum.grounding.plans import Slot
+from residuum.losses.degrees.logits import Form
+from residuum.losses.inputs.layouts import Bound
+
+
+def sequence_sizes(plan: Plan, tensors: Sequence[Tensor]) -> dict[str, int]:
+    """Return the padded length of each sequence domain, which all tensors must share."""
+    found: dict[str, int] = {}
+    for slot, tensor in zip(plan.slots, tensors, strict=True):
+        for place, domain in enumerate(slot.domains):
+            if not domain.is_sequence:
+                continue
+            # A trace is for one length: it must not take this for a variable.
+            size = operator.index(tensor.shape[tensor.dim() - len(slot.domains) + place])
+            if found.setdefault(domain.name, size) != size:
+                raise GroundingError(
+                    f"sequence `{domain.name}` has length {found[domain.name]} in one tensor "
+                    f"and {size} in `{slot.name}`"
+                )
+    return found
+
+
+def without_padding(
+    plan: Plan, tensors: Sequence[Tensor], forms: Sequence[Form], lengths: Tensor
+) -> list[Tensor]:
+    """Return the tensors with 0 beyond the ends of sequences: no NaN there reaches a gradient.
+
+    A softmax over positions gets what stands for probability 0, as there are no others.
+    """
+    cleared = []
+    for slot, given, form in zip(plan.slots, tensors, forms, strict=True):
+        is_over_positions = slot.is_exclusive and slot.domains[-1].is_sequence
+        nothing = -torch.inf if is_over_positions and form != "probs" else 0.0
+        cleared.append(torch.where(inside(slot, given, lengths), given, nothing))
+    return cleared
+
+
+def inside(slot: Slot, given: Tensor, lengths: Tensor) -> Tensor:
+    """Return what lies before the ends of sequences, in a shape that broadcasts to the tensor's."""
+    found = torch.ones((), dtype=torch.bool, device=given.device)
+    for place, domain in enumerate(slot.domains):
+        if domain.is_sequence:
+            shape = [1] * len(slot.domains)
+            shape[place] = -1
+            size = given.shape[given.dim() - len(slot.domains) + place]
+            positions = torch.arange(size, device=given.device).reshape(shape)
+            found = found & (positions < lengths.reshape(*lengths.shape, *(1,) * len(shape)))
+    return found
+
+
+def masks_for(plan: Plan, bound: Bound, lengths: Tensor) -> dict[int, Tensor]:
+    """Return for each quantifier over positions which groundings lie inside each sequence."""
+    limits = lengths.reshape((*lengths.shape, *(1,) * plan.rank))  # perhaps of no dimension
+    masks: dict[int, Tensor] = {}
+    for number, selection in bound.layout.selections.items():
+        for positions in selection.positions:
+            counted = positions < limits
+            so_far = masks.get(number, bound.masks.get(number))
+            masks[number] = counted if so_far is None else counted & so_far
+    return masks

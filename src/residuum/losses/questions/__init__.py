@@ -1,0 +1,1 @@
+"""What a compiled rule can be asked beside its penalty."""

@@ -1,0 +1,113 @@
+"""The Boolean truth of predictions: the same plan, with true and false in the place of degrees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import final
+
+import torch
+from torch import Tensor
+
+from residuum.grounding import Plan
+from residuum.grounding.plans import Connect, Known, Quantify, Read, Slot
+from residuum.logic import And, Forall, Iff, Implies, Not
+from residuum.losses.degrees.logits import Form
+from residuum.losses.inputs.calls import Call
+from residuum.losses.inputs.reading import length_in, narrowed, read
+from residuum.losses.questions.pieces import ask
+from residuum.losses.routes.definition import Definition
+from residuum.losses.routes.steps import per_example
+
+
+def satisfied(definition: Definition, call: Call) -> Tensor:
+    """Return whether the predictions of each example obey the rule."""
+    root = len(definition.plan.steps) - 1
+
+    def holds(call: Call) -> Tensor:
+        truth = crisp_truth_of(definition, call).truth(root)
+        return per_example(truth, call, definition.plan.rank)
+
+    return ask(definition, call, holds, torch.logical_and).reshape(call.batch)
+
+
+def crisp_truth_of(definition: Definition, call: Call) -> Crisp:
+    """Return the Boolean run of a rule on the predictions of a call."""
+    given = zip(call.inputs, definition.plan.slots, definition.forms, strict=True)
+    predicted = [_predict(*one) for one in given]
+    return Crisp(definition.plan, call._replace(inputs=predicted))
+
+
+def _predict(given: Tensor, slot: Slot, form: Form) -> Tensor:
+    """Return what is predicted true: the likeliest class (the first of equals), or p > 1/2."""
+    if slot.is_exclusive and given.shape[-1]:
+        top = given.argmax(-1, keepdim=True)
+        return torch.zeros_like(given, dtype=torch.bool).scatter(-1, top, True)
+    half = {"logits": 0.0, "log_probs": -0.6931471805599453, "probs": 0.5}[form]
+    return given > half
+
+
+@final
+class Crisp:
+    """One Boolean run of a plan, on predictions that stand in the place of the inputs."""
+
+    def __init__(self, plan: Plan, call: Call) -> None:
+        self._plan = plan
+        self._call = call
+        self._window = call.window
+        self._known: dict[int, Tensor] = {}
+
+    def truth(self, number: int) -> Tensor:
+        """Return the truth of a step over its axes."""
+        if number not in self._known:
+            self._known[number] = self._compute(number)
+        return self._known[number]
+
+    def mask(self, number: int) -> Tensor | None:
+        """Return which groundings of a quantifier count; None if all do."""
+        mask = self._call.masks.get(number, self._call.bound.masks.get(number))
+        return None if mask is None else narrowed(mask, self._window, self._plan.rank)
+
+    def spread(self, x: Tensor, number: int) -> Tensor:
+        """Return x in its full length along the axes of a quantifier."""
+        step = self._plan.steps[number]
+        assert isinstance(step, Quantify)
+        shape = [*(1,) * (self._plan.rank - x.dim()), *x.shape]
+        lengths = self._call.bound.layout.selections[number].lengths
+        for axis, length in zip(step.axes, lengths, strict=True):
+            assert axis.dimension is not None
+            shape[axis.dimension - self._plan.rank] = length_in(
+                self._window, axis.dimension, length
+            )
+        return x.expand(shape)
+
+    def _compute(self, number: int) -> Tensor:
+        match self._plan.steps[number]:
+            case Known(value):
+                return torch.tensor(value, device=self._call.device)
+            case Read(slot):
+                bound = self._call.bound
+                access, index = bound.layout.accesses[number], bound.indices.get(number)
+                return read(self._call.inputs[slot], access, index, self._plan.rank, self._window)
+            case Quantify(kind, axes, operand=operand):
+                is_forall = kind is Forall
+                dimensions = [axis.dimension - self._plan.rank for axis in axes]  # type: ignore[operator]
+                body, mask = self.spread(self.truth(operand), number), self.mask(number)
+                if mask is not None:
+                    body = body | ~mask if is_forall else body & mask
+                for dimension in dimensions:
+                    reduced = torch.all if is_forall else torch.any
+                    body = reduced(body, dimension, keepdim=True)
+                return body
+            case Connect(kind, operands):
+                return _connect(kind, [self.truth(operand) for operand in operands])
+
+
+def _connect(kind: type, parts: Sequence[Tensor]) -> Tensor:
+    if kind is Not:
+        return ~parts[0]
+    if kind is Implies:
+        return ~parts[0] | parts[1]
+    if kind is Iff:
+        return parts[0] == parts[1]
+    return reduce(torch.logical_and if kind is And else torch.logical_or, parts)

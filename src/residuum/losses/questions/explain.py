@@ -1,0 +1,79 @@
+"""A compiled rule in words: inputs, axes, groundings, memory, and where gradients vanish."""
+
+from __future__ import annotations
+
+import torch
+
+from residuum.grounding import Plan
+from residuum.grounding.plans import Connect, Quantify
+from residuum.logic import Iff, Implies
+from residuum.losses.inputs.calls import Call
+from residuum.losses.inputs.layouts import Bound, groundings_of
+from residuum.losses.questions.crisp_truth import Crisp
+from residuum.losses.routes import thresholds
+from residuum.relaxations import Relaxation
+
+
+def describe(plan: Plan, bound: Bound | None, relaxation: Relaxation) -> str:
+    """Return the plan in words; without a layout the rule is over sequences."""
+    lines = [f"{plan.formula}", f"relaxation {relaxation}"]
+    lines += [f"reads {slot}" for slot in plan.slots]
+    groundings = groundings_of(plan)
+    for step in plan.steps:
+        if isinstance(step, Quantify):
+            for axis in step.axes:
+                size = "as long as the sequence"
+                if axis.domain.labels is not None:
+                    size = f"{len(axis.domain.labels)} long"
+                lines.append(f"axis {axis.variable} over {axis.domain.name}, {size}")
+    if bound is not None:
+        count = groundings.largest(bound.layout)
+        lines.append(
+            f"{count:,} groundings per example, {4 * count:,} bytes each time one number is kept "
+            "for all of them (single precision)"
+        )
+    implies = any(isinstance(s, Connect) and s.kind in (Implies, Iff) for s in plan.steps)
+    lines.append(_where_gradients_vanish(relaxation, implies))
+    if bound is not None:
+        lines += _what_one_label_decides(plan, bound)
+    return "\n".join(lines)
+
+
+def _what_one_label_decides(plan: Plan, bound: Bound) -> list[str]:
+    """Return a warning if a rule about one softmax holds for every class, or for none."""
+    if len(plan.slots) != 1:
+        return []
+    (slot,) = plan.slots
+    if not slot.is_exclusive or len(slot.domains) != 1:
+        return []
+    classes = len(slot.domains[0].labels or ())
+    if classes < 2 or classes * groundings_of(plan).largest(bound.layout) > thresholds.MOST_TRIED:
+        return []
+    predicted = torch.eye(classes, dtype=torch.bool)
+    call = Call([predicted], (classes,), predicted.device, bound, {})
+    holds = Crisp(plan, call).truth(len(plan.steps) - 1)
+    if holds.any() and not holds.all():
+        return []
+    name = slot.predicate.name
+    warning = (
+        f"warning: `{name}` is one softmax, of which exactly one member is true, and whichever "
+        f"that is, the rule is {'obeyed' if holds.all() else 'broken'}; if several may be true, "
+        f"or none, pass outputs={{{name!r}: 'independent'}}"
+    )
+    return [warning]
+
+
+def _where_gradients_vanish(relaxation: Relaxation, implies: bool) -> str:
+    tnorm, is_residuum = relaxation.tnorm, relaxation.kind == "R"
+    if not tnorm.has_bounded_gradients:
+        return "where its truth functions are flat there is no gradient"
+    if tnorm.structure == "idempotent":
+        which = "the consequent" if is_residuum else "one atom"
+        return f"a gradient only for the worst grounding, and there only for {which}"
+    if tnorm.structure == "strict":
+        if not is_residuum or not implies:
+            return "a violated rule always has a gradient"
+        return "no gradient where an implication holds: its consequent is as true as its antecedent"
+    if relaxation.is_capped:
+        return "no gradient where groundings cost 1 or more together, or an inner conjunction is 0"
+    return "no gradient where an inner conjunction is 0 or an inner disjunction is 1"

@@ -1,0 +1,56 @@
+"""Questions asked block by block: answers of the blocks of an example are combined.
+
+So memory is that of one block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from residuum.losses.inputs.calls import Call
+from residuum.losses.routes.blocks import flattened, part_of, split
+from residuum.losses.routes.definition import Definition
+from residuum.losses.routes.route import is_transformed
+
+
+class Piece(NamedTuple):
+    """A call with some of the examples, and the number of the first of them."""
+
+    call: Call
+    first: int
+
+
+def needs_pieces(definition: Definition, call: Call) -> bool:
+    """Return whether there are more groundings in the batch than are evaluated at a time."""
+    assert call.case is not None
+    return call.case.groundings > definition.block(call.device) and not is_transformed()
+
+
+def pieces_of(definition: Definition, call: Call) -> Iterator[Piece]:
+    """Yield the parts of a call that fit a block each."""
+    whole = flattened(call, definition.plan)
+    if not needs_pieces(definition, call):  # nor is it cut: a trace would settle on a batch size
+        yield Piece(whole, 0)
+        return
+    block = definition.block(call.device)
+    for one in split(definition.plan, call.bound.layout, whole.batch[0], block):
+        yield Piece(part_of(whole, one), one.rows.start)
+
+
+def ask(
+    definition: Definition,
+    call: Call,
+    answer: Callable[[Call], Tensor],
+    combine: Callable[[Tensor, Tensor], Tensor],
+) -> Tensor:
+    """Return one answer per example, those of the windows of an example combined."""
+    found: dict[int, Tensor] = {}
+    for piece in pieces_of(definition, call):
+        one = answer(piece.call)
+        known = found.get(piece.first)
+        found[piece.first] = one if known is None else combine(known, one)
+    return torch.cat(list(found.values()))

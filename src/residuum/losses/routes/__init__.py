@@ -1,0 +1,1 @@
+"""Ways to evaluate a rule, and the choice between them."""

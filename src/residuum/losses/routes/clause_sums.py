@@ -1,0 +1,176 @@
+"""What the groundings of rules cost together, and the gradients of what they read.
+
+A grounding adds literals up, by a row of the matrix or by their places. Its gradient goes back to
+them the same way. A matrix takes one step however many literals there are, but multiplies mostly
+by 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from residuum.losses.degrees.fused_logits import Sides
+from residuum.losses.routes import thresholds
+from residuum.losses.routes.listing import Clauses
+
+_ALL: Final = slice(None)
+
+
+def evaluate(
+    clauses: Clauses, sides: Sides, *, wants_gradients: bool
+) -> tuple[Tensor, list[Tensor]]:
+    """Return the penalties of rules and their gradients, a few rows at a time, in the cache.
+
+    Penalties are rules × columns, or those of the one rule. Gradients are those of the columns, for
+    each rule, or where every row is a rule those of the rows, for all. Behind them stand the truths
+    that they are divided by, if any. The list is empty if gradients are not wanted.
+    """
+    rows = sides.rows()
+    divisors = [rows] if clauses.cost == "complement" else []
+    read = _read(clauses, sides, rows)
+    are_rows_rules = clauses.are_rows_rules
+    count, columns = clauses.count, rows.shape[1]
+    segments = (count,) if are_rows_rules else clauses.segments
+    step = longest = max(segments)
+    if longest * columns > thresholds.CHUNK and not rows.is_cuda:
+        # Parts alike in size: none is a few rows left over.
+        step = math.ceil(longest / round(longest * columns / thresholds.CHUNK))
+    if step == count and len(segments) == 1:
+        cost, weight = _costs(clauses, _ALL, read, ())
+        if not wants_gradients:
+            return (cost if are_rows_rules else cost.sum(0)), []
+        if are_rows_rules:
+            return cost, [weight, *divisors]
+        return cost.sum(0), [back_to_columns(clauses, weight), *divisors]
+    # The same memory for all.
+    buffers = [rows.new_empty(count if are_rows_rules else step, columns) for _ in range(3)]
+    values: list[Tensor] = []
+    gradients: list[Tensor] = []
+    stop = 0
+    for size in segments:
+        start, stop = stop, stop + size
+        value = gradient = None
+        for first in range(start, stop, step):
+            own = slice(first, min(first + step, stop))
+            to = own if are_rows_rules else slice(own.stop - own.start)
+            cost, weight = _costs(clauses, own, read, [buffer[to] for buffer in buffers])
+            if are_rows_rules:
+                continue
+            value = cost.sum(0) if value is None else value.add_(cost.sum(0))
+            if wants_gradients:
+                gradient = back_to_columns(clauses, weight, own, gradient)
+        values += [] if value is None else [value]
+        gradients += [] if gradient is None else [gradient]
+    if are_rows_rules:
+        costs, weights, _ = buffers
+        return costs, [weights, *divisors] if wants_gradients else []
+    gradients += divisors if wants_gradients else []
+    return values[0] if len(values) == 1 else torch.stack(values), gradients
+
+
+def back_to_columns(
+    clauses: Clauses, gradient: Tensor, own: slice = _ALL, total: Tensor | None = None
+) -> Tensor:
+    """Return the gradients of the columns from those of some rows, added to a total if given.
+
+    Columns are those that literals add up, or the logarithms of those that they multiply. Gradients
+    of falsities are what the truth does to them.
+    """
+    if _takes_places(clauses, gradient):
+        is_signed = clauses.cost == "excess"
+        pool = gradient.new_zeros(clauses.width * (1 + is_signed) + 1, gradient.shape[1])
+        for place in _places(clauses, own):
+            pool.index_add_(0, place, gradient)
+        found = pool[: clauses.width]
+        if is_signed:
+            found -= pool[clauses.width : -1]
+        found *= clauses.signs
+        return found if total is None else total.add_(found)
+    back = clauses.transposed if own == _ALL else clauses.transposed[:, own]
+    back = back if gradient.dtype == torch.float32 else back.to(gradient.dtype)
+    return torch.mm(back, gradient) if total is None else total.addmm_(back, gradient)
+
+
+def _takes_places(clauses: Clauses, like: Tensor) -> bool:
+    """Return whether literals are added up by their places, for as many columns."""
+    return (
+        clauses.count * like.shape[1] > thresholds.FEW_GROUNDINGS
+        and len(clauses.literals) * thresholds.WORTH_OF_A_LITERAL < clauses.width
+        and not like.is_cuda
+    )
+
+
+def _matrix(clauses: Clauses, like: Tensor, own: slice) -> Tensor:
+    matrix = clauses.matrix if like.dtype == torch.float32 else clauses.matrix.to(like.dtype)
+    return matrix if own == _ALL else matrix[own]
+
+
+def _places(clauses: Clauses, own: slice) -> Sequence[Tensor]:
+    every = clauses.literals
+    return every if own == _ALL else [place[own] for place in every]
+
+
+def _read(clauses: Clauses, sides: Sides, rows: Tensor) -> tuple[Tensor, ...]:
+    """Return the rows that clauses are made of, and below them what fills short clauses up.
+
+    Where truths are multiplied falsities stand beside them; where rows are added up by their
+    places, their negatives stand below.
+    """
+    if clauses.cost == "complement":
+        return _filled_up(clauses, rows, 1.0), _filled_up(clauses, sides.falsities(), 0.0)
+    if _takes_places(clauses, rows):
+        return rows, torch.cat([rows, -rows, rows.new_zeros(1, rows.shape[1])])
+    return (rows,)
+
+
+def _filled_up(clauses: Clauses, rows: Tensor, value: float) -> Tensor:
+    return functional.pad(rows, (0, 0, 0, 1), value=value) if clauses.is_ragged else rows
+
+
+def _costs(
+    clauses: Clauses, own: slice, read: Sequence[Tensor], to: Sequence[Tensor]
+) -> tuple[Tensor, Tensor]:
+    """Return what some rows cost and their gradients, written to buffers if there are any."""
+    if clauses.cost == "complement":
+        return _complement(_places(clauses, own), read[0], read[1], to)
+    cost, weight, part = to or (None, None, None)
+    if len(read) == 1:
+        cost = torch.mm(_matrix(clauses, read[0], own), read[0], out=cost)
+    else:
+        cost = _sum(_places(clauses, own), read[1], cost, part)
+    cost.clamp_(min=0)  # how much antecedents exceed consequents
+    return cost, torch.sign(cost, out=weight)
+
+
+def _sum(
+    places: Sequence[Tensor], pool: Tensor, total: Tensor | None, part: Tensor | None
+) -> Tensor:
+    total = torch.index_select(pool, 0, places[0], out=total)
+    for place in places[1:]:
+        part = torch.index_select(pool, 0, place, out=part)
+        total += part
+    return total
+
+
+def _complement(
+    places: Sequence[Tensor], truths: Tensor, falsities: Tensor, to: Sequence[Tensor]
+) -> tuple[Tensor, Tensor]:
+    """Return −log(1 − x) and its gradient for log x, x / (1 − x), where x is a product of truths.
+
+    One less a product is the sum of each falsity times the truths before it: nothing cancels.
+    """
+    rest, x, part = to or (None, None, None)
+    rest = torch.index_select(falsities, 0, places[0], out=rest)
+    x = torch.index_select(truths, 0, places[0], out=x)
+    for place in places[1:]:
+        part = torch.index_select(falsities, 0, place, out=part)
+        rest.addcmul_(x, part)
+        x.mul_(torch.index_select(truths, 0, place, out=part))
+    weight = x.div_(rest)
+    return torch.log1p(weight, out=rest), weight  # for 1 + x / (1 − x) is 1 / (1 − x)

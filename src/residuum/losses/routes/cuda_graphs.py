@@ -1,0 +1,246 @@
+"""CUDA graphs: a wrapper that records what a rule takes on a GPU, and replays it.
+
+A small rule is a few dozen kernels that run for less time than it takes to launch them. A recording
+launches them all at once (`cuda_recording.py`). Clauses are recorded with a flag that says whether
+their values were safe, and handed over where they were not. Other rules are recorded step by step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from typing import Final, NamedTuple, final
+
+import torch
+from torch import Tensor, nn
+
+from residuum.losses.inputs.calls import Call, Case
+from residuum.losses.routes import thresholds
+from residuum.losses.routes.clauses import ByHand, Kernel, sums, usable_clauses, without_a_look
+from residuum.losses.routes.cuda_recording import Recording, Recordings
+from residuum.losses.routes.definition import Definition
+from residuum.losses.routes.gradients import Backward, KnownGradients, with_gradients
+from residuum.losses.routes.listing import Clauses
+from residuum.losses.routes.minima import largest
+from residuum.losses.routes.route import Evaluate, Surroundings
+from residuum.losses.routes.steps import StepsRoute
+from residuum.losses.routes.tables import table_sums
+
+
+def is_launch_bound(groundings: int, device: torch.device) -> bool:
+    """Return whether a GPU takes longer to launch kernels than to run them."""
+    return device.type == "cuda" and groundings <= thresholds.LAUNCH_BOUND
+
+
+class Replay(NamedTuple):
+    """Recordings of penalties, and of their gradients where these are not known with them."""
+
+    forward: Recording
+    backward: Recording | None
+
+
+@final
+class CudaGraphsRoute:
+    """What was recorded at an earlier call of the same shapes."""
+
+    name: Final = "CUDA graphs"
+    hands_over_because: Final = (
+        f"calls are recorded when they come for the {thresholds.RECORDED_AT}rd time, and replayed "
+        "unless values need more care or something looks into them"
+    )
+
+    def __init__(self, definition: Definition, steps: StepsRoute) -> None:
+        self._definition = definition
+        self._steps = steps
+        self.recordings: Recordings[Replay] = Recordings()
+
+    def prepare(self, case: Case, around: Surroundings) -> Evaluate | str:
+        """Return how calls are evaluated, or why they are not."""
+        definition = self._definition
+        if case.groundings > definition.block(case.device):
+            return f"{case.groundings:,} groundings do not fit one block"
+        if not is_launch_bound(case.groundings, case.device):
+            return f"kernels take longer than their launch, or {case.device} is no GPU"
+        if around.why_not_ordinary is not None:
+            return around.why_not_ordinary
+        if case.is_broadcast or not case.examples:
+            return "some tensors are broadcast over the batch, or it is empty"
+        clauses = self._clauses(case, around)
+        by_steps = self._steps.prepare(case, around)
+        if clauses is None and isinstance(by_steps, str):
+            return by_steps
+        shape = case.batch
+        if definition.is_several:
+            shape = (definition.rules, *case.batch)
+        evaluate = None if isinstance(by_steps, str) else self._steps.evaluate
+        step = _Step(case, clauses, shape, evaluate, definition.is_several)
+        return partial(_replayed, self.recordings, step)
+
+    def _clauses(self, case: Case, around: Surroundings) -> Clauses | None:
+        """Return the clauses where they save enough work to be worth a look at the result."""
+        clauses = usable_clauses(self._definition, case, around)
+        if isinstance(clauses, str) or clauses.cross is not None:
+            return None
+        if not (self._definition.is_several or clauses.cost == "complement"):
+            return None
+        if clauses.table is not None and case.examples < thresholds.FEWEST_EXAMPLES:
+            return None
+        return clauses
+
+
+def _kernel_of(clauses: Clauses) -> Kernel:
+    if clauses.cost == "least":
+        return largest
+    return sums if clauses.table is None else table_sums
+
+
+def _replayed(recordings: Recordings[Replay], step: _Step, call: Call) -> Tensor | None:
+    """Return the penalties of a call; None if nothing is recorded, or values take more care."""
+    if not _is_plain(call):
+        return None
+    beside = [call.lengths] if step.clauses is not None else list(call.masks.values())
+    tensors = [*call.inputs, *(one for one in beside if one is not None)]
+    wants_gradients = torch.is_grad_enabled() and any(one.requires_grad for one in call.inputs)
+    # A recording must not keep the tensors of the call that it was made in.
+    step = step._replace(call=call._replace(inputs=[], sources=None))
+    found = recordings.find(
+        (_where(call), step.shape, wants_gradients, step.clauses is None, _shapes(tensors)),
+        lambda: step.record(tensors, len(call.inputs), wants_gradients=wants_gradients),
+    )
+    if found is None:
+        return None
+    value, *made = found.forward(tensors)
+    if step.clauses is not None and not made.pop().item():
+        return None
+    if not wants_gradients:
+        return value
+    inputs = call.inputs
+    backward: Backward
+    if found.backward is None:
+        places = range(len(inputs))
+        backward = KnownGradients([[place] for place in places], len(inputs), step.value_again)
+        saved = [*inputs, *(one.unsqueeze(0) for one in made)]
+        return with_gradients(value, backward, saved, inputs)
+    backward = _LaterGradients(len(inputs), step.value_again, found.backward)
+    return with_gradients(value, backward, tensors, inputs)
+
+
+def _is_plain(call: Call) -> bool:
+    """Return whether nothing would have to look into what is replayed, which goes on as one."""
+    return (
+        all(type(one) in (Tensor, nn.Parameter) for one in call.inputs)
+        and not torch.are_deterministic_algorithms_enabled()
+        and not torch.is_inference_mode_enabled()
+        and torch._C._autograd._top_saved_tensors_default_hooks(True) is None
+        and not torch._C._len_torch_dispatch_stack()
+    )
+
+
+def _where(call: Call) -> Hashable:
+    return call.device, torch.cuda.current_stream(call.device).cuda_stream
+
+
+def _shapes(tensors: Sequence[Tensor]) -> Hashable:
+    return tuple((one.shape, one.dtype) for one in tensors)
+
+
+class _Step(NamedTuple):
+    """The penalties of a call, and their gradients, as functions of its tensors.
+
+    Those are the inputs and what depends on examples beside them: lengths, or masks.
+    """
+
+    case: Case
+    clauses: Clauses | None
+    shape: tuple[int, ...]
+    evaluate: Callable[[Call], Tensor] | None
+    is_several: bool
+    call: Call | None = None
+
+    def record(self, tensors: Sequence[Tensor], given: int, *, wants_gradients: bool) -> Replay:
+        """Return recordings for tensors, so many of which are given."""
+
+        def forward(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+            wanted = wants_gradients and not self.is_several
+            return self._made(tensors, given, None, wants_gradients=wanted)
+
+        def backward(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+            *others, upstream = tensors
+            return self._made(others, given, upstream, wants_gradients=True)[1 : 1 + given]
+
+        recorded = Recording(forward, tensors)
+        if not self.is_several or not wants_gradients:
+            return Replay(recorded, None)
+        [value, *_] = recorded(tensors)
+        return Replay(recorded, Recording(backward, [*tensors, torch.ones_like(value)]))
+
+    def _made(
+        self,
+        tensors: Sequence[Tensor],
+        given: int,
+        upstream: Tensor | None,
+        *,
+        wants_gradients: bool,
+    ) -> list[Tensor]:
+        """Return penalties, gradients if wanted and, of clauses, whether all of that is right."""
+        inputs, beside = tensors[:given], tensors[given:]
+        if self.clauses is None:
+            return self._evaluated(inputs, beside, upstream, wants_gradients=wants_gradients)
+        lengths = beside[0] if beside else None
+        value, gradients, is_safe = without_a_look(
+            _kernel_of(self.clauses),
+            self.clauses,
+            inputs,
+            lengths,
+            self.shape,
+            self.case.examples,
+            upstream,
+            wants_gradients=wants_gradients,
+        )
+        return [value, *gradients, is_safe]
+
+    def _evaluated(
+        self,
+        inputs: Sequence[Tensor],
+        beside: Sequence[Tensor],
+        upstream: Tensor | None,
+        *,
+        wants_gradients: bool,
+    ) -> list[Tensor]:
+        assert self.evaluate is not None
+        assert self.call is not None
+        leaves = [one.detach().requires_grad_(wants_gradients) for one in inputs]
+        masks = dict(zip(self.call.masks, beside, strict=True))
+        with torch.set_grad_enabled(wants_gradients):
+            value = self.evaluate(self.call._replace(inputs=leaves, masks=masks))
+        if not wants_gradients:
+            return [value]
+        # Shares of its own would have `grad` import half of PyTorch's compiler.
+        with torch.enable_grad():
+            total = (value if upstream is None else value * upstream).sum()
+        gradients = torch.autograd.grad(total, leaves, materialize_grads=True)
+        return [value.detach(), *gradients]
+
+    def value_again(self, inputs: Sequence[Tensor]) -> Tensor:
+        """Return the penalties by operations that can be differentiated twice."""
+        assert self.call is not None
+        call = self.call._replace(inputs=list(inputs))
+        if self.evaluate is not None:
+            return self.evaluate(call)
+        assert self.clauses is not None
+        by_hand = ByHand(_kernel_of(self.clauses), self.clauses, self.case, self.is_several)
+        value = by_hand(call)
+        assert value is not None  # for so it was when it was recorded
+        return value
+
+
+class _LaterGradients(NamedTuple):
+    """Gradients that a recording makes of all that is saved."""
+
+    given: int
+    again: Callable[[Sequence[Tensor]], Tensor]
+    recording: Recording
+
+    def __call__(self, upstream: Tensor, saved: Sequence[Tensor]) -> list[Tensor | None]:
+        found = self.recording([*saved, upstream])
+        return [one.to(into.dtype) for one, into in zip(found, saved[: self.given], strict=True)]

@@ -1,0 +1,173 @@
+"""A rule as routes know it: its plan, its relaxation, and tables made once for each shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, final
+
+import torch
+from torch import Tensor
+
+from residuum.grounding import Layout, Plan, lay_out
+from residuum.grounding.plans import Connect
+from residuum.losses.degrees.logits import Form, Source, sources_of
+from residuum.losses.degrees.tensors import to_keep
+from residuum.losses.inputs.layouts import Bound, bind, groundings_of, move
+from residuum.losses.routes import thresholds
+from residuum.losses.routes.recognising import law_of, literals_of
+from residuum.relaxations import Relaxation
+from residuum.relaxations.meanings import EXACT
+
+if TYPE_CHECKING:
+    from residuum.losses.routes.listing import Clauses
+
+Detached = Literal["antecedent", "consequent"]
+
+
+@final
+class Definition:
+    """What was said when a rule was compiled, as far as its evaluation depends on it.
+
+    A bundle is the conjunction of several rules. `is_several` asks for the penalty of each of them,
+    rules × batch, rather than for that of the conjunction.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        relaxation: Relaxation,
+        forms: Mapping[str, Form],
+        *,
+        detach: Detached | None,
+        block: int | None,
+        replay: bool,
+        is_bundle: bool,
+    ) -> None:
+        self.plan = plan
+        self.relaxation = relaxation
+        self.detach = detach
+        self.replay = replay
+        self.is_bundle = is_bundle
+        self.is_several = False
+        # Worked out here, for a trace to find plain values.
+        self.names = [slot.name for slot in plan.slots]
+        self.forms = [forms[slot.name] for slot in plan.slots]
+        self.is_exact = relaxation == EXACT
+        self._block = block
+        self._exclusive = [slot.is_exclusive for slot in plan.slots]
+        self._needs_care = not relaxation.tnorm.has_bounded_gradients
+        self._law = law_of(relaxation)
+        self._bound: dict[Any, Bound] = {}
+        self._clauses: dict[Any, Clauses | str] = {}
+
+    @property
+    def rules(self) -> int:
+        """How many rules a bundle has."""
+        last = self.plan.steps[-1]
+        return len(last.operands) if self.is_bundle and isinstance(last, Connect) else 1
+
+    def of_several(self) -> Definition:
+        """Return the same bundle, evaluated rule by rule; both share their tables."""
+        twin = object.__new__(Definition)
+        twin.__dict__.update(self.__dict__, is_several=True)
+        return twin
+
+    def block(self, device: torch.device) -> int:
+        """Return how many groundings are evaluated at a time."""
+        usual = thresholds.GPU_BLOCK if device.type == "cuda" else thresholds.CPU_BLOCK
+        return self._block or usual
+
+    def sources(
+        self, inputs: Sequence[Tensor], places: Sequence[int] | None = None
+    ) -> list[Source]:
+        """Return the tensors of all slots, or of those at some places, as sources of degrees."""
+        chosen = range(len(inputs)) if places is None else places
+        return sources_of(
+            [inputs[place] for place in chosen],
+            [self.forms[place] for place in chosen],
+            [self._exclusive[place] for place in chosen],
+            needs_care=self._needs_care,
+        )
+
+    def bind(
+        self, sizes: Mapping[str, int], device: torch.device, layout: Layout | None = None
+    ) -> Bound:
+        """Return the rule's tables for sequences of these lengths, kept for the next call.
+
+        Its layout may be known.
+        """
+        key = tuple(sizes.items()), str(device)
+        if torch.compiler.is_compiling() or key not in self._bound:
+            self._bind(*key, layout)
+        return self._bound[key]
+
+    @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+    def _bind(self, sizes: tuple[tuple[str, int], ...], device: str, layout: Layout | None) -> None:
+        """Keep the rule's tables; a trace has this done, and does not look inside."""
+        with to_keep():
+            if (sizes, "cpu") not in self._bound:
+                make_room(self._bound)
+                layout = layout or lay_out(self.plan, dict(sizes))
+                self._bound[sizes, "cpu"] = bind(
+                    self.plan, layout, self.relaxation, detaches=self.detach is not None
+                )
+            if (sizes, device) not in self._bound:
+                on_cpu = self._bound[sizes, "cpu"]
+                self._bound[sizes, device] = move(on_cpu, torch.device(device))
+
+    @property
+    def is_made_of_clauses(self) -> bool:
+        """Whether the groundings are clauses, for sequences of some length."""
+        if not self.plan.sequence_domains:
+            return not isinstance(self.clauses({}, torch.device("cpu")), str)
+        if self._law is None or self.why_no_clauses is not None:
+            return False
+        body = groundings_of(self.plan).body
+        return literals_of(self.plan, body, self._law) is not None
+
+    def clauses(self, sizes: Mapping[str, int], device: torch.device) -> Clauses | str:
+        """Return the groundings as clauses, or why they are none; found when first needed."""
+        key = tuple(sizes.items()), device
+        if key not in self._clauses:
+            make_room(self._clauses)
+            self._clauses[key] = self._find_clauses(sizes, device)
+        found = self._clauses[key]
+        return found if self.is_several or isinstance(found, str) else found.as_one
+
+    @property
+    def why_no_clauses(self) -> str | None:
+        """Why no groundings are evaluated as clauses, whatever they are; None if they may be."""
+        if self.is_exact:
+            return "the relaxation is `exact`"
+        if self.detach is not None:
+            return f"`detach` needs the {self.detach} apart, which a clause has not"
+        if self._law is None:
+            return f"under `{self.relaxation}` no sum over its literals tells what a clause costs"
+        if any(form != "logits" for form in self.forms):
+            return "only logits are turned into sides with gradients by hand"
+        return None
+
+    @property
+    def compares(self) -> bool:
+        """Whether clauses cost the least of their literals, so that the worst is looked for."""
+        return self._law is not None and self._law.cost == "least"
+
+    def _find_clauses(self, sizes: Mapping[str, int], device: torch.device) -> Clauses | str:
+        why_not = self.why_no_clauses
+        if why_not is not None:
+            return why_not
+        assert self._law is not None
+        from residuum.losses.routes.listing import find_clauses
+
+        bound = self.bind(sizes, torch.device("cpu"))
+        with to_keep():
+            found = find_clauses(
+                self.plan, bound.layout, self._law, bound.masks, is_bundle=self.is_bundle
+            )
+            return found if isinstance(found, str) else found.to(device)
+
+
+def make_room(kept: dict[Any, Any]) -> None:
+    """Forget the oldest of what is remembered, if it is much."""
+    while len(kept) >= thresholds.MOST_LAYOUTS:
+        kept.pop(next(iter(kept)))

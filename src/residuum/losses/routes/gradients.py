@@ -1,0 +1,158 @@
+"""Values whose gradients are found without PyTorch's record of what was computed.
+
+A route knows the gradients of its penalties, in the forward pass or from what it saved there. This
+is the one autograd function that hands them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+from torch.autograd.function import _SingleLevelFunction
+
+from residuum.errors import GroundingError
+from residuum.losses.degrees.tensors import in_full
+
+Again = Callable[[Sequence[Tensor]], Tensor]
+"""Computes a value once more from its inputs, by operations that can be differentiated twice."""
+
+
+class Backward(Protocol):
+    """How gradients go back to the inputs."""
+
+    @property
+    def given(self) -> int:
+        """The number of inputs. They are saved before all else."""
+        ...
+
+    @property
+    def again(self) -> Again | None:
+        """The value once more, for second derivatives; None if there is no memory for them."""
+        ...
+
+    def __call__(self, upstream: Tensor, saved: Sequence[Tensor]) -> list[Tensor | None]:
+        """Return the gradients of the inputs from that of the value."""
+        ...
+
+
+class KnownGradients(NamedTuple):
+    """Gradients of one value per example, which are known and need only be multiplied.
+
+    They are saved behind the inputs: one tensor for each group of inputs, inputs × examples × all
+    else.
+    """
+
+    groups: Sequence[Sequence[int]]
+    given: int
+    again: Again | None
+
+    def __call__(self, upstream: Tensor, saved: Sequence[Tensor]) -> list[Tensor | None]:
+        found: list[Tensor | None] = [None] * self.given
+        examples = upstream.numel()
+        for group, known in zip(self.groups, saved[self.given :], strict=True):
+            if known.shape[1] != examples:  # a batch of several dimensions
+                rest = known.numel() // (len(group) * examples)
+                known = known.reshape(len(group), examples, rest)
+            each = known * upstream.reshape(examples, *(1,) * (known.dim() - 2))
+            for place, one in zip(group, each.unbind(0), strict=True):
+                given = saved[place]
+                is_like_it = one.shape == given.shape and one.dtype == given.dtype
+                found[place] = one if is_like_it else one.reshape(given.shape).to(given.dtype)
+        return found
+
+
+def with_gradients(
+    value: Tensor,
+    backward: Backward,
+    saved: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    *,
+    is_linear: bool = False,
+) -> Tensor:
+    """Return a value as a function of the inputs; `saved` has what `backward` takes.
+
+    `is_linear` says that gradients do not vary with the inputs, but where they jump. Then PyTorch
+    differentiates `backward` itself for second derivatives.
+    """
+    made = value, saved, is_linear  # by itself the value would count as an input
+    found: Tensor = _WithGradients.apply(backward, made, *inputs)  # type: ignore[attr-defined]
+    return found
+
+
+class _WithGradients(_SingleLevelFunction):
+    """A value whose gradients go back to the inputs in one step.
+
+    Transforms of torch.func, which a Function of PyTorch looks for at every call, never come here.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        backward: Backward,
+        made: tuple[Tensor, Sequence[Tensor], bool],
+        *_inputs: Tensor,
+    ) -> Tensor:
+        value, saved, is_linear = made
+        ctx.found_by = backward
+        ctx.is_linear = is_linear
+        ctx.save_for_backward(*saved)
+        return value
+
+    @staticmethod
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
+        backward: Backward = ctx.found_by
+        saved = ctx.saved_tensors
+        if ctx.is_linear or not torch.is_grad_enabled():
+            return None, None, *backward(upstream, saved)
+        inputs = saved[: backward.given]
+        if backward.again is not None:
+            return None, None, *_differentiable(backward.again, upstream, inputs)
+        found = backward(upstream, saved)
+        return None, None, *(None if one is None else _last(one, inputs) for one in found)
+
+
+def _differentiable(again: Again, upstream: Tensor, inputs: Sequence[Tensor]
+                    ) -> list[Tensor | None]:  # fmt: skip
+    """Return gradients that have gradients, for a second derivative."""
+    wanted = [given for given in inputs if given.requires_grad]
+    with in_full(upstream.device):
+        value = again(inputs).reshape(upstream.shape)
+        if not value.requires_grad:  # as under `r-godel` where only antecedents need gradients
+            return [None] * len(inputs)
+        found = iter(
+            torch.autograd.grad(value, wanted, upstream, create_graph=True, allow_unused=True)
+        )
+    return [next(found) if given.requires_grad else None for given in inputs]
+
+
+def _last(gradient: Tensor, inputs: Sequence[Tensor]) -> Tensor:
+    found: Tensor = LastGradients.apply(gradient, *inputs)  # type: ignore[no-untyped-call]
+    return found
+
+
+class LastGradients(torch.autograd.Function):
+    """Gradients that depend on the inputs, though what would say how is gone.
+
+    They refuse gradients of their own, which would otherwise count as 0 beside those of other
+    losses.
+    """
+
+    @staticmethod
+    def forward(_ctx: Any, gradient: Tensor, *_inputs: Tensor) -> Tensor:
+        return gradient.clone()
+
+    @staticmethod
+    def backward(_ctx: Any, *_upstream: Tensor) -> Any:
+        raise GroundingError(
+            "second derivatives need the groundings of the rule to fit one block, and this batch "
+            "has more; pass fewer examples, or compile the rule with a larger block= or "
+            "memory_budget="
+        )
+
+
+def room_for_gradients(given: Tensor) -> Tensor:
+    """Return zeros to add gradients of a tensor up in: half precision is too coarse for that."""
+    return torch.zeros_like(given, dtype=torch.promote_types(given.dtype, torch.float32))

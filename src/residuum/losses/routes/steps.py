@@ -1,0 +1,390 @@
+"""The general route: a plan step by step, from the sides of its slots to degrees and penalties.
+
+Every rule can be evaluated like this, and every other route is held to it by test.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, final
+
+import torch
+from torch import Tensor
+
+from residuum.grounding import Layout, Plan
+from residuum.grounding.plans import Connect, Known, Quantify, Read
+from residuum.logic import And, Forall, Iff, Implies, Not, Or
+from residuum.losses.aggregation import aggregation_of, changeable
+from residuum.losses.degrees.logits import Side, degree_with
+from residuum.losses.degrees.tensors import LARGEST, TENSORS, impossible
+from residuum.losses.inputs.calls import Call, Case
+from residuum.losses.inputs.reading import Window, length_in, narrowed, read
+from residuum.losses.routes.definition import Definition, Detached
+from residuum.losses.routes.lifting import Group, Lifted, pool_side
+from residuum.losses.routes.route import Evaluate, Surroundings
+from residuum.relaxations import Degree, Relaxation
+from residuum.relaxations.carriers import Exact, as_float
+from residuum.relaxations.degrees import truth_of
+
+Sides = Callable[[int, Side], Tensor]
+
+
+@final
+class StepsRoute:
+    """All groundings at once, one tensor operation for each step of the plan."""
+
+    name: Final = "steps"
+    hands_over_because: Final = "it never does"
+
+    def __init__(self, definition: Definition) -> None:
+        self._definition = definition
+
+    def prepare(self, _case: Case, _around: Surroundings) -> Evaluate | str:
+        """Return how calls are evaluated, or why they are not."""
+        if self._definition.is_several and self._definition.plan.rank:
+            return "rules with variables are evaluated together only as clauses"
+        return self.evaluate
+
+    def evaluate(self, call: Call) -> Tensor:
+        """Return the penalties of a call, in the shape of its batch, or rules × batch."""
+        evaluation = evaluation_of(self._definition, call)
+        if self._definition.is_several:
+            return torch.stack([self._per_example(part, call) for part in evaluation.parts()])
+        return self._per_example(evaluation.total(), call)
+
+    def _per_example(self, given: Tensor, call: Call) -> Tensor:
+        found = per_example(given, call, self._definition.plan.rank)
+        adds_up = self._definition.relaxation.tnorm.penalties_add_up
+        return found if adds_up else changeable(found)
+
+
+def per_example(given: Tensor, call: Call, rank: int) -> Tensor:
+    """Return one number for each example from a tensor over all axes."""
+    value: Tensor = torch.as_tensor(given, device=call.device)
+    if 0 not in call.batch or not value.dtype.is_floating_point:
+        return value.expand((*call.batch, *(1,) * rank)).reshape(call.batch)
+    # An empty batch costs nothing and still belongs to the graph of its inputs.
+    nothing: Tensor = sum((one.sum() for one in call.inputs), value.new_zeros(()))
+    return nothing.expand(call.batch)
+
+
+def evaluation_of(definition: Definition, call: Call) -> Evaluation:
+    """Return the evaluation of a rule on a call."""
+    sources = definition.sources(call.inputs) if call.sources is None else call.sources()
+    return Evaluation(
+        definition.plan,
+        call.bound.layout,
+        definition.relaxation,
+        lambda slot, side: sources[slot].side(side),
+        indices=call.bound.indices,
+        masks={**call.bound.masks, **call.masks},
+        lifted=call.bound.lifted,
+        window=call.window,
+        detach=definition.detach,
+    )
+
+
+@final
+class Evaluation:
+    """One run of a plan: degrees of steps, each computed once."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        layout: Layout,
+        relaxation: Relaxation,
+        sides: Sides,
+        *,
+        indices: Mapping[int, Tensor],
+        masks: Mapping[int, Tensor],
+        lifted: Lifted | None = None,
+        window: Window | None = None,
+        detach: Detached | None = None,
+    ) -> None:
+        self._plan = plan
+        self._layout = layout
+        self._relaxation = relaxation
+        self._aggregation = aggregation_of(relaxation)
+        self._sides = sides
+        self._indices = indices
+        self._masks = masks
+        self._lifted = lifted
+        self._window = window
+        self._detach = detach
+        self._degrees: dict[int, Degree] = {}
+        self._slot_penalties: dict[int, Tensor] = {}
+        self._pool: dict[Side, Tensor] = {}
+
+    # Penalties: what the outermost conjunctions add up
+
+    def total(self) -> Tensor:
+        """Return the penalty of the rule, its outermost conjunctions not yet capped."""
+        root = self._plan.steps[-1]
+        if self._lifted is not None and isinstance(root, Connect):
+            parts = [self._penalty(root.operands[p], is_outermost=True) for p in self._lifted.alone]
+            groups = [self._along_group(group) for group in self._lifted.groups]
+            parts += [self._placed(self._aggregation.along(each, -1)) for each in groups]
+            return torch.as_tensor(self._conjoin(parts, is_outermost=True))
+        return torch.as_tensor(self._penalty(len(self._plan.steps) - 1, is_outermost=True))
+
+    def parts(self) -> list[Tensor]:
+        """Return the penalty of each operand of the outermost conjunction."""
+        root = self._plan.steps[-1]
+        assert isinstance(root, Connect)
+        found: dict[int, Tensor] = {}
+        for group in self._lifted.groups if self._lifted is not None else ():
+            each = self._along_group(group).unbind(-1)
+            found |= {p: self._placed(one) for p, one in zip(group.members, each, strict=True)}
+        return [
+            found[position]
+            if position in found
+            else torch.as_tensor(self._penalty(number, is_outermost=True))
+            for position, number in enumerate(root.operands)
+        ]
+
+    def _along_group(self, group: Group) -> Tensor:
+        """Return the penalties of rules alike in shape: (*batch, rules)."""
+        assert self._lifted is not None
+        depths = [len(slot.domains) for slot in self._plan.slots]
+        pool = self._lifted.pool
+
+        def side_of_pool(_: int, side: Side) -> Tensor:
+            if side not in self._pool:
+                self._pool[side] = pool_side(pool, depths, self._sides, side)
+            return self._pool[side]
+
+        return Evaluation(
+            group.plan,
+            group.layout,
+            self._relaxation,
+            side_of_pool,
+            indices=group.indices,
+            masks={},
+            detach=self._detach,
+        ).total()
+
+    def _placed(self, penalty: Tensor) -> Tensor:
+        return penalty.reshape((*penalty.shape, *(1,) * self._plan.rank))
+
+    def _penalty(self, number: int, *, is_outermost: bool) -> Any:
+        step = self._plan.steps[number]
+        tnorm = self._relaxation.tnorm
+        match step:
+            case Known(value):
+                return 0.0 if value else self._cap
+            case Connect(kind, operands) if kind is And:
+                parts = [self._penalty(part, is_outermost=is_outermost) for part in operands]
+                return self._conjoin(parts, is_outermost)
+            case Quantify(kind) if kind is Forall:
+                inner = self._penalty(step.operand, is_outermost=is_outermost)
+                total = self._gather(number, step, inner)
+                return total if is_outermost else self._capped(total)
+            case Connect(kind, (left, right)) if (
+                kind is Implies and self._relaxation.kind != "S" and tnorm.penalties_add_up
+            ):
+                antecedent = self._penalty(left, is_outermost=False)
+                consequent = self._penalty(right, is_outermost=False)
+                if is_outermost and self._detach == "antecedent":
+                    antecedent = torch.as_tensor(antecedent).detach()
+                if is_outermost and self._detach == "consequent":
+                    consequent = torch.as_tensor(consequent).detach()
+                return TENSORS.excess(consequent, antecedent)
+            case Connect(kind, (left, right)) if kind is Implies and is_outermost and self._detach:
+                parts = [self.degree(left), self.degree(right)]
+                place = ("antecedent", "consequent").index(self._detach)
+                parts[place] = _detached(parts[place])
+                return tnorm.penalty(self._relaxation.imply(*parts))
+            case Read(slot) if tnorm.penalties_add_up:
+                # Penalties of what is read often are computed once, where it comes from.
+                if slot not in self._slot_penalties:
+                    self._slot_penalties[slot] = tnorm.penalty(self._of_slot(slot))
+                return self._place(number)(self._slot_penalties[slot])
+        return tnorm.penalty(self.degree(number))
+
+    @property
+    def _cap(self) -> float:
+        limit = as_float(self._relaxation.tnorm.limit)
+        return limit if math.isfinite(limit) else -impossible(torch.float32)
+
+    def _capped(self, penalty: Any) -> Any:
+        tnorm = self._relaxation.tnorm
+        if not tnorm.penalties_add_up or tnorm.limit == math.inf:  # the largest is no more
+            return penalty
+        return TENSORS.minimum(penalty, as_float(tnorm.limit))
+
+    def _conjoin(self, parts: Sequence[Any], is_outermost: bool) -> Any:
+        total = self._aggregation.of_parts(parts)
+        return total if is_outermost else self._capped(total)
+
+    def _gather(self, number: int, step: Quantify, penalty: Any) -> Any:
+        """Return the penalty of all groundings together: their sum, or the largest."""
+        dimensions = self._dimensions(step)
+        lengths = self._lengths(number, step)
+        penalty = _spread(torch.as_tensor(penalty), self._plan.rank, lengths)
+        mask = self._mask(number)
+        if mask is not None:
+            penalty = penalty.masked_fill(~mask, 0.0)
+        return self._aggregation.along(penalty, dimensions, keepdim=True)
+
+    # Degrees: everything inside
+
+    def degree(self, number: int) -> Degree:
+        """Return the degree of a step."""
+        if number not in self._degrees:
+            self._degrees[number] = self._compute(number)
+        return self._degrees[number]
+
+    def _compute(self, number: int) -> Degree:
+        step, logic = self._plan.steps[number], self._relaxation
+        match step:
+            case Known(value):
+                return truth_of(TENSORS, value)
+            case Read():
+                return self._read(number, step)
+            case Quantify(kind):
+                inner = self.degree(step.operand)
+                if kind is Forall:
+                    return self._along(inner, number, step)
+                return self._along(inner.negated, number, step).negated
+            case Connect(kind, operands):
+                if kind is And:
+                    return logic.conjoin(self._conjuncts(number))
+                if kind is Implies and logic.kind == "S":
+                    denied = self.degree(operands[1]).negated
+                    return logic.conjoin([*self._conjuncts(operands[0]), denied]).negated
+                parts = [self.degree(operand) for operand in operands]
+                if kind is Not:
+                    return logic.negate(parts[0])
+                if kind is Or:
+                    return logic.disjoin(parts)
+                return (logic.equate if kind is Iff else logic.imply)(*parts)
+
+    def _conjuncts(self, number: int) -> list[Degree]:
+        """Return what a step is the conjunction of, nested ones flattened: they are associative."""
+        step = self._plan.steps[number]
+        if isinstance(step, Connect) and step.kind is And:
+            return [degree for part in step.operands for degree in self._conjuncts(part)]
+        return [self.degree(number)]
+
+    # What a degree computes later must not hold `self`, which holds the degree: such a cycle
+    # would keep the tensors of a run until Python looks for cycles.
+
+    def _read(self, number: int, step: Read) -> Degree:
+        place, sides = self._place(number), self._sides
+        return degree_with(lambda side: place(sides(step.slot, side)))
+
+    def _of_slot(self, slot: int) -> Degree:
+        return degree_with(lambda side: self._sides(slot, side))
+
+    def _place(self, number: int) -> Callable[[Tensor], Tensor]:
+        """Return how the entries that an atom reads are put over the axes."""
+        access, index = self._layout.accesses[number], self._indices.get(number)
+        rank, window = self._plan.rank, self._window
+        return lambda given: read(given, access, index, rank, window)
+
+    def _along(self, x: Degree, number: int, step: Quantify) -> Degree:
+        """Return the conjunction of a degree over the axes of a quantifier."""
+        along = _Along(
+            self._dimensions(step),
+            self._plan.rank,
+            self._lengths(number, step),
+            self._mask(number),
+        )
+        return self._relaxation.tnorm.conjoin_along(x, along)
+
+    # Axes
+
+    def _dimensions(self, step: Quantify) -> tuple[int, ...]:
+        return tuple(axis.dimension - self._plan.rank for axis in step.axes)  # type: ignore[operator]
+
+    def _lengths(self, number: int, step: Quantify) -> dict[int, int]:
+        """Return the length of each dimension that a quantifier ranges over."""
+        found: dict[int, int] = {}
+        lengths = self._layout.selections[number].lengths
+        for axis, length in zip(step.axes, lengths, strict=True):
+            assert axis.dimension is not None
+            found[axis.dimension] = length_in(self._window, axis.dimension, length)
+        return found
+
+    def _mask(self, number: int) -> Tensor | None:
+        mask = self._masks.get(number)
+        return None if mask is None else narrowed(mask, self._window, self._plan.rank)
+
+
+def _spread(x: Tensor, rank: int, lengths: Mapping[int, int]) -> Tensor:
+    """Return x with its full length along the axes: what they do not change counts often."""
+    shape = [1] * (rank - x.dim()) + list(x.shape)
+    for dimension, length in lengths.items():
+        shape[dimension - rank] = length
+    return x.expand(shape)
+
+
+def _detached(x: Degree) -> Degree:
+    return degree_with(lambda side: torch.as_tensor(getattr(x, side)).detach())
+
+
+@final
+class _Along:
+    """The groundings of a quantifier, as dimensions of tensors."""
+
+    def __init__(
+        self,
+        dimensions: tuple[int, ...],
+        rank: int,
+        lengths: Mapping[int, int],
+        mask: Tensor | None,
+    ) -> None:
+        self._dimensions = dimensions
+        self._rank = rank
+        self._lengths = lengths
+        self._mask = mask
+
+    def total(self, numbers: Any, elsewhere: float) -> Tensor:
+        return self._counted(numbers, elsewhere).sum(self._dimensions, keepdim=True)
+
+    def largest(self, numbers: Any, elsewhere: float) -> Tensor:
+        given = self._counted(numbers, elsewhere)
+        if 0 in (given.shape[d] for d in self._dimensions):
+            return given.sum(self._dimensions, keepdim=True) + elsewhere
+        return given.amax(self._dimensions, keepdim=True)
+
+    def log_total(self, logarithms: Any) -> Tensor:
+        given = self._counted(logarithms, -LARGEST)
+        found = torch.logsumexp(given, self._dimensions, keepdim=True)
+        return found.masked_fill(found <= -LARGEST, impossible(found.dtype))
+
+    def log_norm(self, logarithms: Any, exponent: Exact) -> Tensor:
+        given = self._counted(logarithms, -LARGEST)
+        nothing = impossible(given.dtype)
+        if 0 in (given.shape[d] for d in self._dimensions):
+            return given.sum(self._dimensions, keepdim=True) + nothing
+        largest = given.amax(self._dimensions, keepdim=True).detach()
+        p = TENSORS.constant(exponent)
+        below = torch.logsumexp(p * (given - largest), self._dimensions, keepdim=True)
+        return (largest + below / p).masked_fill(largest <= -LARGEST, nothing)
+
+    def in_pairs(self, x: Degree, conjoin: Callable[[Degree, Degree], Degree]) -> Degree:
+        true = self._counted(x.true, 1.0)
+        for dimension in self._dimensions:
+            true = _in_pairs(true, dimension, conjoin)
+        return Degree(TENSORS, true=true)
+
+    def _counted(self, numbers: Any, elsewhere: float) -> Tensor:
+        spread = _spread(torch.as_tensor(numbers), self._rank, self._lengths)
+        return spread if self._mask is None else spread.masked_fill(~self._mask, elsewhere)
+
+
+def _in_pairs(x: Tensor, dimension: int, conjoin: Callable[[Degree, Degree], Degree]) -> Tensor:
+    """Return the conjunction along a dimension."""
+    if x.shape[dimension] == 0:
+        shape = list(x.shape)
+        shape[dimension] = 1
+        return x.new_ones(shape)
+    while x.shape[dimension] > 1:
+        half = x.shape[dimension] // 2
+        first, second = x.narrow(dimension, 0, half), x.narrow(dimension, half, half)
+        rest = x.narrow(dimension, 2 * half, x.shape[dimension] % 2)
+        pairs = conjoin(Degree(TENSORS, true=first), Degree(TENSORS, true=second)).true
+        x = torch.cat([pairs, rest], dimension)
+    return x

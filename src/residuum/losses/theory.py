@@ -1,0 +1,362 @@
+"""A theory: knowledge whose predicates are networks."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import torch
+from torch import Tensor, nn
+
+from residuum.errors import GroundingError, suggest
+from residuum.grounding.plans import Slot
+from residuum.logic import Application, Term, Variable
+from residuum.losses.aggregation import conjoined
+from residuum.losses.compiling import compile as compile_knowledge
+from residuum.losses.degrees.logits import Form
+from residuum.losses.degrees.parameters import find_logic
+from residuum.losses.knowledge import CompiledKnowledge
+from residuum.losses.labelled_facts import facts as penalty_of_facts
+from residuum.losses.questions.violations import Violation
+from residuum.losses.reductions import (
+    Combination,
+    Reduction,
+    SharedGroup,
+    check_combination,
+    check_weight,
+)
+from residuum.losses.schedules import Schedule, at
+from residuum.relaxations import Relaxation
+from residuum.syntax import Knowledge
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What a theory makes of a batch: the total to minimise, and each part of it by name.
+
+    Parts are without their weights.
+    """
+
+    total: Tensor
+    parts: Mapping[str, Tensor]
+
+
+@final
+class Theory(nn.Module):
+    """A Knowledge bound to modules, one for each of its predicates.
+
+    Called with facts, (inputs, labels) by name, and with tensors for the rules: by the name of
+    an open domain (`pair=`) or function (`left=`), or of a predicate without open arguments. Each
+    network runs once per call, on all it is needed for, if its inputs are alike in shape.
+
+    `weights` overrides the weights of rules and facts, by name; a weight and the relaxation may
+    be schedules, functions of `theory.epoch`.
+    """
+
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        /,
+        *,
+        relaxation: str | Relaxation | Schedule[str | Relaxation] = "r-product",
+        weights: Mapping[str, float | Schedule[float]] | None = None,
+        reduction: Reduction = "mean",
+        combine: Combination = "conjunction",
+        inputs: Form | Mapping[str, Form] = "logits",
+        functions: Mapping[str, Any] | None = None,
+        process_group: Any = None,
+        replay: bool = True,
+        **modules: nn.Module,
+    ) -> None:
+        super().__init__()
+        if not isinstance(knowledge, Knowledge):
+            raise GroundingError(
+                f"expected a Knowledge, as rs.load gives, got {type(knowledge).__name__}"
+            )
+        _refuse_names_of_options(knowledge.predicates)
+        _check_names("predicate", modules, knowledge.predicates)
+        _check_names("rule or set of facts", weights or {}, {**knowledge.rules, **knowledge.facts})
+        if reduction == "none":
+            raise GroundingError("a theory needs one number for a batch: mean, sum or conjunction")
+        check_combination(combine)
+        for name, weight in (weights or {}).items():
+            if not callable(weight):
+                check_weight(weight, name)
+        for name, module in modules.items():
+            if not isinstance(module, nn.Module):
+                raise GroundingError(
+                    f"`{name}`: expected a torch.nn.Module, got {type(module).__name__}"
+                )
+            if hasattr(nn.ModuleDict, name) or name == "training":
+                raise GroundingError(
+                    f"PyTorch has another use for the name `{name}`, so that no module can have "
+                    "it; give the predicate another"
+                )
+        self.knowledge = knowledge
+        self.epoch = 0
+        self.combine = combine
+        self.networks = nn.ModuleDict(modules)
+        self._relaxation = relaxation
+        self._weights: dict[str, float | Schedule[float]] = {
+            **dict.fromkeys(knowledge.facts, 1.0),
+            **{name: rule.weight for name, rule in knowledge.rules.items()},
+            **(weights or {}),
+        }
+        self._reduction = reduction
+        self._group = SharedGroup(process_group)
+        self._inputs = inputs
+        self._functions = functions or {}
+        self._replay = replay
+        self._frozen: set[str] = set()
+        self._compiled: dict[Relaxation, CompiledKnowledge] = {}
+        self._rules()  # mistakes show now
+        for name in self._predicates_in_use():
+            if name not in modules:
+                raise GroundingError(f"no module is given for predicate `{name}`")
+
+    @property
+    def relaxation(self) -> Relaxation:
+        """The relaxation of the present epoch."""
+        chosen: str | Relaxation = at(self._relaxation, self.epoch)  # type: ignore[assignment]
+        return find_logic(chosen)
+
+    def set_process_group(self, group: Any) -> None:
+        """Give the theory a process group, as is needed after unpickling one that had one."""
+        self._group = SharedGroup(group)
+        for compiled in self._compiled.values():
+            compiled.set_process_group(group)
+
+    def weight(self, name: str) -> float:
+        """Return the weight of a rule or a set of facts in the present epoch."""
+        _check_names("rule or set of facts", [name], self._weights)
+        weight = at(self._weights[name], self.epoch)
+        check_weight(weight, name)
+        return weight
+
+    def freeze(self, *predicates: str) -> None:
+        """Keep gradients from the networks of these predicates."""
+        _check_names("predicate", predicates, self.knowledge.predicates)
+        self._frozen.update(predicates)
+
+    def unfreeze(self, *predicates: str) -> None:
+        """Let these networks learn again; all of them if none is named."""
+        _check_names("predicate", predicates, self.knowledge.predicates)
+        self._frozen.difference_update(predicates or tuple(self._frozen))
+
+    def forward(
+        self,
+        facts: Mapping[str, Sequence[Any]] | None = None,
+        /,
+        *,
+        lengths: Any = None,
+        **tensors: Tensor,
+    ) -> Assessment:
+        """Return the total penalty of facts and rules, and its parts."""
+        given = {} if facts is None else facts
+        if not isinstance(given, Mapping):
+            raise GroundingError(
+                f"expected facts by name, {{name: (inputs, labels)}}, got {type(facts).__name__}"
+            )
+        _check_names("set of facts", given, self.knowledge.facts)
+        requests = _Requests(dict(self.networks.items()), self._frozen)
+        for name, pair in given.items():
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise GroundingError(f"facts `{name}`: expected a pair (inputs, labels)")
+        for name, (inputs, _) in given.items():
+            requests.add(("facts", name), self.knowledge.facts[name].predicate, (inputs,))
+        if tensors:
+            self._request_slots(requests, tensors)
+        outputs = requests.run()
+        parts: dict[str, Tensor] = {
+            name: self._penalty_of_facts(name, outputs["facts", name], labels)
+            for name, (_, labels) in given.items()
+        }
+        if tensors:
+            parts |= self._rules()(self._of_slots(outputs), lengths=lengths)
+        return Assessment(self._total(parts), parts)
+
+    @torch.no_grad()
+    def satisfied(self, *, lengths: Any = None, **tensors: Tensor) -> dict[str, Tensor]:
+        """Return for each rule whether the networks' predictions obey it, by example.
+
+        The tensors are those of a call.
+        """
+        return self._rules().satisfied(self._predictions(tensors), lengths=lengths)
+
+    @torch.no_grad()
+    def violations(
+        self, *, top: int = 5, lengths: Any = None, **tensors: Tensor
+    ) -> dict[str, list[Violation]]:
+        """Return for each rule its groundings with the lowest degrees, worst first.
+
+        The tensors are those of a call.
+        """
+        return self._rules().violations(self._predictions(tensors), top=top, lengths=lengths)
+
+    def _predictions(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return what the networks say of the tensors, by slot."""
+        requests = _Requests(dict(self.networks.items()), self._frozen)
+        self._request_slots(requests, tensors)
+        return self._of_slots(requests.run())
+
+    def _request_slots(self, requests: _Requests, tensors: Mapping[str, Tensor]) -> None:
+        slots = _slots(self._rules())
+        known = dict.fromkeys(name for slot in slots for name in _tensors_of(slot))
+        _check_names("tensor", tensors, known)
+        for slot in slots:
+            requests.add(("slot", slot.name), slot.predicate.name, self._arguments(slot, tensors))
+
+    def _of_slots(self, outputs: Mapping[Key, Tensor]) -> dict[str, Tensor]:
+        return {slot.name: outputs["slot", slot.name] for slot in _slots(self._rules())}
+
+    def _total(self, parts: Mapping[str, Tensor]) -> Tensor:
+        if not parts:
+            raise GroundingError("nothing is given: pass facts, tensors for the rules, or both")
+        weighted = [part * self.weight(name) for name, part in parts.items()]
+        relaxation = self.relaxation
+        together = torch.stack(weighted)
+        return together.sum() if self.combine == "sum" else conjoined(together, relaxation)
+
+    def _penalty_of_facts(self, name: str, outputs: Tensor, labels: Any) -> Tensor:
+        predicate = self.knowledge.predicates[self.knowledge.facts[name].predicate]
+        form = self._inputs if isinstance(self._inputs, str) else None
+        if form is None:
+            form = self._inputs.get(predicate.name, "logits")  # type: ignore[union-attr]
+        return penalty_of_facts(
+            outputs,
+            labels,
+            self.relaxation,
+            inputs=form,
+            independent=predicate.is_independent,
+            reduction=self._reduction,
+            process_group=self._group.group,
+        )
+
+    def _rules(self) -> CompiledKnowledge:
+        relaxation = self.relaxation
+        # A trace must not have seen what is kept before all of it is there.
+        if torch.compiler.is_compiling() or relaxation not in self._compiled:
+            self._compile()
+        return self._compiled[relaxation]
+
+    @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+    def _compile(self) -> None:
+        """Keep the rules of the present epoch; a trace has this done, and does not look inside."""
+        relaxation = self.relaxation
+        if relaxation in self._compiled:
+            return
+        compiled = compile_knowledge(
+            self.knowledge,
+            relaxation,
+            inputs=self._inputs,
+            functions=self._functions,
+            reduction=self._reduction,
+            process_group=self._group.group,
+            replay=self._replay,
+        )
+        for rule in compiled.rules.values():
+            rule.weight = 1.0  # weights are applied to the parts
+        self._compiled[relaxation] = compiled
+
+    def _predicates_in_use(self) -> list[str]:
+        used = [slot.predicate.name for slot in _slots(self._rules())]
+        used += [one.predicate for one in self.knowledge.facts.values()]
+        return list(dict.fromkeys(used))
+
+    def _arguments(self, slot: Slot, tensors: Mapping[str, Tensor]) -> tuple[Tensor, ...]:
+        """Return what the network of a slot is applied to."""
+        names = _tensors_of(slot)
+        for name in names:
+            if name not in tensors:
+                raise GroundingError(
+                    f"`{slot.name}` needs the tensor `{name}`.{suggest(name, tensors)} "
+                    f"Given are: {', '.join(tensors) or 'none'}"
+                )
+        return tuple(tensors[name] for name in names)
+
+
+def _tensors_of(slot: Slot) -> list[str]:
+    """Return the names of the tensors that the network of a slot is applied to."""
+    return [_name(term, slot) for term in slot.members] or [slot.name]
+
+
+def _name(term: Term, slot: Slot) -> str:
+    if isinstance(term, Application):
+        is_plain = len(term.arguments) == 1 and isinstance(term.arguments[0], Variable)
+        return term.function if is_plain else str(term)
+    assert isinstance(term, Variable)
+    return slot.open_domains[slot.members.index(term)]
+
+
+def _slots(rules: CompiledKnowledge) -> list[Slot]:
+    found = {slot.name: slot for rule in rules.rules.values() for slot in rule.plan.slots}
+    return list(found.values())
+
+
+def _refuse_names_of_options(predicates: Iterable[str]) -> None:
+    options = inspect.signature(Theory).parameters
+    for name in predicates:
+        if name in options and options[name].kind is inspect.Parameter.KEYWORD_ONLY:
+            raise GroundingError(
+                f"predicate `{name}` has the name of an option of a theory, so that no module can "
+                "be given for it; rename the predicate in the knowledge"
+            )
+
+
+def _check_names(what: str, given: Iterable[str], known: Iterable[str]) -> None:
+    for name in given:
+        if name not in known:
+            raise GroundingError(
+                f"the knowledge has no {what} `{name}`.{suggest(name, known)} "
+                f"It has: {', '.join(known) or 'none'}"
+            )
+
+
+Key = tuple[str, str]
+
+
+class _Requests:
+    """What each network is to be applied to in one call; equal requests are made once."""
+
+    def __init__(self, networks: Mapping[str, Callable[..., Tensor]], frozen: set[str]) -> None:
+        self._networks = networks
+        self._frozen = frozen
+        self._wanted: dict[str, dict[Key, tuple[Tensor, ...]]] = {}
+
+    def add(self, key: Key, predicate: str, inputs: tuple[Tensor, ...]) -> None:
+        self._wanted.setdefault(predicate, {})[key] = inputs
+
+    def run(self) -> dict[Key, Tensor]:
+        found: dict[Key, Tensor] = {}
+        for predicate, wanted in self._wanted.items():
+            with torch.set_grad_enabled(torch.is_grad_enabled() and predicate not in self._frozen):
+                found |= _apply_once(predicate, self._networks[predicate], wanted)
+        return found
+
+
+def _apply_once(
+    predicate: str, network: Callable[..., Tensor], wanted: Mapping[Key, tuple[Tensor, ...]]
+) -> dict[Key, Tensor]:
+    """Apply a network to all its inputs as one batch, where they are alike."""
+    inputs = list(wanted.values())
+    if len(inputs) == 1 or not _are_alike(inputs):
+        return {key: network(*one) for key, one in wanted.items()}
+    together = network(*(torch.cat(same) for same in zip(*inputs, strict=True)))
+    sizes = [len(one[0]) for one in inputs]
+    if not isinstance(together, Tensor) or together.shape[:1] != (sum(sizes),):
+        is_tensor = isinstance(together, Tensor)
+        found = f"shape {tuple(together.shape)}" if is_tensor else type(together).__name__
+        raise GroundingError(
+            f"the network of `{predicate}`: expected a tensor with a row for each of "
+            f"{sum(sizes)} inputs, got {found}"
+        )
+    return dict(zip(wanted, torch.split(together, sizes), strict=True))
+
+
+def _are_alike(inputs: Sequence[tuple[Any, ...]]) -> bool:
+    """Return whether inputs make one batch: tensors whose rows have one shape."""
+    if not all(isinstance(given, Tensor) for one in inputs for given in one):
+        return False
+    return len({(len(one), *(tuple(t.shape[1:]) for t in one)) for one in inputs}) == 1
