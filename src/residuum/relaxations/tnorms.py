@@ -286,9 +286,14 @@ class OnLogarithms(Archimedean):
 
     def conjoin_along(self, x: Degree, along: Along) -> Degree:
         """Return the conjunction of all groundings of a degree."""
-        if not isinstance(x.on, LazyCarrier):
+        on = x.on
+        if not isinstance(on, LazyCarrier):
             return super().conjoin_along(x, along)
-        return self.degree_at(x.on, along.log_norm(self.log_root(x), self.exponent))
+        root = self.log_root(x)
+        found = self.degree_at(on, along.log_norm(root, self.exponent))
+        # Over no groundings it is exactly true, which no logarithm of a penalty says.
+        count = along.total(on.excess(root, root) + on.constant(1), elsewhere=0.0)
+        return unless(on, count, on.constant(0), found)
 
     def residuum(self, x: Degree, y: Degree) -> Degree:
         """Return the largest z with T(z, x) ≤ y; 1 exactly where x ≤ y."""
