@@ -12,7 +12,15 @@ from residuum.relaxations.carriers import Carrier, Exact, LazyCarrier, Number, a
 from residuum.relaxations.degrees import Degree, Later, log1pexp, log_norm, log_remainder
 from residuum.relaxations.expressions import Expressions
 from residuum.relaxations.product import Product
-from residuum.relaxations.tnorms import GENTLE, OnLogarithms, TNorm, unless
+from residuum.relaxations.tnorms import (
+    GENTLE,
+    OnLogarithms,
+    TNorm,
+    exactly,
+    exactly_false,
+    lost,
+    unless,
+)
 
 _SMALL = 1e-3  # where γ times the odds may be below the range of floats
 
@@ -49,8 +57,11 @@ class Hamacher(OnLogarithms):
         on, gamma = x.on, x.on.constant(self.gamma)
         if isinstance(on, LazyCarrier):
             if self.gamma < _SMALL:
-                return on.exp(self.log_root(x))
-            return log1pexp(on, self._log_gamma + log_odds_against(x)) * on.constant(1 / self.gamma)
+                found = on.exp(self.log_root(x))
+            else:
+                weighed = log1pexp(on, self._log_gamma + log_odds_against(x))
+                found = weighed * on.constant(1 / self.gamma)
+            return exactly(on, lost(on, x.false, x.log_false), found, 0)
         odds = on.ratio(x.false, x.true, at_zero=math.inf)
         return on.ratio(on.log1p(gamma * odds), gamma, at_zero=0) if self.gamma else odds
 
@@ -78,7 +89,8 @@ class Hamacher(OnLogarithms):
             parts = (u, v) if self.gamma == 0 else (u, v, self._log_gamma + u + v)
             return log_norm(on, parts, 1)
 
-        return degree_with_odds(on, reduce(add, [log_odds_against(x) for x in degrees]))
+        odds = reduce(add, [log_odds_against(x) for x in degrees])
+        return exactly_false(on, degrees, degree_with_odds(on, odds))
 
     def residuum(self, x: Degree, y: Degree) -> Degree:
         on = x.on

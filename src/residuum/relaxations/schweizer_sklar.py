@@ -26,7 +26,7 @@ from residuum.relaxations.hamacher import Hamacher
 from residuum.relaxations.lukasiewicz import Lukasiewicz
 from residuum.relaxations.minimum import Minimum
 from residuum.relaxations.product import Product
-from residuum.relaxations.tnorms import GENTLE, OnLogarithms, TNorm, unless
+from residuum.relaxations.tnorms import GENTLE, OnLogarithms, TNorm, exactly_false, unless
 
 _SMALL = 1e-3  # where −p times a penalty may be below the range of floats
 _EXPRESSIONS = Expressions(
@@ -128,7 +128,7 @@ class SchweizerSklarNilpotent(OnLogarithms):
             return self._root(on, gap, smaller + log1mexp(on, -gap))
 
         log_root = log_norm(on, (self.log_root(x), self.log_root(y)), 1)
-        return self._degree(on, log_root, near_false)
+        return exactly_false(on, (x, y), self._degree(on, log_root, near_false))
 
     def _root(self, on: Carrier, rest: Number, log_power: Number) -> Number:
         """Return the logarithm of a root, but that of 0 where nothing is left."""

@@ -7,6 +7,7 @@ equivalence, n-ary forms) is derived from it in `logics`.
 from __future__ import annotations
 
 import math
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
@@ -282,7 +283,8 @@ class OnLogarithms(Archimedean):
             return degrees[0]
         if not isinstance(on, LazyCarrier):
             return self.plain_conjunction(degrees)
-        return self.degree_at(on, log_norm(on, [self.log_root(x) for x in degrees], self.exponent))
+        found = self.degree_at(on, log_norm(on, [self.log_root(x) for x in degrees], self.exponent))
+        return exactly_false(on, degrees, found)
 
     def conjoin_along(self, x: Degree, along: Along) -> Degree:
         """Return the conjunction of all groundings of a degree."""
@@ -303,6 +305,34 @@ class OnLogarithms(Archimedean):
         mine, other = self.log_root(y), self.log_root(x)
         below = self.degree_at(on, log_remainder(on, other, mine, self.exponent))
         return unless(on, mine, other, below)
+
+
+def lost(on: LazyCarrier, side: Number, log_side: Number) -> Number:
+    """Return a positive number where a side is exactly 0, which its finite logarithm cannot say."""
+    return on.excess(on.exp(log_side), side + side)
+
+
+def exactly(on: LazyCarrier, is_lost: Number, found: Number, exact: Exact) -> Number:
+    """Return the exact number where a side is `lost`, and what was found elsewhere."""
+    # What is no number stays so: it is neither more than 0 nor less.
+    instead = on.constant(exact) + on.excess(is_lost, is_lost)
+    return on.choose(is_lost, on.constant(0), found, instead)
+
+
+def exactly_false(on: LazyCarrier, degrees: Sequence[Degree], found: Degree) -> Degree:
+    """Return a conjunction as it was found, but `false` where one of the degrees is exactly 0."""
+    known = Later(lambda: reduce(operator.add, [lost(on, x.true, x.log_true) for x in degrees]))
+
+    def side(of: Callable[[Degree], Number], exact: Exact) -> Later:
+        return Later(lambda: exactly(on, known.number, of(found), exact))
+
+    return Degree(
+        on,
+        true=side(lambda x: x.true, 0),
+        false=side(lambda x: x.false, 1),
+        log_true=Later(lambda: found.log_true),
+        log_false=side(lambda x: x.log_false, 0),
+    )
 
 
 def unless(on: LazyCarrier, low: Number, high: Number, otherwise: Degree) -> Degree:

@@ -79,6 +79,7 @@ def evaluation_of(definition: Definition, call: Call) -> Evaluation:
         lambda slot, side: sources[slot].side(side),
         indices=call.bound.indices,
         masks={**call.bound.masks, **call.masks},
+        device=call.device,
         lifted=call.bound.lifted,
         window=call.window,
         detach=definition.detach,
@@ -98,6 +99,7 @@ class Evaluation:
         *,
         indices: Mapping[int, Tensor],
         masks: Mapping[int, Tensor],
+        device: torch.device,
         lifted: Lifted | None = None,
         window: Window | None = None,
         detach: Detached | None = None,
@@ -109,6 +111,7 @@ class Evaluation:
         self._sides = sides
         self._indices = indices
         self._masks = masks
+        self._device = device  # constants are not there by themselves
         self._lifted = lifted
         self._window = window
         self._detach = detach
@@ -161,6 +164,7 @@ class Evaluation:
             side_of_pool,
             indices=group.indices,
             masks={},
+            device=self._device,
             detach=self._detach,
         ).total()
 
@@ -221,7 +225,8 @@ class Evaluation:
         """Return the penalty of all groundings together: their sum, or the largest."""
         dimensions = self._dimensions(step)
         lengths = self._lengths(number, step)
-        penalty = _spread(torch.as_tensor(penalty), self._plan.rank, lengths)
+        known = torch.as_tensor(penalty, device=self._device)
+        penalty = _spread(known, self._plan.rank, lengths)
         mask = self._mask(number)
         if mask is not None:
             penalty = penalty.masked_fill(~mask, 0.0)
@@ -290,6 +295,7 @@ class Evaluation:
             self._plan.rank,
             self._lengths(number, step),
             self._mask(number),
+            self._device,
         )
         return self._relaxation.tnorm.conjoin_along(x, along)
 
@@ -334,7 +340,9 @@ class _Along:
         rank: int,
         lengths: Mapping[int, int],
         mask: Tensor | None,
+        device: torch.device,
     ) -> None:
+        self._device = device
         self._dimensions = dimensions
         self._rank = rank
         self._lengths = lengths
@@ -371,7 +379,8 @@ class _Along:
         return Degree(TENSORS, true=true)
 
     def _counted(self, numbers: Any, elsewhere: float) -> Tensor:
-        spread = _spread(torch.as_tensor(numbers), self._rank, self._lengths)
+        known = torch.as_tensor(numbers, device=self._device)
+        spread = _spread(known, self._rank, self._lengths)
         return spread if self._mask is None else spread.masked_fill(~self._mask, elsewhere)
 
 
