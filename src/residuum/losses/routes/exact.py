@@ -100,12 +100,17 @@ class ExactRoute:
         if flat.lengths is None or not flat.batch[0]:
             found = self._of_one_length(flat.inputs, call.bound, flat.batch[0], call.device)
         else:
-            found = self._by_lengths(flat, flat.lengths)
+            found = self._by_lengths(list(flat.inputs), flat.lengths, call.device)
         return -found.reshape(call.batch)
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]  # a trace would take lengths for symbols
-    def _by_lengths(self, call: Call, lengths: Tensor) -> Tensor:
-        """Return log P(rule), the sequences of each length by themselves."""
+    def _by_lengths(
+        self, inputs: Sequence[Tensor], lengths: Tensor, device: torch.device
+    ) -> Tensor:
+        """Return log P(rule), the sequences of each length by themselves.
+
+        A trace stops here. Not every version of PyTorch can hand over a `Call` then.
+        """
         if torch._C._functorch.is_batchedtensor(lengths):
             raise GroundingError(
                 "`exact` looks at the values of lengths, which vmap hides; pass the whole batch to "
@@ -115,10 +120,10 @@ class ExactRoute:
         for length in sorted(set(lengths.tolist())):
             rows = torch.nonzero(lengths == length).flatten()
             sizes = dict.fromkeys(self._plan.sequence_domains, length)
-            short = [self._cut(one[rows], number, length) for number, one in enumerate(call.inputs)]
-            bound = self._definition.bind(sizes, call.device)
+            short = [self._cut(one[rows], number, length) for number, one in enumerate(inputs)]
+            bound = self._definition.bind(sizes, device)
             order.append(rows)
-            parts.append(self._of_one_length(short, bound, len(rows), call.device))
+            parts.append(self._of_one_length(short, bound, len(rows), device))
         return torch.cat(parts)[torch.argsort(torch.cat(order))]
 
     def _cut(self, given: Tensor, number: int, length: int) -> Tensor:
