@@ -1,4 +1,4 @@
-"""No test, nor a program that one starts, reads or writes the user's own cache or store."""
+"""No test, nor a program that one starts, meets what is the user's or another test's."""
 
 import os
 from importlib.util import find_spec
@@ -21,3 +21,14 @@ def _no_files_but_ones_own():
         patch.setenv("RESIDUUM_CACHE", "")
         patch.setenv("RESIDUUM_STORE", "")
         yield
+
+
+@pytest.fixture(autouse=True)
+def _relaxations_of_a_test_are_its_own():
+    """No test meets a relaxation that another one has registered."""
+    from residuum.relaxations import catalogue
+
+    before = dict(catalogue._registered)
+    yield
+    catalogue._registered.clear()
+    catalogue._registered.update(before)
