@@ -14,7 +14,8 @@ from typing import Any, Final, final
 import torch
 from torch import Tensor
 
-from residuum.losses.inputs.calls import Call, Case
+from residuum.losses.inputs.calls import Call, Case, Receiver
+from residuum.losses.routes import torch_compile
 from residuum.losses.routes.blocks import BlocksRoute
 from residuum.losses.routes.clauses import ClausesRoute
 from residuum.losses.routes.definition import Definition, make_room
@@ -124,7 +125,12 @@ class Chooser:
     def __init__(self, definition: Definition) -> None:
         self._definition = definition
         self.routes = routes_of(definition)
+        self.rules = definition.rules if definition.is_several else None
         self._choices: dict[tuple[Case, Surroundings], Choice] = {}
+        self._receiver = Receiver(definition)
+        # For traces, which are to find plain values.
+        self._depths = [len(slot.domains) for slot in definition.plan.slots]
+        self._number = torch_compile.enrol(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Chooser, (self._definition,)
@@ -152,9 +158,28 @@ class Chooser:
         return None
 
     def _traced(self, call: Call, case: Case, around: Surroundings) -> Tensor | None:
-        """Return the same by the only route that is open to a trace: the last."""
+        """Return the same in a trace: as one operator, or else by the last route.
+
+        An exported program must not depend on this process, nor can an operator be transformed.
+        """
         decided = self.routes[-1].prepare(case, around)
-        return None if isinstance(decided, str) else decided(call)
+        if isinstance(decided, str):
+            return None
+        if (
+            self._definition.is_exact
+            or not call.inputs
+            or torch.compiler.is_exporting()
+            or torch._C._are_functorch_transforms_active()
+        ):
+            return decided(call)
+        return torch_compile.penalties(call, self._depths, self._number, self.rules)
+
+    def at_once(self, inputs: Sequence[Tensor], lengths: Tensor | None) -> Tensor:
+        """Return the penalties of tensors that are checked and have no padding."""
+        given = dict(zip(self._definition.names, inputs, strict=True))
+        found = self.evaluate(self._receiver.receive(given, lengths, check=False))
+        assert found is not None  # the last route takes any call that a trace hands over
+        return found
 
     def explain(self, case: Case, call: Call | None) -> list[str]:
         """Return which route evaluates a case, and why those before it do not.
