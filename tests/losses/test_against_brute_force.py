@@ -44,6 +44,7 @@ def compiled(rule, name, **options):
         predicates={name: domains for name, domains in PREDICATES.items() if name in used},
         functions=TABLES,
         **options,
+        reduction="none",
     )
 
 
