@@ -191,7 +191,7 @@ def test_a_predicate_with_the_name_of_an_option_is_refused(name):
 
 
 def test_a_theory_is_made_of_a_knowledge():
-    with pytest.raises(GroundingError, match=r"expected a Knowledge, as rs\.load gives, got str"):
+    with pytest.raises(GroundingError, match=r"expected a Knowledge, .* got str"):
         rs.Theory("digits.rsd")
 
 

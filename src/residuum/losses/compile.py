@@ -63,7 +63,7 @@ class RuleOptions(KnowledgeOptions, total=False):
 
 @dataclass(frozen=True)
 class _Options:
-    """How each rule is compiled, with everything checked."""
+    """How each rule is compiled."""
 
     relaxation: Relaxation
     inputs: Inputs
@@ -147,26 +147,11 @@ def compile(  # noqa: A001
     )
     _check_options(options)
     if isinstance(rule, Knowledge):
-        _refuse_for_knowledge(domains=domains, predicates=predicates, weight=weight)
+        _refuse_for_knowledge(
+            knowledge=knowledge, domains=domains, predicates=predicates, weight=weight
+        )
         signature = with_outputs(signature_of_knowledge(rule, functions or {}), outputs or {})
-        plans, planned = _plans_of_ground_rules(rule, signature)
-        compiled = {
-            name: _compiled(one.formula, signature, options, name, 1.0, *plans.get(name, ()))
-            for name, one in rule.rules.items()
-        }
-        weights = {name: one.weight for name, one in rule.rules.items()}
-        for name, one_weight in weights.items():
-            check_weight(one_weight, name)
-        if options.relaxation == EXACT:
-            return CompiledKnowledge(compiled, {}, weights)
-        bundles = {}
-        for names in bundled_rules(compiled):
-            together = And(*(rule.rules[name].formula for name in names))
-            plan = planned if names == tuple(plans) else None
-            bundles[names] = _compiled(
-                together, signature, options, "rules", 1.0, plan, is_bundle=True
-            )
-        return CompiledKnowledge(compiled, bundles, weights)
+        return _compiled_knowledge(rule, signature, options)
     name, default_weight = "rule", 1.0
     if knowledge is None:
         formula = as_formula(rule)
@@ -174,7 +159,8 @@ def compile(  # noqa: A001
     else:
         if not isinstance(knowledge, Knowledge):
             raise GroundingError(
-                f"knowledge: expected a Knowledge, as rs.load gives, got {type(knowledge).__name__}"
+                "knowledge: expected a Knowledge, as rs.load returns, got "
+                f"{type(knowledge).__name__}"
             )
         _refuse_for_knowledge(domains=domains, predicates=predicates)
         signature = signature_of_knowledge(knowledge, functions or {})
@@ -192,6 +178,26 @@ def compile(  # noqa: A001
     return _compiled(
         formula, signature, options, name, default_weight if weight is None else weight
     )
+
+
+def _compiled_knowledge(
+    knowledge: Knowledge, signature: Signature, options: _Options
+) -> CompiledKnowledge:
+    rules = knowledge.rules
+    weights = {name: rule.weight for name, rule in rules.items()}
+    for name, weight in weights.items():
+        check_weight(weight, name)
+    plans, planned = _plans_of_ground_rules(knowledge, signature)
+    compiled = {
+        name: _compiled(rule.formula, signature, options, name, 1.0, *plans.get(name, ()))
+        for name, rule in rules.items()
+    }
+    bundles = {}
+    for names in bundled_rules(compiled) if options.relaxation != EXACT else ():
+        together = And(*(rules[name].formula for name in names))
+        plan = planned if names == tuple(plans) else None
+        bundles[names] = _compiled(together, signature, options, "rules", 1.0, plan, is_bundle=True)
+    return CompiledKnowledge(compiled, bundles, weights)
 
 
 def _plans_of_ground_rules(
@@ -214,16 +220,18 @@ def _plans_of_ground_rules(
 def _refuse_for_knowledge(**given: object) -> None:
     for name, value in given.items():
         if value is not None:
-            raise GroundingError(f"{name}: a Knowledge says that itself, for each of its rules")
+            raise GroundingError(
+                f"{name}: expected none beside a Knowledge, which has its own; leave it out"
+            )
 
 
 def _check_options(options: _Options) -> None:
     check_reduction(options.reduction)
     if options.block is not None and options.memory_budget is not None:
-        raise GroundingError("give `block` or `memory_budget`, not both")
+        raise GroundingError("expected `block` or `memory_budget`, got both; leave one out")
     budget = options.memory_budget
     if budget is not None and (not _is_number(budget) or not 0 < budget < math.inf):
-        raise GroundingError(f"memory_budget: expected bytes, got {budget!r}")
+        raise GroundingError(f"memory_budget: expected a number of bytes, got {budget!r}")
     if options.detach not in (None, "antecedent", "consequent"):
         raise GroundingError(
             f"detach: expected 'antecedent' or 'consequent', got {options.detach!r}"
@@ -252,8 +260,9 @@ def _compiled(
     plan = plan or plan_rule(formula, signature)
     if options.detach is not None and (options.relaxation == EXACT or not _has_sides(plan)):
         raise GroundingError(
-            f"`{name}`: there is no {options.detach} to detach; that takes a relaxation and a rule "
-            "whose outermost connective, below `forall` and `&`, is an implication"
+            f"detach: expected a rule whose outermost connective, below `forall` and `&`, is an "
+            f"implication, under another relaxation than `exact`; `{name}` has no "
+            f"{options.detach} to detach"
         )
     return CompiledRule(
         plan,

@@ -76,7 +76,7 @@ class Theory(nn.Module):
         super().__init__()
         if not isinstance(knowledge, Knowledge):
             raise GroundingError(
-                f"expected a Knowledge, as rs.load gives, got {type(knowledge).__name__}"
+                f"expected a Knowledge, as rs.load returns, got {type(knowledge).__name__}"
             )
         _refuse_names_of_options(knowledge.predicates)
         _check_names("predicate", modules, knowledge.predicates)

@@ -28,9 +28,9 @@ GIVEN = {name: torch.zeros(64, 10) for name in ("Left", "Right", "Sum")}
         (SUM, {"domains": ["digit"]}, "domains: expected a mapping by name, got list"),
         (SUM, {"predicates": ["Sum"], "domains": TEN}, "predicates: expected a mapping by name"),
         (SUM, {"functions": [min], "domains": TEN}, "functions: expected a mapping by name"),
-        (SUM, {"knowledge": "digits.rsd"}, "knowledge: expected a Knowledge, as rs.load gives"),
-        ("P", {"knowledge": P_ALONE, "domains": TEN}, "domains: a Knowledge says that itself"),
-        ("P", {"knowledge": P_ALONE, "predicates": {"P": ()}}, "predicates: a Knowledge says that"),
+        (SUM, {"knowledge": "digits.rsd"}, "knowledge: expected a Knowledge, as rs.load"),
+        ("P", {"knowledge": P_ALONE, "domains": TEN}, "domains: expected none beside a Knowledge"),
+        ("P", {"knowledge": P_ALONE, "predicates": {"P": ()}}, "predicates: expected none beside"),
         (SUM, {"predicates": {"Smu": ("digit",)}, "domains": TEN}, "called `Smu`. Did you mean"),
         (SUM, {"predicates": {"Sum": "digit"}, "domains": TEN}, "expected a tuple of domain names"),
         (SUM, {"predicates": {"Sum": ()}, "domains": TEN}, "`Sum` takes 0 arguments"),
@@ -146,7 +146,7 @@ def test_a_block_of_no_groundings_is_refused(block):
 
 @pytest.mark.parametrize("budget", [0, -1, "1 GB", True, float("nan"), float("inf")])
 def test_a_memory_budget_is_a_number_of_bytes(budget):
-    with pytest.raises(GroundingError, match=f"memory_budget: expected bytes, got {budget!r}"):
+    with pytest.raises(GroundingError, match=f"memory_budget: expected .* bytes, got {budget!r}"):
         rs.compile("P", memory_budget=budget)
 
 
@@ -250,17 +250,17 @@ def test_a_rule_nested_too_deep_is_refused():
 
 @pytest.mark.parametrize("rule", ["P & Q", "~(P -> Q)", "P | (P -> Q)"])
 def test_a_side_can_be_detached_only_where_there_is_one(rule):
-    with pytest.raises(rs.ResiduumError, match="there is no antecedent to detach"):
+    with pytest.raises(rs.ResiduumError, match="no antecedent to detach"):
         rs.compile(rule, "s-product", detach="antecedent")
 
 
 def test_the_exact_probability_has_no_sides():
-    with pytest.raises(rs.ResiduumError, match="there is no consequent to detach"):
+    with pytest.raises(rs.ResiduumError, match="no consequent to detach"):
         rs.compile("P -> Q", "exact", detach="consequent")
 
 
 def test_a_block_and_a_budget_are_too_much():
-    with pytest.raises(rs.ResiduumError, match="not both"):
+    with pytest.raises(rs.ResiduumError, match="got both; leave one out"):
         rs.compile("P -> Q", block=3, memory_budget=1000)
 
 
@@ -307,6 +307,17 @@ def test_knowledge_takes_tensors_by_name(given, message):
     for ask in asked:
         with pytest.raises(GroundingError, match=message):
             ask(given)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [{"knowledge": P_ALONE}, {"domains": TEN}, {"predicates": {"P": ()}}, {"weight": 2.0}],
+    ids=lambda option: next(iter(option)),
+)
+def test_options_that_a_whole_knowledge_has_itself_are_refused(option):
+    [name] = option
+    with pytest.raises(GroundingError, match=f"{name}: expected none beside a Knowledge"):
+        rs.compile(P_ALONE, **option)
 
 
 def test_knowledge_without_sequences_takes_no_lengths():

@@ -107,7 +107,7 @@ def test_outer_variables_that_the_body_forgets_repeat_its_groundings(outer, time
 
 def test_too_many_groundings_to_look_at_one_by_one_are_refused():
     rule = rs.compile("forall x, y in many: P(x) -> P(y)", domains={"many": 20_000})
-    with pytest.raises(ResiduumError, match=r"400,000,000 groundings, .* make the domains smaller"):
+    with pytest.raises(ResiduumError, match=r"400,000,000 groundings; .* make the domains smaller"):
         rule.each(P=torch.zeros(20_000))
 
 
@@ -208,7 +208,8 @@ def test_a_rule_that_one_label_decides_is_warned_of(text, outcome):
     if outcome is None:
         assert "warning" not in told
     else:
-        assert f"whichever that is, the rule is {outcome}; if several" in told
+        assert "warning" in told
+        assert f"the rule is {outcome}" in told
     apart = rs.compile(text, outputs={"Has": "independent"}, **options)
     assert "warning" not in apart.explain()
 
