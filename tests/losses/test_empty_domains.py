@@ -80,7 +80,7 @@ def test_a_function_of_an_empty_and_another_domain():
 
 
 @every_logic
-def test_what_nothing_fulfils_has_a_finite_penalty_and_slope(name):
+def test_what_nothing_fulfils_has_a_finite_penalty_and_gradient(name):
     rule = rs.compile(
         "R | (exists i in s: Tag(i + 1, B))",
         name,

@@ -29,7 +29,7 @@ def slopes(knowledge, given, lengths):
 @pytest.mark.parametrize("lengths", [None, LENGTHS])
 @pytest.mark.parametrize("rules", [CLAUSES, LOOKED_UP])
 @pytest.mark.parametrize("relaxation", [*PAPER, "exact"])
-def test_sequences_that_are_first_met_in_inference_mode(relaxation, rules, lengths):
+def test_sequences_first_met_in_inference_mode_can_be_trained_with(relaxation, rules, lengths):
     source = torch.Generator().manual_seed(0)
     given = torch.randn(4, 5, 3, generator=source).requires_grad_()
     knowledge = rs.compile(rs.loads(HEAD + rules), relaxation, reduction="none")

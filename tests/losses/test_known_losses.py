@@ -36,7 +36,7 @@ def test_s_product_implications_are_reichenbachs():
     torch.testing.assert_close(rule(P=LEFT, Q=RIGHT), -torch.log(1 - LEFT + LEFT * RIGHT))
 
 
-def test_godel_implications():
+def test_godel_implications_cost_what_their_definitions_say():
     strict = rs.compile("P -> Q", "s-godel", inputs="probs", reduction="none")(P=LEFT, Q=RIGHT)
     torch.testing.assert_close(strict, 1 - torch.maximum(1 - LEFT, RIGHT))
     residual = rs.compile("P -> Q", "r-godel", inputs="probs", reduction="none")(P=LEFT, Q=RIGHT)

@@ -121,7 +121,7 @@ def test_exact_with_lengths_is_traced_in_parts():
 
 
 @pytest.mark.parametrize("lengths", [None, [5, 2]])
-def test_a_trace_in_inference_mode_does_not_bar_one_with_slopes(lengths):
+def test_a_trace_in_inference_mode_does_not_bar_one_with_gradients(lengths):
     rule = rs.compile(
         "forall i in s, a in d: Tag(i, a) -> ~Tag(i + 1, (a + 1) mod 4)",
         domains={"s": "sequence", "d": 4},

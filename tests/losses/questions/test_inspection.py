@@ -137,7 +137,7 @@ def test_coverage_counts_nested_antecedents_in_pairs():
     assert found.tolist() == pytest.approx([0.01, 0.01])
 
 
-def test_reductions_and_weights():
+def test_reductions_and_weights_give_what_their_definitions_say():
     given = {"Left": certain(3, 1), "Right": certain(9, 3), "Sum": torch.full((2, 10), 0.25)}
 
     def found(name, reduction, weight=1.0):
