@@ -71,14 +71,11 @@ class CompiledKnowledge(nn.Module):
 
     def extra_repr(self) -> str:
         """Return what `print(knowledge)` shows: each rule with its weight in the total."""
-        lines = [
-            f"{name}, weight {self._weights[name]:g}: {rule.formula}"
-            for name, rule in self._rules.items()
-        ]
-        if lines:
-            rule = next(iter(self._rules.values()))
-            head = f"relaxation={rule.relaxation}, reduction={rule.reduction}, {WEIGHTING}"
-            lines.insert(0, head)
+        lines = []
+        for name, rule in self._rules.items():
+            if not lines:
+                lines += [f"relaxation={rule.relaxation}, reduction={rule.reduction}", WEIGHTING]
+            lines.append(f"{name}, weight {self._weights[name]:g}: {rule.formula}")
         return "\n".join(lines)
 
     def forward(

@@ -131,7 +131,7 @@ class Theory(nn.Module):
     def extra_repr(self) -> str:
         """Return what `print(theory)` shows beside the networks: rules and facts with weights."""
         rules = self.knowledge.rules
-        lines = [f"relaxation={self.relaxation}, reduction={self._reduction}, {WEIGHTING}"]
+        lines = [f"relaxation={self.relaxation}, reduction={self._reduction}", WEIGHTING]
         for name in self._weights:
             said = rules[name].formula if name in rules else "facts"
             lines.append(f"{name}, weight {self.weight(name):g}: {said}")
