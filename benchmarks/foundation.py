@@ -15,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 import residuum as rs
+from residuum.syntax import depth, size
 
 
 def seconds(work: Callable[[], object], repeats: int = 3) -> float:
@@ -47,10 +48,10 @@ def main() -> None:
         formula = rs.parse(text)
         print(f"{levels:>7,} deep: parse {seconds(lambda t=text: rs.parse(t), 1):19.3f} s")
         print(f"{'':15} print {seconds(lambda f=formula: str(f), 1):19.3f} s")
-        print(f"{'':15} fold  {seconds(lambda f=formula: rs.depth(f), 1):19.3f} s")
+        print(f"{'':15} fold  {seconds(lambda f=formula: depth(f), 1):19.3f} s")
     for levels in (50, 200):
         formula = doubled(levels)
-        print(f"size of {levels} self-doublings {seconds(lambda f=formula: rs.size(f)):25.6f} s")
+        print(f"size of {levels} self-doublings {seconds(lambda f=formula: size(f)):25.6f} s")
     atoms = rs.atoms(" ".join(f"P{i}" for i in range(200)))
     clauses = [a | ~b | c for a, b, c in zip(atoms, atoms[1:], atoms[2:], strict=False)]
     print(

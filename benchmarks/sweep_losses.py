@@ -46,7 +46,7 @@ FEW_LOGITS = (-100, -44, -14.5, -0.5, 3, 20, 68.6)
 
 def errors(rule: str, name: str, logits: dict[str, torch.Tensor]) -> torch.Tensor:
     """Return errors relative to the penalty, or to 1 where it is smaller."""
-    compiled = rs.compile(rule, name)
+    compiled = rs.compile(rule, name, reduction="none")
     read = {atom: given for atom, given in logits.items() if atom in rule}
     exact = compiled({atom: given.double() for atom, given in read.items()})
     return (compiled(read).double() - exact).abs() / exact.abs().clamp(min=1)
@@ -69,7 +69,7 @@ def gradients(
 ) -> Iterator[tuple[list[float], list[float]]]:
     """Yield each point as the dtype has it, and the gradient of the penalty there."""
     leaves = [column.clone().requires_grad_() for column in torch.tensor(points, dtype=dtype).T]
-    penalty = rs.compile(formula, name)(dict(zip("ABC", leaves, strict=False)))
+    penalty = rs.compile(formula, name, reduction="none")(dict(zip("ABC", leaves, strict=False)))
     found = torch.autograd.grad(penalty.sum(), leaves, allow_unused=True)
     each = [
         torch.zeros_like(leaf) if one is None else one

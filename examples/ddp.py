@@ -3,7 +3,7 @@
     torchrun --nproc-per-node 2 examples/ddp.py    # on several machines: --nnodes, --rdzv-endpoint
     python examples/ddp.py                         # alone
 
-A file named after it is where the parameters are saved.
+With the name of a file as an argument, the parameters are saved there.
 """
 
 import os
@@ -11,8 +11,8 @@ import sys
 
 import torch
 
-# Its functions hold the group that is there when they are defined, which is to be none: a group
-# that nothing holds ends its threads when it is destroyed, not while the interpreter shuts down.
+# Imported before there is a group, because the functions of this module keep the group they find.
+# A group that nothing keeps ends its threads when it is destroyed, not while Python shuts down.
 import torch.distributed.nn
 from torch import distributed, nn
 from torch.nn.parallel import DistributedDataParallel
@@ -23,9 +23,9 @@ EXAMPLES, BATCH, EPOCHS = 600, 75, 20
 
 
 def train() -> None:
-    """Train the network on facts and the rule; what held the group is gone afterwards."""
+    """Train the network on facts and the rule. Nothing keeps the process group afterwards."""
     group = distributed.group.WORLD if is_shared else None
-    torch.manual_seed(0)  # all processes start from the same parameters, and know the same examples
+    torch.manual_seed(0)  # so that all processes have the same parameters and examples
     labels = torch.arange(EXAMPLES) % 10
     images = torch.eye(10, dtype=torch.float64)[labels]
     images += 0.3 * torch.randn(EXAMPLES, 10, dtype=torch.float64)
@@ -34,11 +34,10 @@ def train() -> None:
     if is_shared:
         network = DistributedDataParallel(network)
     optimizer = torch.optim.Adam(network.parameters(), lr=0.05)
-    # With a process group the mean is that over the batch of all, however it is shared out.
+    # With a process group the mean is over the batch of all processes, however it is shared out.
     rule = rs.compile(
         "forall d in digit: Digit(d) -> Next((d + 1) mod 10)",
         domains={"digit": 10},
-        reduction="mean",
         process_group=group,
     )
     for epoch in range(EPOCHS):
@@ -60,7 +59,7 @@ def train() -> None:
             torch.save(getattr(network, "module", network).state_dict(), sys.argv[1])
 
 
-is_shared = "RANK" in os.environ  # torchrun says who is who
+is_shared = "RANK" in os.environ  # set by torchrun
 rank, size = (int(os.environ.get(name, usual)) for name, usual in (("RANK", 0), ("WORLD_SIZE", 1)))
 device = torch.device("cpu")
 if torch.cuda.is_available():

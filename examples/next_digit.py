@@ -13,7 +13,7 @@ optimizer = torch.optim.Adam(network.parameters(), lr=0.1)
 for epoch in range(101):
     digit, following = network(images).chunk(2, dim=1)
     outputs = {"Digit": digit, "Next": following}
-    loss = rs.facts(digit, labels) + rule(outputs).mean()
+    loss = rs.facts(digit, labels) + rule(outputs)
     if epoch % 20 == 0:
         right = (following.argmax(1) == (labels + 1) % 10).float().mean()
         obeyed = rule.satisfied(outputs).float().mean()

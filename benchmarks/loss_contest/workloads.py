@@ -58,7 +58,7 @@ class SumRule:
 
     def compile(self, relaxation: str) -> Penalties:
         text = f"forall a, b in k: Left(a) & Right(b) -> Sum((a + b) mod {self.classes})"
-        return rs.compile(text, relaxation, domains={"k": self.classes})
+        return rs.compile(text, relaxation, domains={"k": self.classes}, reduction="none")
 
 
 @final
@@ -95,7 +95,7 @@ class Transitions:
             f"domain chunk = {', '.join(types)}\ndomain tag = {', '.join(tags)}, O\n"
             f"domain position sequence\n{functions}\npredicate Tag(position, tag)\n{rules}"
         )
-        return _together(rs.compile(knowledge, relaxation))
+        return _together(rs.compile(knowledge, relaxation, reduction="none"))
 
 
 @final
@@ -133,9 +133,10 @@ class Clauses:
         declared = f"domain feature = 0..{FEATURES - 1}\npredicate Has(feature) independent\n"
         if self.form == "one formula":
             formula = rs.And(*(rs.parse(text) for text in texts))
-            return rs.compile(formula, relaxation, knowledge=rs.loads(declared))
+            known = rs.loads(declared)
+            return rs.compile(formula, relaxation, knowledge=known, reduction="none")
         rules = "\n".join(f"rule r{number}: {text}" for number, text in enumerate(texts))
-        knowledge = rs.compile(rs.loads(declared + rules), relaxation)
+        knowledge = rs.compile(rs.loads(declared + rules), relaxation, reduction="none")
         if self.form == "a knowledge":
             return _together(knowledge)
         return lambda inputs: knowledge.total(inputs, combine="sum")

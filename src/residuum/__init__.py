@@ -1,77 +1,101 @@
 """residuum: one formula, many meanings.
 
 Rules stated in first-order logic, read under Boolean logic and under any t-norm relaxation.
+
+`__all__` lists the names that most programs need. Everything else is imported from its package,
+such as `residuum.syntax.depth` or `residuum.losses.reductions`.
 """
 
 from typing import TYPE_CHECKING
 
-from residuum import errors as errors
-from residuum.analysis import Consistency as Consistency
-from residuum.analysis import consistency as consistency
-from residuum.analysis import gradients as gradients
-from residuum.analysis import properties as properties
-from residuum.analysis import self_consistency as self_consistency
-from residuum.errors import ResiduumError as ResiduumError
-from residuum.logic import FALSE as FALSE
-from residuum.logic import TRUE as TRUE
-from residuum.logic import And as And
-from residuum.logic import Application as Application
-from residuum.logic import Arithmetic as Arithmetic
-from residuum.logic import Atom as Atom
-from residuum.logic import Comparison as Comparison
-from residuum.logic import Constant as Constant
-from residuum.logic import Exists as Exists
-from residuum.logic import Forall as Forall
-from residuum.logic import Formula as Formula
-from residuum.logic import Iff as Iff
-from residuum.logic import Implies as Implies
-from residuum.logic import Not as Not
-from residuum.logic import Or as Or
-from residuum.logic import Variable as Variable
-from residuum.logic import Verdict as Verdict
-from residuum.logic import atoms as atoms
-from residuum.logic import fold as fold
-from residuum.relaxations import PAPER as PAPER
-from residuum.relaxations import Degree as Degree
-from residuum.relaxations import Generated as Generated
-from residuum.relaxations import Relaxation as Relaxation
-from residuum.relaxations import register as register
-from residuum.relaxations import relaxation as relaxation
-from residuum.relaxations import relaxation_names as relaxation_names
-from residuum.relaxations import truth as truth
-from residuum.syntax import Knowledge as Knowledge
-from residuum.syntax import atoms_of as atoms_of
-from residuum.syntax import depth as depth
-from residuum.syntax import evaluate as evaluate
-from residuum.syntax import expand as expand
-from residuum.syntax import free_variables as free_variables
-from residuum.syntax import is_satisfiable as is_satisfiable
-from residuum.syntax import is_tautology as is_tautology
-from residuum.syntax import load as load
-from residuum.syntax import loads as loads
-from residuum.syntax import negation_normal_form as negation_normal_form
-from residuum.syntax import parse as parse
-from residuum.syntax import render as render
-from residuum.syntax import size as size
-from residuum.syntax import substitute as substitute
+from residuum import errors
+from residuum.analysis import Consistency, consistency, gradients, properties, self_consistency
+from residuum.errors import ResiduumError
+from residuum.logic import (
+    FALSE,
+    TRUE,
+    And,
+    Application,
+    Arithmetic,
+    Atom,
+    Comparison,
+    Constant,
+    Exists,
+    Forall,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Variable,
+    Verdict,
+    atoms,
+)
+from residuum.relaxations import (
+    Degree,
+    Generated,
+    Relaxation,
+    register,
+    relaxation,
+    relaxation_names,
+    truth,
+)
+from residuum.syntax import (
+    Knowledge,
+    atoms_of,
+    evaluate,
+    expand,
+    free_variables,
+    is_satisfiable,
+    is_tautology,
+    load,
+    loads,
+    negation_normal_form,
+    parse,
+    render,
+    substitute,
+)
 
 if TYPE_CHECKING:
-    from residuum.losses import Assessment as Assessment
-    from residuum.losses import CompiledKnowledge as CompiledKnowledge
-    from residuum.losses import CompiledRule as CompiledRule
-    from residuum.losses import Theory as Theory
-    from residuum.losses import Violation as Violation
-    from residuum.losses import facts as facts
-    from residuum.losses import ramp as ramp
-    from residuum.losses import steps as steps
-    from residuum.losses import warm_up as warm_up
-    from residuum.losses.compiling import compile as compile  # noqa: A004
+    from residuum.losses import (
+        Assessment,
+        CompiledKnowledge,
+        CompiledRule,
+        Theory,
+        Violation,
+        piecewise_constant,
+        ramp,
+        warm_up,
+    )
+    from residuum.losses.compile import compile  # noqa: A004
+    from residuum.losses.facts import facts
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
+
+# docs/api.md says in the same groups what each name is.
+__all__ = [  # noqa: RUF022  # grouped by what the names are for
+    # Rules as losses
+    "compile", "CompiledRule", "CompiledKnowledge", "Violation",
+    "facts", "Theory", "Assessment", "ramp", "piecewise_constant", "warm_up",
+    # Rule files
+    "load", "loads", "Knowledge",
+    # Formulas and terms
+    "parse", "render", "atoms", "Formula", "TRUE", "FALSE", "Atom", "Not", "And", "Or", "Implies",
+    "Iff", "Forall", "Exists", "Comparison", "Variable", "Constant", "Application", "Arithmetic",
+    # Questions about formulas
+    "evaluate", "is_tautology", "is_satisfiable", "Verdict", "atoms_of", "free_variables",
+    "substitute", "expand", "negation_normal_form",
+    # Relaxations
+    "truth", "relaxation", "relaxation_names", "Relaxation", "register", "Generated", "Degree",
+    # Analysis of relaxations
+    "consistency", "self_consistency", "Consistency", "gradients", "properties",
+    # Errors
+    "ResiduumError", "errors",
+]  # fmt: skip
 
 _ON_TORCH = {
     "Assessment", "CompiledKnowledge", "CompiledRule", "Theory", "Violation",
-    "compile", "facts", "ramp", "steps", "warm_up",
+    "compile", "facts", "piecewise_constant", "ramp", "warm_up",
 }  # fmt: skip
 
 
@@ -91,4 +115,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ON_TORCH})
+    return sorted([*__all__, "__version__"])

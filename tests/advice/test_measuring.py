@@ -137,7 +137,7 @@ def test_groundings_put_together_again_cost_what_the_rule_does(name, file):
 
     knowledge = loads(resources.files("residuum.data").joinpath(f"{file}.rsd").read_text("utf-8"))
     for drawn in draw_samples(knowledge, examples=5):
-        for rule in rs.compile(knowledge, name).rules.values():
+        for rule in rs.compile(knowledge, name, reduction="none").rules.values():
             logits = {slot.name: drawn.logits[slot.name] for slot in rule.plan.slots}
             lengths = torch.tensor([8, 3, 2, 8, 5]) if file == "chunking" else None
             each = rule.each(logits, lengths=lengths)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import residuum as rs
 from residuum.relaxations import PAPER, relaxation_names
 
 
@@ -247,7 +248,7 @@ def test_check_reports_every_problem(residuum, tmp_path):
 
 
 def test_version_and_help(residuum):
-    assert residuum("--version") == (0, "residuum 0.1.0\n", "")
+    assert residuum("--version") == (0, f"residuum {rs.__version__}\n", "")
     verbs = [
         "show",
         "truth",

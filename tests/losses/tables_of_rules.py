@@ -56,7 +56,7 @@ def compiled(text, name, **options):
         node.predicate for node in rs.logic.distinct_nodes(formula) if isinstance(node, rs.Atom)
     }
     known = {one: domains for one, domains in PREDICATES.items() if one in used}
-    return rs.compile(text, name, domains=DOMAINS, predicates=known, **options)
+    return rs.compile(text, name, domains=DOMAINS, predicates=known, **options, reduction="none")
 
 
 def logits_for(rule, kind, dtype=torch.float64):

@@ -57,14 +57,14 @@ def group():
 @COPIES
 @pytest.mark.parametrize("name", ["r-product", "s-godel", "r-frank(1/3)", "exact"])
 def test_a_copied_rule_costs_the_same(name, duplicate):
-    rule = rs.compile(RULE, name, domains={"d": 4}, predicates={"Q": ("d",)})
+    rule = rs.compile(RULE, name, domains={"d": 4}, predicates={"Q": ("d",)}, reduction="none")
     for _ in range(2):  # also when it has been called
         torch.testing.assert_close(duplicate(rule)(outputs()), rule(outputs()))
 
 
 @COPIES
 def test_copied_knowledge_costs_the_same(duplicate):
-    rules = rs.compile(rs.loads(KNOWLEDGE))
+    rules = rs.compile(rs.loads(KNOWLEDGE), reduction="none")
     torch.testing.assert_close(duplicate(rules)(outputs()), rules(outputs()))
 
 
@@ -111,7 +111,9 @@ def test_a_process_group_is_given_again_after_pickling(group, duplicate):
 
 
 def test_a_process_group_is_given_again_for_the_total_too(group):
-    original = rs.compile(rs.loads(KNOWLEDGE.replace("weight 0.5", "")), process_group=group)
+    original = rs.compile(
+        rs.loads(KNOWLEDGE.replace("weight 0.5", "")), process_group=group, reduction="none"
+    )
     twin = pickled(original)
     twin.set_process_group(None)
     torch.testing.assert_close(twin.total(outputs()), original.total(outputs()))

@@ -105,7 +105,7 @@ def test_half_precision_is_answered_in_single():
         ([0.0, 1.0], {}, "expected integers"),
         ([0, 1], {"independent": True}, r"expected 0 or 1 in shape \(2, 3\)"),
         ([[0, 1, 2], [0, 0, 0]], {"independent": True}, "expected 0 or 1"),
-        ([0, 1], {"reduction": "average"}, "expected a reduction among"),
+        ([0, 1], {"reduction": "average"}, "reduction: expected one of"),
         ([0, 1], {"inputs": "logit"}, "expected one of logits"),
     ],
 )

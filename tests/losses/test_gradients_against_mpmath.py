@@ -46,6 +46,7 @@ def test_a_quantifier_has_the_gradients_of_a_conjunction(name):
         domains={"place": 2},
         predicates={"P": ("place",)},
         outputs={"P": "independent"},
+        reduction="none",
     )
     logits = torch.tensor([[90.0, 100.0], [-60.0, -100.0], [3.0, -2.0]], requires_grad=True)
     (found,) = torch.autograd.grad(rule(P=logits).sum(), logits)

@@ -15,31 +15,31 @@ PAPER = ["s-product", "r-product", "s-godel", "r-godel", "lukasiewicz", "lukasie
 
 
 def test_lukasiewicz_implications_are_hinges():
-    rule = rs.compile("P -> Q", "lukasiewicz", inputs="probs")
+    rule = rs.compile("P -> Q", "lukasiewicz", inputs="probs", reduction="none")
     torch.testing.assert_close(rule(P=LEFT, Q=RIGHT), torch.clamp(LEFT - RIGHT, min=0))
 
 
 def test_lukasiewicz_clauses_are_hinges_on_the_sum_of_literals():
     third = torch.rand(50, dtype=torch.float64)
-    rule = rs.compile("~P | Q | ~R", "lukasiewicz", inputs="probs")
+    rule = rs.compile("~P | Q | ~R", "lukasiewicz", inputs="probs", reduction="none")
     expected = torch.clamp(1 - ((1 - LEFT) + RIGHT + (1 - third)), min=0)
     torch.testing.assert_close(rule(P=LEFT, Q=RIGHT, R=third), expected)
 
 
 def test_r_product_implications_are_differences_of_logarithms():
-    rule = rs.compile("P -> Q", "r-product", inputs="probs")
+    rule = rs.compile("P -> Q", "r-product", inputs="probs", reduction="none")
     torch.testing.assert_close(rule(P=LEFT, Q=RIGHT), torch.relu(LEFT.log() - RIGHT.log()))
 
 
 def test_s_product_implications_are_reichenbachs():
-    rule = rs.compile("P -> Q", "s-product", inputs="probs")
+    rule = rs.compile("P -> Q", "s-product", inputs="probs", reduction="none")
     torch.testing.assert_close(rule(P=LEFT, Q=RIGHT), -torch.log(1 - LEFT + LEFT * RIGHT))
 
 
-def test_godel_implications():
-    strict = rs.compile("P -> Q", "s-godel", inputs="probs")(P=LEFT, Q=RIGHT)
+def test_godel_implications_cost_what_their_definitions_say():
+    strict = rs.compile("P -> Q", "s-godel", inputs="probs", reduction="none")(P=LEFT, Q=RIGHT)
     torch.testing.assert_close(strict, 1 - torch.maximum(1 - LEFT, RIGHT))
-    residual = rs.compile("P -> Q", "r-godel", inputs="probs")(P=LEFT, Q=RIGHT)
+    residual = rs.compile("P -> Q", "r-godel", inputs="probs", reduction="none")(P=LEFT, Q=RIGHT)
     torch.testing.assert_close(residual, torch.where(LEFT <= RIGHT, 0, 1 - RIGHT))
 
 
@@ -50,6 +50,7 @@ def test_the_digit_sum_rule_is_the_hand_written_sum(reduction):
         "forall a, b in digit: Left(a) & Right(b) -> Sum((a + b) mod 10)",
         reduction,
         domains={"digit": 10},
+        reduction="none",
     )
     logs = {name: torch.log_softmax(z, -1) for name, z in logits.items()}
     expected = torch.zeros(4, dtype=torch.float64)
@@ -71,7 +72,9 @@ def test_logits_are_read_as_softmax_sigmoid_and_single_sigmoid():
     outputs = {"Q": "independent"}
     for name in relaxation_names():
         penalties = [
-            rs.compile(text, name, **declared, outputs=outputs, inputs=form)(given)
+            rs.compile(text, name, **declared, outputs=outputs, inputs=form, reduction="none")(
+                given
+            )
             for form, given in (
                 ("logits", z),
                 ("probs", p),
@@ -94,7 +97,12 @@ def test_a_masked_class_has_probability_zero():
 # The degrees of the drastic logic are constant almost everywhere.
 @pytest.mark.parametrize("name", [name for name in relaxation_names() if name != "s-drastic"])
 def test_gradients_are_those_of_finite_differences(name):
-    rule = rs.compile("forall a, b in d: P(a) & Q(b) -> S((a + b) mod 3)", name, domains={"d": 3})
+    rule = rs.compile(
+        "forall a, b in d: P(a) & Q(b) -> S((a + b) mod 3)",
+        name,
+        domains={"d": 3},
+        reduction="none",
+    )
     generator = torch.Generator().manual_seed(1)
     p, q, s = (
         torch.randn(2, 3, dtype=torch.float64, generator=generator, requires_grad=True)
@@ -114,6 +122,7 @@ def test_gradients_of_nested_quantifiers_are_those_of_finite_differences(name):
         domains={"d": 3},
         inputs="probs",
         outputs={"P": "independent"},
+        reduction="none",
     )
     generator = torch.Generator().manual_seed(2)
     p, q = (torch.rand(2, 3, dtype=torch.float64, generator=generator) for _ in range(2))
@@ -128,4 +137,4 @@ def test_binary_cross_entropy_is_the_penalty_of_a_literal():
         expected = functional.binary_cross_entropy_with_logits(
             z, torch.full_like(z, label), reduction="none"
         )
-        torch.testing.assert_close(rs.compile(text, "r-product")(P=z), expected)
+        torch.testing.assert_close(rs.compile(text, "r-product", reduction="none")(P=z), expected)

@@ -54,7 +54,7 @@ def test_a_theory_is_gone_with_its_last_holder():
 @pytest.mark.parametrize("relaxation", [*relaxation_names(), "exact"])
 def test_a_penalty_is_gone_with_its_last_holder(relaxation, block):
     """Though nobody asked for its slopes, which hold what they are made of."""
-    rule = rs.compile(RULE, relaxation, domains={"digit": 4}, block=block)
+    rule = rs.compile(RULE, relaxation, domains={"digit": 4}, block=block, reduction="none")
     given = {name: torch.randn(5, 4, requires_grad=True) for name in ("Digit", "Next")}
     gone = weakref.ref(rule(given))
     assert gone() is None

@@ -37,7 +37,7 @@ def test_the_penalty_of_what_is_nearly_true_is_nearly_nothing(name):
 @every_logic
 def test_false_implies_false_without_a_steep_gradient(name):
     p, q = (torch.zeros(1, requires_grad=True) for _ in range(2))
-    rule = rs.compile("P -> Q", name, inputs="probs")
+    rule = rs.compile("P -> Q", name, inputs="probs", reduction="none")
     assert rule.truth(P=p, Q=q) == 1
     rule(P=p, Q=q).sum().backward()
     for leaf in (p, q):
@@ -49,22 +49,26 @@ def test_gradients_at_all_ones_and_all_zeros_are_numbers(name):
     for value in (0.0, 1.0):
         for text in ("forall x in d: P(x)", "exists x in d: P(x)", "forall x in d: ~P(x)"):
             given = torch.full((1, 20), value, requires_grad=True)
-            rs.compile(text, name, domains={"d": 20}, inputs="probs")(P=given).sum().backward()
+            rs.compile(text, name, domains={"d": 20}, inputs="probs", reduction="none")(
+                P=given
+            ).sum().backward()
             assert given.grad is None or given.grad.isfinite().all()
 
 
 @pytest.mark.parametrize("name", PAPER)
 def test_guarded_penalties_keep_their_dtype(name):
     for dtype in (torch.float32, torch.float64):
-        rule = rs.compile("forall x, y in d where x < y: P(x) -> P(y)", name, domains={"d": 4})
+        rule = rs.compile(
+            "forall x, y in d where x < y: P(x) -> P(y)", name, domains={"d": 4}, reduction="none"
+        )
         assert rule(P=torch.randn(2, 4, dtype=dtype)).dtype == dtype
 
 
 @pytest.mark.parametrize("name", PAPER)
 def test_a_part_used_twice_means_the_same_both_times(name):
     part = rs.parse("forall x in d: P(x) -> Q(x)")
-    rule = rs.compile(rs.Implies(part, part), name, domains={"d": 3})
-    alone = rs.compile(part, name, domains={"d": 3})
+    rule = rs.compile(rs.Implies(part, part), name, domains={"d": 3}, reduction="none")
+    alone = rs.compile(part, name, domains={"d": 3}, reduction="none")
     given = {key: torch.randn(2, 3) for key in "PQ"}
     before = {key: value.clone() for key, value in given.items()}
     first = alone(given)
@@ -76,7 +80,7 @@ def test_a_part_used_twice_means_the_same_both_times(name):
 
 
 def test_an_output_of_one_row_is_a_batch_of_one():
-    rule = rs.compile("forall x in d: P(x)", domains={"d": 4})
+    rule = rs.compile("forall x in d: P(x)", domains={"d": 4}, reduction="none")
     assert rule(P=torch.randn(1, 4)).shape == (1,)
     assert rule(P=torch.randn(4)).shape == ()
     assert rule(P=torch.randn(1, 1, 4)).shape == (1, 1)
@@ -85,7 +89,11 @@ def test_an_output_of_one_row_is_a_batch_of_one():
 @pytest.mark.parametrize("name", PAPER)
 def test_every_row_of_a_batch_gets_its_own_gradient(name):
     rule = rs.compile(
-        "forall x in d: P(x) -> Q(x)", name, domains={"d": 3}, outputs={"Q": "independent"}
+        "forall x in d: P(x) -> Q(x)",
+        name,
+        domains={"d": 3},
+        outputs={"Q": "independent"},
+        reduction="none",
     )
     torch.manual_seed(3)
     p, q = torch.randn(6, 3), torch.randn(6, 3)
@@ -103,7 +111,9 @@ def test_every_row_of_a_batch_gets_its_own_gradient(name):
 
 @pytest.mark.parametrize("name", PAPER)
 def test_a_disjunction_is_taken_in_each_example_alone(name):
-    rule = rs.compile("exists x in d: P(x)", name, domains={"d": 2}, inputs="probs")
+    rule = rs.compile(
+        "exists x in d: P(x)", name, domains={"d": 2}, inputs="probs", reduction="none"
+    )
     given = torch.tensor([[0.5, 0.25], [1.0, 1.0], [0.125, 0.125]])
     alone = torch.stack([rule(P=row) for row in given])
     torch.testing.assert_close(rule(P=given), alone)
@@ -115,12 +125,12 @@ def test_a_disjunction_is_taken_in_each_example_alone(name):
 @pytest.mark.parametrize("form", ["logits", "probs", "log_probs"])
 def test_what_is_impossible_has_a_finite_penalty_that_still_pulls(name, form):
     value = {"logits": -torch.inf, "probs": 0.0, "log_probs": -torch.inf}[form]
-    rule = rs.compile("P", name, inputs=form)
+    rule = rs.compile("P", name, inputs=form, reduction="none")
     penalty = rule(P=torch.tensor([value]))
     assert penalty.isfinite().all()
     assert penalty >= 1
     given = torch.tensor([0.0], requires_grad=True)
-    rs.compile("P", name, inputs="probs")(P=given).backward()
+    rs.compile("P", name, inputs="probs", reduction="none")(P=given).backward()
     assert given.grad < 0
 
 
@@ -128,33 +138,35 @@ def test_what_is_impossible_has_a_finite_penalty_that_still_pulls(name, form):
 def test_three_true_disjuncts_and_conjuncts_cost_nothing(name):
     ones = torch.ones(3)
     for text in ("P & Q & R", "P | Q | R"):
-        assert rs.compile(text, name, inputs="probs")(P=ones, Q=ones, R=ones).tolist() == [0, 0, 0]
+        assert rs.compile(text, name, inputs="probs", reduction="none")(
+            P=ones, Q=ones, R=ones
+        ).tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("name", [n for n in relaxation_names() if not n.startswith("s-")])
 def test_an_equal_consequent_satisfies_a_residuum(name):
     half = torch.full((1,), 0.5)
-    assert rs.compile("P -> Q", name, inputs="probs")(P=half, Q=half) == 0
+    assert rs.compile("P -> Q", name, inputs="probs", reduction="none")(P=half, Q=half) == 0
 
 
 @pytest.mark.parametrize("name", ["s-product", "r-product"])
 def test_gradients_of_small_probabilities_are_not_dropped(name):
     for p in (1e-6, 1e-12, 1e-25):
         given = torch.tensor([p], requires_grad=True)
-        rs.compile("P", name, inputs="probs")(P=given).backward()
+        rs.compile("P", name, inputs="probs", reduction="none")(P=given).backward()
         assert float(given.grad) == pytest.approx(-1 / p, rel=1e-5)
 
 
 @pytest.mark.parametrize("name", ["s-product", "r-product"])
 def test_a_saturated_and_wrong_network_still_learns(name):
     z = torch.tensor([[60.0, 0.0]], requires_grad=True)
-    rule = rs.compile("P(1)", name, domains={"d": 2}, predicates={"P": ("d",)})
+    rule = rs.compile("P(1)", name, domains={"d": 2}, predicates={"P": ("d",)}, reduction="none")
     penalty = rule(P=z)
     penalty.backward()
     assert penalty.item() == pytest.approx(60)
     torch.testing.assert_close(z.grad, torch.tensor([[1.0, -1.0]]))
     q = torch.tensor([60.0], requires_grad=True)
-    rs.compile("~Q", name)(Q=q).backward()
+    rs.compile("~Q", name, reduction="none")(Q=q).backward()
     torch.testing.assert_close(q.grad, torch.tensor([1.0]))
 
 

@@ -15,7 +15,7 @@ SIDES = ("P", "Q", "S")
 
 
 def rule(name="r-product", **options):
-    return rs.compile(SUM, name, domains={"d": 4}, **options)
+    return rs.compile(SUM, name, domains={"d": 4}, **options, reduction="none")
 
 
 def logits(*batch, dtype=torch.float32):
@@ -138,7 +138,7 @@ def test_moving_the_module_changes_nothing():
 @pytest.mark.parametrize("name", ["r-product", "s-product", "lukasiewicz", "s-godel"])
 @pytest.mark.parametrize("batch", [(3,), (2, 3)])
 def test_a_penalty_may_be_changed_in_place(name, batch):
-    module = rs.compile(SUM, name, domains={"d": 4})
+    module = rs.compile(SUM, name, domains={"d": 4}, reduction="none")
     leaves = {key: torch.randn(*batch, 4, requires_grad=True) for key in "PQS"}
     expected = torch.autograd.grad(2 * module(leaves).sum(), list(leaves.values()))
     penalty = module(leaves)
@@ -181,7 +181,7 @@ def tensors_alive():
 @pytest.mark.parametrize("block", [None, 7])
 @pytest.mark.parametrize("text", [SUM, "forall a in d: P(a) -> (exists b in d: Q(b) & S(b))"])
 def test_a_call_keeps_nothing_alive(name, block, text):
-    module = rs.compile(text, name, domains={"d": 4}, block=block)
+    module = rs.compile(text, name, domains={"d": 4}, block=block, reduction="none")
     leaves = {key: given.requires_grad_() for key, given in logits(5).items()}
     module(logits(5))  # the matrix of clauses is found by the first call, and kept
     module.truth(leaves)  # what PyTorch loads at its first use leaves garbage, once
@@ -221,6 +221,7 @@ def test_gradients_are_taken_in_batches(name):
         name,
         domains={"s": "sequence", "d": 3},
         predicates={"T": ("s", "d")},
+        reduction="none",
     )
     given = torch.randn(4, 5, 3, requires_grad=True)
     for lengths in (None, [5, 3, 0, 2]):

@@ -53,7 +53,7 @@ def slopes_of(function, given):
 
 @pytest.mark.parametrize("name", [*relaxation_names(), *PARAMETERS, "exact"])
 def test_every_relaxation_is_traced_whole(name):
-    rule = rs.compile(NESTED, name, domains={"d": 4})
+    rule = rs.compile(NESTED, name, domains={"d": 4}, reduction="none")
     traced = torch.compile(rule, fullgraph=True, backend="eager")
     torch.testing.assert_close(slopes_of(traced, logits(3)), slopes_of(rule, logits(3)))
 
@@ -61,21 +61,21 @@ def test_every_relaxation_is_traced_whole(name):
 @pytest.mark.usefixtures("own_logic")
 @pytest.mark.parametrize("name", ["r-cubic", "s-cubic"])
 def test_a_logic_of_ones_own_is_traced_whole(name):
-    rule = rs.compile(NESTED, name, domains={"d": 4})
+    rule = rs.compile(NESTED, name, domains={"d": 4}, reduction="none")
     traced = torch.compile(rule, fullgraph=True, backend="eager")
     torch.testing.assert_close(slopes_of(traced, logits(3)), slopes_of(rule, logits(3)))
 
 
 @pytest.mark.parametrize("name", ["s-product", "lukasiewicz", "r-hamacher(0.1)", "exact"])
 def test_backward_is_traced_too(name):
-    rule = rs.compile(SUM, name, domains={"d": 4})
+    rule = rs.compile(SUM, name, domains={"d": 4}, reduction="none")
     traced = torch.compile(rule, fullgraph=True, backend="aot_eager")
     torch.testing.assert_close(slopes_of(traced, logits(3)), slopes_of(rule, logits(3)))
 
 
 @pytest.mark.parametrize("form", ["probs", "log_probs"])
 def test_probabilities_are_traced_too(form):
-    rule = rs.compile(SUM, "r-product", domains={"d": 4}, inputs=form)
+    rule = rs.compile(SUM, "r-product", domains={"d": 4}, inputs=form, reduction="none")
     traced = torch.compile(rule, fullgraph=True, backend="aot_eager")
     given = {key: one.detach().log_softmax(-1) for key, one in logits(3).items()}
     read = {key: (one if form == "log_probs" else one.exp()) for key, one in given.items()}
@@ -92,6 +92,7 @@ def test_sequences_are_traced_for_each_length(name):
             name,
             domains={"s": "sequence", "d": 4},
             predicates={"Tag": ("s", "d")},
+            reduction="none",
         )
 
     traced = torch.compile(compiled(), fullgraph=True, backend="eager")
@@ -106,6 +107,7 @@ def test_exact_with_lengths_is_traced_in_parts():
         "exact",
         domains={"s": "sequence", "d": 4},
         predicates={"Tag": ("s", "d")},
+        reduction="none",
     )
     traced = torch.compile(rule, backend="eager")
     for lengths in ([5, 2, 0], [1, 4, 4, 3]):
@@ -119,11 +121,12 @@ def test_exact_with_lengths_is_traced_in_parts():
 
 
 @pytest.mark.parametrize("lengths", [None, [5, 2]])
-def test_a_trace_in_inference_mode_does_not_bar_one_with_slopes(lengths):
+def test_a_trace_in_inference_mode_does_not_bar_one_with_gradients(lengths):
     rule = rs.compile(
         "forall i in s, a in d: Tag(i, a) -> ~Tag(i + 1, (a + 1) mod 4)",
         domains={"s": "sequence", "d": 4},
         predicates={"Tag": ("s", "d")},
+        reduction="none",
     )
     traced = torch.compile(rule, fullgraph=True, backend="eager")
     given = {"Tag": torch.randn(2, 5, 4, requires_grad=True)}
@@ -144,9 +147,11 @@ def test_a_knowledge_over_sequences_is_traced_whole():
         rule up: forall i in s, a in d: Tag(i, a) -> ~Tag(i + 1, (a + 1) mod 4)
         rule first: Tag(0, 0) | Tag(0, 1)
     """)
-    traced = torch.compile(rs.compile(knowledge, "r-product"), fullgraph=True, backend="eager")
+    traced = torch.compile(
+        rs.compile(knowledge, "r-product", reduction="none"), fullgraph=True, backend="eager"
+    )
     given, lengths = torch.randn(2, 5, 4), torch.tensor([5, 2])
-    expected = rs.compile(knowledge, "r-product")(Tag=given, lengths=lengths)
+    expected = rs.compile(knowledge, "r-product", reduction="none")(Tag=given, lengths=lengths)
     torch.testing.assert_close(dict(traced(Tag=given, lengths=lengths)), dict(expected))
 
 
@@ -173,7 +178,7 @@ def graphs_for(function, batches):
      ("s-product", "truth"), ("s-product", "satisfied"), ("s-product", "coverage")],
 )  # fmt: skip
 def test_batch_sizes_share_one_graph(name, question):
-    rule = rs.compile(NESTED, name, domains={"d": 4})
+    rule = rs.compile(NESTED, name, domains={"d": 4}, reduction="none")
     batches = ({key: torch.randn(size, 4) for key in SIDES} for size in (3, 4, 5, 6, 7))
     assert graphs_for(getattr(rule, question), batches) <= 2  # the first is for its size alone
 
@@ -225,7 +230,7 @@ def test_shapes_may_be_variables_from_the_first_trace_on():
 
 def test_a_theory_whose_relaxation_changes_is_traced_whole():
     knowledge = rs.loads("domain d = 0..3\npredicate P(d)\nrule up: P(0) -> P(1) | P(2)")
-    schedule = rs.steps({0: "r-product", 2: "s-godel"})
+    schedule = rs.piecewise_constant({0: "r-product", 2: "s-godel"})
     theories = [rs.Theory(knowledge, relaxation=schedule, P=torch.nn.Identity()) for _ in range(2)]
     traced = torch.compile(theories[0], fullgraph=True, backend="eager")
     given = torch.randn(5, 4)

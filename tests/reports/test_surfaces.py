@@ -8,6 +8,7 @@ from matplotlib.quiver import Quiver
 
 import residuum as rs
 from residuum.errors import PictureError, ResiduumError
+from residuum.relaxations import PAPER
 from residuum.reports import draw_surfaces, picture
 from residuum.reports.panels import ARROWS
 from residuum.reports.surfaces import LONGEST, STEEPEST
@@ -99,7 +100,7 @@ def test_no_arrow_stands_on_a_usual_kink():
 def test_the_papers_five_are_drawn_side_by_side_by_default():
     figure = draw_surfaces("P -> Q")
     *panels, scale = figure.axes
-    assert [panel.get_title() for panel in panels] == list(rs.PAPER)
+    assert [panel.get_title() for panel in panels] == list(PAPER)
     assert len({panel.get_subplotspec().rowspan for panel in panels}) == 1
     assert {panel.images[0].get_clim() for panel in panels} == {(0, 1)}
     assert figure._suptitle.get_text() == "P → Q"

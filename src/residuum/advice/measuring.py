@@ -96,7 +96,8 @@ def measure(
 
 def _compiled(knowledge: Knowledge, rule: str, relaxation: str | Relaxation) -> CompiledRule:
     # Without its weight: one of 0 would hide every gradient.
-    return compile_rule(knowledge.rules[rule].formula, relaxation, knowledge=knowledge, weight=1.0)
+    formula = knowledge.rules[rule].formula
+    return compile_rule(formula, relaxation, knowledge=knowledge, weight=1.0, reduction="none")
 
 
 def _own(compiled: CompiledRule, sample: Sample) -> tuple[dict[str, Tensor], Tensor | None]:
@@ -173,7 +174,7 @@ def pull(
     The groundings are put together as a rule's are: added up, or the largest taken.
     """
     leaves = {name: part.detach().clone().requires_grad_() for name, part in parts.items()}
-    penalties = compile_rule(formula, relaxation, inputs="probs")(leaves)
+    penalties = compile_rule(formula, relaxation, inputs="probs", reduction="none")(leaves)
     penalties = penalties.expand(counted.shape).masked_fill(~counted, 0.0)
     adds_up = isinstance(relaxation.tnorm, Archimedean)
     joined = penalties.sum(1) if adds_up or not counted.shape[1] else penalties.amax(1)

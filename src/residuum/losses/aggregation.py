@@ -1,6 +1,6 @@
-"""How the penalties of groundings, of rules and of examples come together.
+"""Aggregation: how the penalties of groundings, of rules and of examples are combined.
 
-The t-norm decides: with an additive generator penalties add up, and without one the largest
+The t-norm decides. With an additive generator penalties add up; without one the largest
 counts. A new way to aggregate is a class with the methods of `Aggregation`, chosen in
 `aggregation_of`.
 """

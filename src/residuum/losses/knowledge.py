@@ -1,10 +1,10 @@
-"""Compiled rules of a whole knowledge base: evaluated together where they can be."""
+"""Compiled knowledge: all rules of a knowledge base, evaluated together where they can be."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, final
+from typing import Any, Final, TypeVar, final
 
 import torch
 from torch import Tensor, nn
@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from residuum.errors import GroundingError
 from residuum.grounding import Plan
 from residuum.logic import Quantifier
-from residuum.losses.aggregation import cap_of, capped, conjoined
+from residuum.losses.aggregation import cap_of, conjoined
 from residuum.losses.degrees.logits import Source
+from residuum.losses.degrees.tensors import in_full
 from residuum.losses.inputs.calls import Call
 from residuum.losses.inputs.checking import refuse_unknown
 from residuum.losses.inputs.padding import sequence_sizes
@@ -24,17 +25,30 @@ from residuum.losses.rules import CompiledRule, Tensors, named_tensors
 from residuum.relaxations import Relaxation
 
 Names = tuple[str, ...]
+Answer = TypeVar("Answer")
+
+WEIGHTING: Final = "the penalties of single rules are without weights, the total is with weights"
+"""What theories and compiled knowledge say of themselves."""
 
 
 @final
 class CompiledKnowledge(nn.Module):
-    """All rules of a knowledge base: penalties by the rules' names."""
+    """All rules of a knowledge base, under one relaxation.
 
-    def __init__(self, rules: Mapping[str, CompiledRule], bundles: Mapping[Names, CompiledRule]
-                 ) -> None:  # fmt: skip
+    Called with tensors, it returns the penalty of each rule by name, without its weight; `total`
+    combines all rules with their weights.
+    """
+
+    def __init__(
+        self,
+        rules: Mapping[str, CompiledRule],
+        bundles: Mapping[Names, CompiledRule],
+        weights: Mapping[str, float],
+    ) -> None:
         super().__init__()
         self._rules = dict(rules)
         self._bundles = dict(bundles)
+        self._weights = dict(weights)
         self._predicates = list(
             dict.fromkeys(name for rule in rules.values() for name in rule.forms)
         )
@@ -42,34 +56,37 @@ class CompiledKnowledge(nn.Module):
 
     @property
     def rules(self) -> Mapping[str, CompiledRule]:
-        """The compiled rules, by name."""
+        """The compiled rules, by name. A rule that is called by itself is not weighted either."""
         return self._rules
 
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """The weights of the rules in the total, by name."""
+        return self._weights
+
     def set_process_group(self, group: Any) -> None:
-        """Give all rules a process group, as is needed after unpickling rules that had one."""
+        """Set the process group of all rules, which knowledge that is read from a file has lost."""
         for rule in (*self._rules.values(), *self._bundles.values()):
             rule.set_process_group(group)
+
+    def extra_repr(self) -> str:
+        """Return what `print(knowledge)` shows: each rule with its weight in the total."""
+        lines = []
+        for name, rule in self._rules.items():
+            if not lines:
+                lines += [f"relaxation={rule.relaxation}, reduction={rule.reduction}", WEIGHTING]
+            lines.append(f"{name}, weight {self._weights[name]:g}: {rule.formula}")
+        return "\n".join(lines)
 
     def forward(
         self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
     ) -> dict[str, Tensor]:
-        """Return each rule's penalty; every rule takes the tensors it reads."""
+        """Return the penalty of each rule by name, reduced over the batch, without its weight.
+
+        Each rule takes the tensors that it reads.
+        """
         given = self._known(named_tensors(tensors, named), lengths)
-        sources: dict[str, Source] = {}
-        together: dict[str, Tensor] = {}
-        for names, bundle in self._bundles.items():
-            if _have_one_batch(bundle.plan, given):
-                call = _call(bundle, given, lengths, sources)
-                penalties = bundle.of_each_rule(call)
-                if penalties is not None:
-                    together |= zip(names, penalties.unbind(0), strict=True)
-                    self._prepare(names, given, lengths, call)
-        return {
-            name: rule.finish(together[name])
-            if name in together
-            else rule.penalty(_call(rule, given, lengths, sources))
-            for name, rule in self._rules.items()
-        }
+        return self._penalties(given, lengths, is_reduced=True)
 
     def total(
         self,
@@ -80,49 +97,55 @@ class CompiledKnowledge(nn.Module):
         combine: Combination = "conjunction",
         **named: Tensor,
     ) -> Tensor:
-        """Return what all rules cost together, one number per example unless they are reduced.
+        """Return the penalty of all rules together, with their weights, reduced over the batch.
 
-        That is the logic's own conjunction of the rules with their weights: their sum, up to a cap
-        if there is one, or in the Gödel logics the largest. `combine="sum"` adds up in any logic.
+        The weighted penalties are combined for each example, and then reduced. They are combined
+        by the conjunction of the logic: their sum, up to the cap of the logic if there is one, or
+        in the Gödel logics the largest. `combine="sum"` adds them up in any logic.
         """
         check_combination(combine)
         if not self._rules:
-            raise GroundingError("the knowledge has no rules that could cost anything")
+            raise GroundingError("a total needs at least one rule, and the knowledge has none")
         given = self._known(named_tensors(tensors, named), lengths)
-        relaxation = next(iter(self._rules.values())).relaxation
+        rule = next(iter(self._rules.values()))
+        relaxation = rule.relaxation
         is_conjunction = combine == "conjunction" or _is_sum(relaxation)
         call = self._call_of_all(given, lengths)
         if call is not None:
             [bundle] = self._bundles.values()
             if is_conjunction:
-                return bundle.penalty(call)
+                with in_full(call.device):
+                    return bundle.reduced(bundle.of_each_example(call))
             found = bundle.of_each_rule(call)
             if found is not None:
-                return capped(found, relaxation).sum(0)
-        each = tuple(self(given, lengths=lengths).values())
-        shape = torch.broadcast_shapes(*(one.shape for one in each))  # type: ignore[no-untyped-call]
-        penalties = torch.stack([one.expand(shape) for one in each], -1)
-        return conjoined(penalties, relaxation) if is_conjunction else penalties.sum(-1)
+                return bundle.reduced(found.sum(0))
+        weighted = [
+            part if self._weights[name] == 1 else part * self._weights[name]
+            for name, part in self._penalties(given, lengths, is_reduced=False).items()
+        ]
+        shape = torch.broadcast_shapes(*(one.shape for one in weighted))  # type: ignore[no-untyped-call]
+        penalties = torch.stack([one.expand(shape) for one in weighted], -1)
+        return rule.reduced(
+            conjoined(penalties, relaxation) if is_conjunction else penalties.sum(-1)
+        )
 
-    def _call_of_all(self, given: Tensors, lengths: Any) -> Call | None:
-        """Return the call of all rules; None unless they are alike and evaluated together."""
-        if len(self._bundles) != 1:
-            return None
-        [(names, bundle)] = self._bundles.items()
-        kinds = {(rule.weight, rule.reduction) for rule in self._rules.values()}
-        if len(names) < len(self._rules) or kinds != {(1.0, "none")}:
-            return None
-        return _call(bundle, given, lengths, {}) if _have_one_batch(bundle.plan, given) else None
+    def truth(
+        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+    ) -> dict[str, Tensor]:
+        """Return the degree of truth of each rule by name, one per example."""
+        return self._ask(CompiledRule.truth, named_tensors(tensors, named), lengths)
 
     def satisfied(
         self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
     ) -> dict[str, Tensor]:
-        """Return for each rule whether the predictions obey it, one Boolean per example."""
-        given = self._known(named_tensors(tensors, named), lengths)
-        return {
-            name: rule.satisfied(_read_by(rule, given), lengths=_lengths_for(rule, lengths))
-            for name, rule in self._rules.items()
-        }
+        """Return whether the predictions obey each rule, by name, one Boolean per example."""
+        return self._ask(CompiledRule.satisfied, named_tensors(tensors, named), lengths)
+
+    def coverage(
+        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+    ) -> dict[str, Tensor]:
+        """Return the share of groundings whose antecedent holds for each rule, by name."""
+        return self._ask(CompiledRule.coverage, named_tensors(tensors, named), lengths)
 
     def violations(
         self,
@@ -133,20 +156,95 @@ class CompiledKnowledge(nn.Module):
         lengths: Any = None,
         **named: Tensor,
     ) -> dict[str, list[Violation]]:
-        """Return for each rule its groundings with the lowest degrees, worst first."""
-        given = self._known(named_tensors(tensors, named), lengths)
+        """Return the groundings of each rule, by name, that the predictions break.
+
+        Of each rule at most `top` are returned, those with the lowest degrees first.
+        """
+        worst = partial(CompiledRule.violations, top=top)
+        return self._ask(worst, named_tensors(tensors, named), lengths)
+
+    def explain(
+        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+    ) -> str:
+        """Return each rule in words, and which rules are evaluated together.
+
+        With tensors, routes are those that evaluate them; without, those for 64 examples on a CPU.
+        """
+        given = None
+        if tensors is not None or named:
+            given = self._known(named_tensors(tensors, named), lengths)
+        routes: dict[str, list[str]] = {}
+        for names, bundle in self._bundles.items():
+            if given is None or _have_one_batch(bundle.plan, given):
+                read = None if given is None else _read_by(bundle, given)
+                *why_not, route = bundle.explained_route(
+                    read, _lengths_for(bundle, lengths), of_several=True
+                )
+                if route.startswith("evaluated"):
+                    route += f", {len(names)} rules together"
+                    routes |= {name: [*why_not, route] for name in names}
+        lines = [WEIGHTING]
+        for name, rule in self._rules.items():
+            read = None if given is None else _read_by(rule, given)
+            route_lines = routes.get(name)
+            if route_lines is None:
+                route_lines = rule.explained_route(read, _lengths_for(rule, lengths))
+            lines.append(f"rule {name}, weight {self._weights[name]:g}")
+            lines += [f"  {line}" for line in (*rule.described().splitlines(), *route_lines)]
+        return "\n".join(lines)
+
+    def _ask(
+        self, question: Callable[..., Answer], given: Tensors, lengths: Any
+    ) -> dict[str, Answer]:
+        """Return the answers of the rules to a question, by the names of the rules."""
+        self._known(given, lengths)
         return {
-            name: rule.violations(
-                _read_by(rule, given), top=top, lengths=_lengths_for(rule, lengths)
-            )
+            name: question(rule, _read_by(rule, given), lengths=_lengths_for(rule, lengths))
             for name, rule in self._rules.items()
         }
 
-    def _prepare(self, names: Names, given: Tensors, lengths: Any, call: Call) -> None:
-        """Have the tables of rules on the GPU, before a CUDA graph is captured that needs them.
+    def _penalties(self, given: Tensors, lengths: Any, *, is_reduced: bool) -> dict[str, Tensor]:
+        """Return the penalties of each rule by name, without weights, reduced or per example."""
+        sources: dict[str, Source] = {}
+        found: dict[str, Tensor] = {}
+        # Processes must reduce rules in the same order. Which rules are evaluated together depends
+        # on the values that a process sees, so that across processes rules are reduced one by one.
+        one_by_one = is_reduced and any(map(_spans_processes, self._rules.values()))
+        for names, bundle in self._bundles.items():
+            if _have_one_batch(bundle.plan, given):
+                call = _call(bundle, given, lengths, sources)
+                penalties = bundle.of_each_rule(call)
+                if penalties is not None:
+                    if is_reduced and not one_by_one:
+                        penalties = bundle.reduced(penalties, (len(names),))
+                    found |= zip(names, penalties.unbind(0), strict=True)
+                    self._prepare(names, given, lengths, call)
+        parts = {}
+        for name, rule in self._rules.items():
+            part = found.get(name)
+            if part is None:
+                call = _call(rule, given, lengths, sources)
+                with in_full(call.device):
+                    part = rule.of_each_example(call)
+            if is_reduced and (one_by_one or name not in found):
+                part = rule.reduced(part)
+            parts[name] = part
+        return parts
 
-        A graph cannot look at values, so that it takes quantified rules one by one, and it cannot
-        move tables.
+    def _call_of_all(self, given: Tensors, lengths: Any) -> Call | None:
+        """Return one call of all rules; None unless they are alike and evaluated together."""
+        if len(self._bundles) != 1:
+            return None
+        [(names, bundle)] = self._bundles.items()
+        if len(names) < len(self._rules) or set(self._weights.values()) != {1.0}:
+            return None
+        return _call(bundle, given, lengths, {}) if _have_one_batch(bundle.plan, given) else None
+
+    def _prepare(self, names: Names, given: Tensors, lengths: Any, call: Call) -> None:
+        """Move the tables of rules to the GPU, before a CUDA graph of the user needs them.
+
+        While a graph is captured, quantified rules are evaluated one by one, because values cannot
+        be looked at; and no table can be moved.
         """
         if call.device.type != "cuda" or not self._bundles[names].plan.rank:
             return
@@ -159,19 +257,21 @@ class CompiledKnowledge(nn.Module):
                 rule.receive(_read_by(rule, given), _lengths_for(rule, lengths))
 
     def _known(self, given: Tensors, lengths: Any) -> Tensors:
-        """Return the tensors if some rule reads each of them, and the lengths."""
+        """Return the tensors; GroundingError if no rule reads one of them, or the lengths."""
         refuse_unknown(given, self._predicates)
         rules = self._rules.values()
         if lengths is not None and not any(rule.plan.sequence_domains for rule in rules):
-            raise GroundingError("lengths are given, but no rule has a sequence domain")
+            raise GroundingError(
+                "lengths: expected none, as no rule is over a sequence; leave them out"
+            )
         return given
 
 
 def bundled_rules(rules: Mapping[str, CompiledRule]) -> list[Names]:
     """Return the names of rules that are evaluated together.
 
-    Those are the rules without variables, if they are many enough, and all clauses over the same
-    sequences.
+    Rules without variables make one bundle, if there are enough of them. Rules made of clauses make
+    one bundle for each choice of sequences.
     """
     ground: list[str] = []
     clauses: dict[tuple[str, ...], list[str]] = {}
@@ -189,8 +289,15 @@ def _is_sum(relaxation: Relaxation) -> bool:
     return relaxation.tnorm.penalties_add_up and cap_of(relaxation) is None
 
 
+def _spans_processes(rule: CompiledRule) -> bool:
+    return rule.reduction != "none" and rule.process_group is not None
+
+
 def _have_one_batch(plan: Plan, given: Tensors) -> bool:
-    """Return whether no tensor must be broadcast, which would change the batch of a rule."""
+    """Return whether all tensors have the same batch.
+
+    If not, rules that read different tensors may have batches of different shapes.
+    """
     shapes = [
         given[slot.name].shape[: given[slot.name].dim() - len(slot.domains)]
         for slot in plan.slots
@@ -208,7 +315,7 @@ def _lengths_for(rule: CompiledRule, lengths: Any) -> Any:
 
 
 def _call(rule: CompiledRule, given: Tensors, lengths: Any, shared: dict[str, Source]) -> Call:
-    """Return the call of one rule, whose softmaxes are computed once for all rules."""
+    """Return the call of one rule; softmaxes are computed once and shared by all rules."""
     call = rule.receive(_read_by(rule, given), _lengths_for(rule, lengths))
     return call._replace(sources=partial(_shared_sources, rule, call.inputs, shared))
 

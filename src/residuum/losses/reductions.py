@@ -1,4 +1,4 @@
-"""From one penalty per example to one for the batch, in one process or many."""
+"""Reductions: from one penalty per example to one for the batch, in one process or many."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ Combination = Literal["conjunction", "sum"]
 
 @final
 class SharedGroup:
-    """A process group, or none: copies share it, and a file cannot hold it.
+    """A process group, or none. Copies share the group; a file cannot hold it.
 
-    What was read from a file must be given its group again, lest it should reduce too little.
+    A rule that is read from a file refuses to reduce until it is given its group again. Without
+    that it would silently reduce over one process alone.
     """
 
     def __init__(self, group: Any, *, is_lost: bool = False) -> None:
@@ -51,52 +52,55 @@ def _restored(is_lost: bool) -> SharedGroup:
 
 
 def check_reduction(reduction: str) -> None:
-    """Raise for a word that is no reduction."""
+    """Raise GroundingError unless the word names a reduction."""
     if reduction not in REDUCTIONS:
         raise GroundingError(
-            f"expected a reduction among {', '.join(REDUCTIONS)}, got {reduction!r}"
+            f"reduction: expected one of {', '.join(REDUCTIONS)}, got {reduction!r}"
         )
 
 
 def check_combination(combine: str) -> None:
-    """Raise for a word that says nothing of how parts make up a whole."""
+    """Raise GroundingError unless the word says how parts make up a total."""
     if combine not in ("conjunction", "sum"):
         raise GroundingError(f"combine: expected 'conjunction' or 'sum', got {combine!r}")
 
 
 def check_weight(weight: object, name: str) -> None:
-    """Raise for what cannot weigh a rule: a negative weight would reward its violation."""
+    """Raise GroundingError unless the weight of a rule is a finite number, 0 or more.
+
+    A negative weight would reward violations.
+    """
     is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
     if not is_number or not 0 <= weight < math.inf:  # type: ignore[operator]
         raise GroundingError(f"the weight of `{name}` is a number from 0 on, got {weight!r}")
 
 
 def reduce_batch(
-    penalty: Tensor,
+    penalties: Tensor,
     reduction: Reduction,
     relaxation: Relaxation,
     counts: Tensor | None = None,
     process_group: Any = None,
 ) -> Tensor:
-    """Return the penalty of the batch; `counts` marks the examples that state something.
+    """Return the penalties of examples, which stand along the last dimension, as one number.
 
-    With a `process_group` the batch is that of all its processes: the value is the same in each,
-    and gradients are scaled so that DistributedDataParallel's average is the gradient of it.
+    `counts` marks the examples that state something; the mean is over those. An empty batch has
+    the mean 0, with gradients of 0. With a `process_group` the batch is that of all its processes:
+    the value is the same in each, and gradients are scaled so that the average that
+    DistributedDataParallel takes is the gradient of the value.
     """
     if reduction == "none":
-        return penalty
+        return penalties
     if process_group is not None:
-        return _across_processes(penalty, reduction, relaxation, counts, process_group)
+        return _across_processes(penalties, reduction, relaxation, counts, process_group)
     if reduction == "mean":
-        number = max(penalty.numel(), 1) if counts is None else counts.sum().clamp(min=1)
-        return penalty.sum() / number
-    if reduction == "sum" or not penalty.numel():
-        return penalty.sum()
-    return conjoined(penalty.flatten(), relaxation)
+        number = max(penalties.shape[-1], 1) if counts is None else counts.sum().clamp(min=1)
+        return penalties.sum(-1) / number
+    return penalties.sum(-1) if reduction == "sum" else conjoined(penalties, relaxation)
 
 
 def _across_processes(
-    penalty: Tensor,
+    penalties: Tensor,
     reduction: Reduction,
     relaxation: Relaxation,
     counts: Tensor | None,
@@ -105,24 +109,24 @@ def _across_processes(
     from torch import distributed
 
     world = distributed.get_world_size(group)
-    mine = penalty.sum()
+    mine = penalties.sum(-1)
     if reduction == "conjunction" and not relaxation.tnorm.penalties_add_up:
-        largest = penalty.amax().detach() if penalty.numel() else mine.detach()
+        largest = conjoined(penalties, relaxation).detach().clone()
         distributed.all_reduce(largest, distributed.ReduceOp.MAX, group)
-        ties = (penalty == largest).to(penalty.dtype)
-        number = ties.sum()
+        ties = (penalties == largest.unsqueeze(-1)).to(penalties.dtype)
+        number = ties.sum(-1)
         distributed.all_reduce(number, group=group)
-        mine = (penalty * ties).sum() / number.clamp(min=1)  # the gradient is shared evenly
+        mine = (penalties * ties).sum(-1) / number.clamp(min=1)  # ties share the gradient evenly
         return largest + world * (mine - mine.detach())
     total = mine.detach().clone()
     distributed.all_reduce(total, group=group)
-    # The value of the whole, with the gradient of this part.
+    # The value is that of all processes, the gradient that of this process.
     whole = total + world * (mine - mine.detach())
     if reduction == "conjunction":
         return capped(whole, relaxation)
     if reduction == "mean":
         number = torch.as_tensor(
-            penalty.numel() if counts is None else counts.sum(), device=penalty.device
+            penalties.shape[-1] if counts is None else counts.sum(), device=penalties.device
         ).clone()
         distributed.all_reduce(number, group=group)
         return whole / number.clamp(min=1)

@@ -16,6 +16,7 @@ from residuum.losses.aggregation import cap_of
 from residuum.losses.degrees.logits import Form, Source
 from residuum.losses.degrees.tensors import in_full
 from residuum.losses.inputs.calls import Call, Receiver, case_of
+from residuum.losses.inputs.layouts import Bound
 from residuum.losses.questions.coverage import coverage
 from residuum.losses.questions.crisp_truth import satisfied
 from residuum.losses.questions.each import SingleGroundings, each
@@ -32,7 +33,7 @@ Tensors = Mapping[str, Tensor]
 
 @final
 class CompiledRule(nn.Module):
-    """A rule under a relaxation, as a differentiable function of tensors; no parameters."""
+    """A rule under a relaxation, as a differentiable function of tensors. It has no parameters."""
 
     def __init__(
         self,
@@ -78,17 +79,17 @@ class CompiledRule(nn.Module):
         self._routes = Chooser(self._definition)
         self._routes_of_several = Chooser(self._definition.of_several()) if is_bundle else None
 
-    # nn.Module would ask of each attribute whether it is to be registered. A rule has neither
-    # parameters nor modules, and knowledge has rules by the hundred.
+    # nn.Module checks for each attribute whether it is a parameter or a module. A rule has neither,
+    # and the check costs time where a knowledge has hundreds of rules.
     __setattr__ = object.__setattr__  # type: ignore[assignment]
 
     @property
     def process_group(self) -> Any:
-        """The group over whose batch `reduction` reduces."""
+        """The processes whose batches are reduced together; None for this process alone."""
         return self._group.group
 
     def set_process_group(self, group: Any) -> None:
-        """Give the rule a process group, as is needed after unpickling one that had one."""
+        """Set the process group, which a rule that is read from a file has lost."""
         self._group = SharedGroup(group)
 
     @property
@@ -97,51 +98,35 @@ class CompiledRule(nn.Module):
         return self.plan.formula
 
     def extra_repr(self) -> str:
-        """Say what it is, for `print(module)`."""
-        return f"{self.plan.formula}, relaxation={self.relaxation}"
+        """Return what `print(rule)` shows."""
+        weight = "" if self.weight == 1 else f", weight={self.weight:g}"
+        return (
+            f"{self.plan.formula}, relaxation={self.relaxation}, reduction={self.reduction}{weight}"
+        )
 
     # Calling it
 
     def forward(
         self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
     ) -> Tensor:
-        """Return the penalty, one per example unless `reduction` says otherwise.
+        """Return the weighted penalty of the batch, or of each example with `reduction="none"`.
 
-        There is one tensor per predicate, by name: leading batch dimensions, which broadcast,
-        then one for each of its domains. `lengths` gives those of padded sequences.
+        Tensors are given by the names of predicates, as a mapping or by keywords. The last
+        dimensions of a tensor are the domains of its predicate. The dimensions before are the
+        batch, and broadcast. `lengths` are the lengths of padded sequences.
         """
-        return self.penalty(self.receive(named_tensors(tensors, named), lengths))
-
-    def penalty(self, call: Call) -> Tensor:
-        """Return what a call that was received costs."""
+        call = self.receive(named_tensors(tensors, named), lengths)
         with in_full(call.device):
-            total = self._routes.evaluate(call)
-            assert total is not None  # steps take any call of one rule
-            return self.finish(total)
-
-    def finish(self, total: Tensor) -> Tensor:
-        """Return penalties of groundings added up as they are handed out: capped and weighted."""
-        penalty = total if self._cap is None else total.clamp(max=self._cap)
-        if self.weight != 1:
-            penalty = penalty * self.weight
-        if self.reduction == "none":
-            return penalty
-        group = self._group.group
-        return reduce_batch(penalty, self.reduction, self.relaxation, process_group=group)
-
-    def of_each_rule(self, call: Call) -> Tensor | None:
-        """Return the penalties of the rules in a bundle, rules × batch, not yet capped.
-
-        None if the rules must be evaluated one by one.
-        """
-        assert self._routes_of_several is not None
-        with in_full(call.device):
-            return self._routes_of_several.evaluate(call)
+            penalty = self.of_each_example(call)
+            return self.reduced(penalty if self.weight == 1 else penalty * self.weight)
 
     def truth(
         self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
     ) -> Tensor:
-        """Return the degree of truth of the rule, one per example."""
+        """Return the degree of truth of the rule, one per example.
+
+        Neither the weight nor the reduction plays a part in it.
+        """
         call = self.receive(named_tensors(tensors, named), lengths)
         return truth(self._definition, self._routes, call)
 
@@ -150,16 +135,17 @@ class CompiledRule(nn.Module):
     ) -> Tensor:
         """Return whether the predictions obey the rule, one Boolean per example.
 
-        A prediction is the likeliest class of a softmax, or what is likelier than not.
+        The prediction of a softmax is its likeliest class; that of a sigmoid is true above ½.
         """
         return satisfied(self._definition, self.receive(named_tensors(tensors, named), lengths))
 
     def coverage(
         self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
     ) -> Tensor:
-        """Return the share of groundings whose antecedent holds for the predictions.
+        """Return the share of groundings whose antecedent holds, one number per example.
 
-        Where it is 0 the rule is satisfied for want of anything to say.
+        The antecedent is read with the predictions, as in `satisfied`. A rule with coverage 0 is
+        satisfied only because nothing that it speaks of occurs.
         """
         return coverage(self._definition, self.receive(named_tensors(tensors, named), lengths))
 
@@ -172,22 +158,23 @@ class CompiledRule(nn.Module):
         lengths: Any = None,
         **named: Tensor,
     ) -> list[Violation]:
-        """Return the groundings with the lowest degrees in the batch, worst first.
+        """Return groundings that the predictions break, those with the lowest degrees first.
 
-        Under `exact` each grounding is read in the product logic.
+        An example has violations exactly where `satisfied` is False. At most `top` are returned,
+        of the whole batch. Under `exact` degrees are those of the product logic.
         """
         call = self.receive(named_tensors(tensors, named), lengths)
         top = as_label(top)
         if not isinstance(top, int) or isinstance(top, bool) or top < 0:
-            raise GroundingError(f"top: expected how many violations to name, got {top!r}")
+            raise GroundingError(f"top: expected a number of violations, 0 or more, got {top!r}")
         return violations(self._definition, call, top)
 
     def each(
         self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
     ) -> SingleGroundings:
-        """Return every grounding by itself: what its parts are worth, and what is predicted.
+        """Return every grounding by itself: the degrees of its parts, and whether it holds.
 
-        It is all evaluated at once, so that it takes memory for all groundings of the batch.
+        All groundings of the batch are in memory at once.
         """
         return each(self._definition, self.receive(named_tensors(tensors, named), lengths))
 
@@ -196,30 +183,75 @@ class CompiledRule(nn.Module):
     ) -> str:
         """Return the rule in words: inputs, axes, groundings, memory, gradients, and its route.
 
-        With tensors it says by which route their penalty is found, and why not by those before it;
-        without, it does so for 64 examples on a CPU. It warns of a rule about one softmax that
-        every prediction obeys, or none.
+        With tensors, the route is the one that evaluates them; without, the one for 64 examples on
+        a CPU. The routes before it are named with the reason why they are not taken. A warning is
+        added if the rule is about one softmax and every prediction obeys it, or none.
         """
-        bound = None
-        if not self.plan.sequence_domains:
-            bound = self._definition.bind({}, torch.device("cpu"))
-        told = describe(self.plan, bound, self.relaxation)
-        call = None
-        if tensors is not None or named:
-            call = self.receive(named_tensors(tensors, named), lengths)
-            assert call.case is not None
-            route = self._routes.explain(call.case, call)
-        elif bound is not None:
-            route = self._routes.explain(case_of(self.plan, bound, 64), None)
-        else:
-            route = ["the route depends on the lengths of sequences: pass tensors to `explain`"]
-        return "\n".join([told, *route])
+        given = named_tensors(tensors, named) if tensors is not None or named else None
+        return "\n".join([self.described(), *self.explained_route(given, lengths)])
 
     # For other parts of this package
 
     def receive(self, given: Tensors, lengths: Any) -> Call:
-        """Return a call with everything checked; GroundingError says what does not fit."""
+        """Return a call with its tensors checked; GroundingError says which of them do not fit."""
         return self._receiver.receive(given, lengths, check=self.check)
+
+    def of_each_example(self, call: Call) -> Tensor:
+        """Return one penalty per example, without the weight."""
+        total = self._routes.evaluate(call)
+        assert total is not None  # the steps take any call of one rule
+        return total if self._cap is None else total.clamp(max=self._cap)
+
+    def of_each_rule(self, call: Call) -> Tensor | None:
+        """Return one penalty per rule of a bundle and example, (rules, *batch), without weights.
+
+        Returns None if the rules must be evaluated one by one.
+        """
+        assert self._routes_of_several is not None
+        with in_full(call.device):
+            found = self._routes_of_several.evaluate(call)
+        return found if found is None or self._cap is None else found.clamp(max=self._cap)
+
+    def reduced(self, penalties: Tensor, rows: tuple[int, ...] = ()) -> Tensor:
+        """Return penalties of examples reduced over the batch, separately for each of the rows."""
+        if self.reduction == "none":
+            return penalties
+        group = self._group.group
+        penalties = penalties.reshape(*rows, -1)
+        return reduce_batch(penalties, self.reduction, self.relaxation, process_group=group)
+
+    def described(self) -> str:
+        """Return the rule in words, without its route."""
+        weight = "" if self.weight == 1 else f", times its weight {self.weight:g}"
+        returned = "one penalty per example"
+        if self.reduction != "none":
+            returned = f"the {self.reduction} over the batch"
+        told = describe(self.plan, self._bound(), self.relaxation)
+        return f"{told}\nreturns {returned}{weight}"
+
+    def explained_route(
+        self, given: Tensors | None, lengths: Any, *, of_several: bool = False
+    ) -> list[str]:
+        """Return lines that name the route, and why the routes before it are not taken.
+
+        With `of_several` the route is the one that evaluates the rules of a bundle together.
+        """
+        routes = self._routes_of_several if of_several else self._routes
+        assert routes is not None
+        if given is not None:
+            call = self.receive(given, lengths)
+            assert call.case is not None
+            return routes.explain(call.case, call)
+        bound = self._bound()
+        if bound is None:
+            return ["the route depends on the lengths of sequences: pass tensors to `explain`"]
+        return routes.explain(case_of(self.plan, bound, 64), None)
+
+    def _bound(self) -> Bound | None:
+        """Return the layout on a CPU; None for a rule over sequences, whose lengths vary."""
+        if self.plan.sequence_domains:
+            return None
+        return self._definition.bind({}, torch.device("cpu"))
 
     def sources(
         self, inputs: Sequence[Tensor], places: Sequence[int] | None = None
@@ -229,7 +261,7 @@ class CompiledRule(nn.Module):
 
     @property
     def is_made_of_clauses(self) -> bool:
-        """Whether its groundings may be evaluated as clauses, with those of other rules."""
+        """Whether the groundings are clauses, which rules of a knowledge evaluate together."""
         return self._definition.is_made_of_clauses
 
 

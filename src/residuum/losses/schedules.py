@@ -1,4 +1,4 @@
-"""What changes while a network learns: weights and relaxations as functions of the epoch."""
+"""Schedules: weights and relaxations as functions of the epoch."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Schedule = Callable[[int], T]
 
 
 def at(given: T | Schedule[T], epoch: int) -> T:
-    """Return what holds in an epoch: the value itself, or what a schedule says."""
+    """Return the value of a schedule in an epoch. What is no schedule has the same value always."""
     return given(epoch) if callable(given) else given
 
 
 def ramp(start: float, stop: float, epochs: int) -> Schedule[float]:
-    """Return a weight that goes from `start` to `stop` in so many epochs, and stays there.
+    """Return a weight that goes from `start` to `stop` in some epochs, and stays there.
 
     >>> [ramp(0, 1, 4)(epoch) for epoch in range(6)]
     [0.0, 0.25, 0.5, 0.75, 1.0, 1.0]
@@ -34,28 +34,30 @@ def _on_ramp(start: float, stop: float, epochs: int, epoch: int) -> float:
     return start + (stop - start) * min(1.0, epoch / epochs)
 
 
-def steps(values: Mapping[int, T]) -> Schedule[T]:
-    """Return what holds from each given epoch on; the first must be epoch 0.
+def piecewise_constant(values: Mapping[int, T]) -> Schedule[T]:
+    """Return a schedule of values, each by the epoch from which it holds. One must be epoch 0.
 
-    >>> weight = steps({0: 0.0, 5: 0.1})
+    >>> weight = piecewise_constant({0: 0.0, 5: 0.1})
     >>> weight(4), weight(5)
     (0.0, 0.1)
     """
     if 0 not in values:
-        raise GroundingError("steps: say what holds from epoch 0 on")
-    return partial(_on_step, dict(values))
+        raise GroundingError(
+            f"piecewise_constant: expected a value for epoch 0, got epochs {list(values)}"
+        )
+    return partial(_latest, dict(values))
 
 
-def _on_step(values: Mapping[int, T], epoch: int) -> T:
+def _latest(values: Mapping[int, T], epoch: int) -> T:
     return values[max(start for start in values if start <= epoch)]
 
 
 def warm_up(
     first: str | Relaxation, then: str | Relaxation, *, epochs: int
 ) -> Schedule[str | Relaxation]:
-    """Return the schedule of one relaxation for some epochs and another after them.
+    """Return a schedule: one relaxation for some epochs, and another one after them.
 
     >>> [warm_up("r-product", "s-godel", epochs=2)(epoch).name for epoch in range(3)]
     ['r-product', 'r-product', 's-godel']
     """
-    return steps({0: find_logic(first), epochs: find_logic(then)})
+    return piecewise_constant({0: find_logic(first), epochs: find_logic(then)})

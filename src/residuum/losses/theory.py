@@ -14,11 +14,11 @@ from residuum.errors import GroundingError, suggest
 from residuum.grounding.plans import Slot
 from residuum.logic import Application, Term, Variable
 from residuum.losses.aggregation import conjoined
-from residuum.losses.compiling import compile as compile_knowledge
+from residuum.losses.compile import compile as compile_knowledge
 from residuum.losses.degrees.logits import Form
 from residuum.losses.degrees.parameters import find_logic
-from residuum.losses.knowledge import CompiledKnowledge
-from residuum.losses.labelled_facts import facts as penalty_of_facts
+from residuum.losses.facts import facts as penalty_of_facts
+from residuum.losses.knowledge import WEIGHTING, CompiledKnowledge
 from residuum.losses.questions.violations import Violation
 from residuum.losses.reductions import (
     Combination,
@@ -34,9 +34,9 @@ from residuum.syntax import Knowledge
 
 @dataclass(frozen=True)
 class Assessment:
-    """What a theory makes of a batch: the total to minimise, and each part of it by name.
+    """What a batch costs: the total to minimise, and the penalty of each rule and set of facts.
 
-    Parts are without their weights.
+    Parts are without weights, the total is with weights.
     """
 
     total: Tensor
@@ -45,14 +45,17 @@ class Assessment:
 
 @final
 class Theory(nn.Module):
-    """A Knowledge bound to modules, one for each of its predicates.
+    """A Knowledge whose predicates are networks: modules given by the names of predicates.
 
-    Called with facts, (inputs, labels) by name, and with tensors for the rules: by the name of
-    an open domain (`pair=`) or function (`left=`), or of a predicate without open arguments. Each
-    network runs once per call, on all it is needed for, if its inputs are alike in shape.
+    A theory is called with facts, {name: (inputs, labels)}, and with tensors for the rules. A
+    tensor has the name of an open domain (`pair=`), of a function (`left=`), or of a predicate
+    without open arguments. In each call a network runs once on all its inputs, if their shapes fit
+    into one batch.
 
-    `weights` overrides the weights of rules and facts, by name; a weight and the relaxation may
-    be schedules, functions of `theory.epoch`.
+    `weights` replaces weights of rules and facts, by name. A weight, and the relaxation, may be a
+    schedule: a function of `theory.epoch`. Penalties are reduced over their batches first. The
+    total combines these parts with their weights, by the conjunction of the logic, or by
+    `combine="sum"`.
     """
 
     def __init__(
@@ -73,13 +76,16 @@ class Theory(nn.Module):
         super().__init__()
         if not isinstance(knowledge, Knowledge):
             raise GroundingError(
-                f"expected a Knowledge, as rs.load gives, got {type(knowledge).__name__}"
+                f"expected a Knowledge, as rs.load returns, got {type(knowledge).__name__}"
             )
         _refuse_names_of_options(knowledge.predicates)
         _check_names("predicate", modules, knowledge.predicates)
         _check_names("rule or set of facts", weights or {}, {**knowledge.rules, **knowledge.facts})
         if reduction == "none":
-            raise GroundingError("a theory needs one number for a batch: mean, sum or conjunction")
+            raise GroundingError(
+                "reduction: expected mean, sum or conjunction, as a theory needs one number for "
+                "each part, got 'none'"
+            )
         check_combination(combine)
         for name, weight in (weights or {}).items():
             if not callable(weight):
@@ -111,7 +117,7 @@ class Theory(nn.Module):
         self._replay = replay
         self._frozen: set[str] = set()
         self._compiled: dict[Relaxation, CompiledKnowledge] = {}
-        self._rules()  # mistakes show now
+        self._rules()  # so that mistakes in the knowledge show now
         for name in self._predicates_in_use():
             if name not in modules:
                 raise GroundingError(f"no module is given for predicate `{name}`")
@@ -122,8 +128,17 @@ class Theory(nn.Module):
         chosen: str | Relaxation = at(self._relaxation, self.epoch)  # type: ignore[assignment]
         return find_logic(chosen)
 
+    def extra_repr(self) -> str:
+        """Return what `print(theory)` shows beside the networks: rules and facts with weights."""
+        rules = self.knowledge.rules
+        lines = [f"relaxation={self.relaxation}, reduction={self._reduction}", WEIGHTING]
+        for name in self._weights:
+            said = rules[name].formula if name in rules else "facts"
+            lines.append(f"{name}, weight {self.weight(name):g}: {said}")
+        return "\n".join(lines)
+
     def set_process_group(self, group: Any) -> None:
-        """Give the theory a process group, as is needed after unpickling one that had one."""
+        """Set the process group, which a theory that is read from a file has lost."""
         self._group = SharedGroup(group)
         for compiled in self._compiled.values():
             compiled.set_process_group(group)
@@ -141,7 +156,7 @@ class Theory(nn.Module):
         self._frozen.update(predicates)
 
     def unfreeze(self, *predicates: str) -> None:
-        """Let these networks learn again; all of them if none is named."""
+        """Let the networks of these predicates learn again; all of them if none is named."""
         _check_names("predicate", predicates, self.knowledge.predicates)
         self._frozen.difference_update(predicates or tuple(self._frozen))
 
@@ -153,7 +168,7 @@ class Theory(nn.Module):
         lengths: Any = None,
         **tensors: Tensor,
     ) -> Assessment:
-        """Return the total penalty of facts and rules, and its parts."""
+        """Return the weighted total of facts and rules, and its parts without weights."""
         given = {} if facts is None else facts
         if not isinstance(given, Mapping):
             raise GroundingError(
@@ -179,9 +194,9 @@ class Theory(nn.Module):
 
     @torch.no_grad()
     def satisfied(self, *, lengths: Any = None, **tensors: Tensor) -> dict[str, Tensor]:
-        """Return for each rule whether the networks' predictions obey it, by example.
+        """Return by the names of rules whether the predictions of the networks obey them.
 
-        The tensors are those of a call.
+        There is one Boolean per example. The tensors are those of a call.
         """
         return self._rules().satisfied(self._predictions(tensors), lengths=lengths)
 
@@ -189,14 +204,14 @@ class Theory(nn.Module):
     def violations(
         self, *, top: int = 5, lengths: Any = None, **tensors: Tensor
     ) -> dict[str, list[Violation]]:
-        """Return for each rule its groundings with the lowest degrees, worst first.
+        """Return by the names of rules groundings that the predictions break, at most `top` each.
 
-        The tensors are those of a call.
+        Those with the lowest degrees come first. The tensors are those of a call.
         """
         return self._rules().violations(self._predictions(tensors), top=top, lengths=lengths)
 
     def _predictions(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return what the networks say of the tensors, by slot."""
+        """Return the outputs of the networks on some tensors, by slot."""
         requests = _Requests(dict(self.networks.items()), self._frozen)
         self._request_slots(requests, tensors)
         return self._of_slots(requests.run())
@@ -236,18 +251,21 @@ class Theory(nn.Module):
 
     def _rules(self) -> CompiledKnowledge:
         relaxation = self.relaxation
-        # A trace must not have seen what is kept before all of it is there.
+        # torch.compile must not guard on the dictionary before the rules are in it.
         if torch.compiler.is_compiling() or relaxation not in self._compiled:
             self._compile()
         return self._compiled[relaxation]
 
     @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
     def _compile(self) -> None:
-        """Keep the rules of the present epoch; a trace has this done, and does not look inside."""
+        """Compile the rules under the relaxation of the present epoch, and keep them.
+
+        torch.compile runs this function and does not trace it.
+        """
         relaxation = self.relaxation
         if relaxation in self._compiled:
             return
-        compiled = compile_knowledge(
+        self._compiled[relaxation] = compile_knowledge(
             self.knowledge,
             relaxation,
             inputs=self._inputs,
@@ -256,9 +274,6 @@ class Theory(nn.Module):
             process_group=self._group.group,
             replay=self._replay,
         )
-        for rule in compiled.rules.values():
-            rule.weight = 1.0  # weights are applied to the parts
-        self._compiled[relaxation] = compiled
 
     def _predicates_in_use(self) -> list[str]:
         used = [slot.predicate.name for slot in _slots(self._rules())]
@@ -318,7 +333,7 @@ Key = tuple[str, str]
 
 
 class _Requests:
-    """What each network is to be applied to in one call; equal requests are made once."""
+    """The inputs of each network in one call. Each request has a key, and is made once."""
 
     def __init__(self, networks: Mapping[str, Callable[..., Tensor]], frozen: set[str]) -> None:
         self._networks = networks
@@ -339,7 +354,7 @@ class _Requests:
 def _apply_once(
     predicate: str, network: Callable[..., Tensor], wanted: Mapping[Key, tuple[Tensor, ...]]
 ) -> dict[Key, Tensor]:
-    """Apply a network to all its inputs as one batch, where they are alike."""
+    """Return the outputs of a network by key; inputs of equal shapes are run as one batch."""
     inputs = list(wanted.values())
     if len(inputs) == 1 or not _are_alike(inputs):
         return {key: network(*one) for key, one in wanted.items()}
@@ -356,7 +371,7 @@ def _apply_once(
 
 
 def _are_alike(inputs: Sequence[tuple[Any, ...]]) -> bool:
-    """Return whether inputs make one batch: tensors whose rows have one shape."""
+    """Return whether inputs fit into one batch: all are tensors, and their rows have one shape."""
     if not all(isinstance(given, Tensor) for one in inputs for given in one):
         return False
     return len({(len(one), *(tuple(t.shape[1:]) for t in one)) for one in inputs}) == 1

@@ -105,7 +105,9 @@ def test_penalties_and_truths_are_those_of_the_textbook(
 ):
     name = f"{kind}-{family}({value})"
     given = dict(zip("PQ", torch.tensor(POINTS, dtype=dtype).T, strict=True))
-    both, implication = (rs.compile(t, name, inputs="probs") for t in ("P & Q", "P -> Q"))
+    both, implication = (
+        rs.compile(t, name, inputs="probs", reduction="none") for t in ("P & Q", "P -> Q")
+    )
     found = torch.stack([both(given), implication(given), implication.truth(given)], 1)
     tolerance = 2e-6 if dtype == torch.float32 else 1e-12
     with mp.workdps(700):

@@ -31,7 +31,7 @@ def all_logits(classes: int, dtype: torch.dtype) -> dict[str, Tensor]:
 def test_masked_and_saturated_classes_are_finite(logic: Relaxation):
     for classes, text in itertools.product((1, 3), RULES):
         given = all_logits(classes, torch.float32)
-        penalty = rs.compile(text, logic, domains={"c": classes})(given)
+        penalty = rs.compile(text, logic, domains={"c": classes}, reduction="none")(given)
         assert torch.isfinite(penalty).all(), (classes, text)
         for slope in torch.autograd.grad(penalty.sum(), list(given.values()), allow_unused=True):
             assert slope is None or torch.isfinite(slope).all(), (classes, text)
@@ -50,7 +50,7 @@ def test_masked_classes_have_probability_0(dtype: torch.dtype):
     a[:, 0] = 0.5  # one class is left
     p, q = (masked_softmax(x.numpy().astype(np.longdouble)) for x in (a, b))
     each = -np.log1p(-p * (1 - q))
-    found = rs.compile(RULES[0], "s-product", domains={"c": 4})(A=a, B=b)
+    found = rs.compile(RULES[0], "s-product", domains={"c": 4}, reduction="none")(A=a, B=b)
     error = np.abs(found.numpy() - each.sum(-1)) / each.max(-1)
     assert error.max() <= 16 * torch.finfo(dtype).eps
 
@@ -60,7 +60,7 @@ def test_masked_classes_have_probability_0(dtype: torch.dtype):
     "text", ["forall a in c: ~A(a)", "A(1)", "forall a in c: A(a)", "exists a in c: ~A(a)"]
 )
 def test_where_all_classes_are_masked_they_count_as_equally_likely(text: str, name: str):
-    rule = rs.compile(text, name, domains={"c": 4}, predicates={"A": ("c",)})
+    rule = rs.compile(text, name, domains={"c": 4}, predicates={"A": ("c",)}, reduction="none")
     masked, equal = torch.full((1, 4), -torch.inf), torch.zeros(1, 4)
     torch.testing.assert_close(rule(A=masked), rule(A=equal))
     torch.testing.assert_close(rule.truth(A=masked), rule.truth(A=equal))
@@ -76,7 +76,7 @@ def test_facts_about_classes_that_are_all_masked_cost_what_equal_ones_do(name: s
 def test_a_traced_rule_gives_what_an_eager_one_gives(name: str):
     given = {n: x.detach() for n, x in all_logits(3, torch.float32).items()}
     for text in RULES:
-        rule = rs.compile(text, name, domains={"c": 3})
+        rule = rs.compile(text, name, domains={"c": 3}, reduction="none")
 
         def cost(a: Tensor, b: Tensor, rule: rs.CompiledRule = rule) -> Tensor:
             return rule(A=a, B=b).sum()
@@ -94,7 +94,7 @@ def test_a_traced_rule_gives_what_an_eager_one_gives(name: str):
 
 @pytest.mark.parametrize("name", ["s-product", "r-product"])
 def test_a_compiled_module_gives_what_an_eager_one_gives(name: str):
-    rule = rs.compile("P -> Q | R", name)
+    rule = rs.compile("P -> Q | R", name, reduction="none")
     edges = torch.tensor(list(itertools.product(EDGES[1:], repeat=3))).T
     a, b, c = (column.clone().requires_grad_() for column in edges)
     eager = rule(P=a, Q=b, R=c)

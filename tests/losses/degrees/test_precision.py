@@ -20,7 +20,9 @@ GAPS = (30.0, 100.0, 1e4)
 
 
 def compiled(text: str, name: str, form: str, given: dict[str, torch.Tensor]) -> torch.Tensor:
-    return rs.compile(text, name, inputs=form)({n: x for n, x in given.items() if n in text})
+    return rs.compile(text, name, inputs=form, reduction="none")(
+        {n: x for n, x in given.items() if n in text}
+    )
 
 
 @paper
@@ -98,7 +100,7 @@ def compare_with_mpmath(text: str, name: str, logits: list[float]) -> None:
 def test_a_saturated_and_wrong_rule_keeps_its_slope(name: str, gap: float):
     antecedent = torch.tensor([gap], requires_grad=True)
     consequent = torch.tensor([-gap], requires_grad=True)
-    rs.compile("P -> Q", name)(P=antecedent, Q=consequent).sum().backward()
+    rs.compile("P -> Q", name, reduction="none")(P=antecedent, Q=consequent).sum().backward()
     assert consequent.grad is not None
     assert abs(consequent.grad.item()) >= 0.49
 
@@ -112,7 +114,7 @@ def test_slopes_agree_with_differences_where_smooth(name: str):
             for n in "PQR"
             if n in text
         }
-        rule = rs.compile(text, name, inputs=form)
+        rule = rs.compile(text, name, inputs=form, reduction="none")
         names, leaves = list(given), tuple(given.values())
         assert torch.autograd.gradcheck(
             lambda *xs, rule=rule, names=names: rule(dict(zip(names, xs, strict=True))), leaves

@@ -28,7 +28,7 @@ def refuse_what_is_not_finite(logic: Relaxation, dtypes: tuple[torch.dtype, ...]
         leaves = triples(form, dtype)
         for text in FORMULAS:
             read, case = read_by(text, leaves), (text, form, dtype)
-            penalty = rs.compile(text, logic, inputs=form)(read)
+            penalty = rs.compile(text, logic, inputs=form, reduction="none")(read)
             assert bool(torch.isfinite(penalty).all()), case
             assert bool((penalty >= 0).all()), case
             for slope in slopes(penalty, read):
@@ -49,7 +49,9 @@ def test_penalties_and_slopes_of_half_precision_are_finite(name: str):
 def test_half_precision_is_returned_in_single(name: str):
     for dtype in (*WIDE, *HALF):
         wide = torch.float64 if dtype == torch.float64 else torch.float32
-        found = rs.compile("P -> Q", name)({n: torch.ones(3, dtype=dtype) for n in "PQ"})
+        found = rs.compile("P -> Q", name, reduction="none")(
+            {n: torch.ones(3, dtype=dtype) for n in "PQ"}
+        )
         assert found.dtype == wide
 
 
@@ -65,7 +67,7 @@ def two_valued(text: str, dtype: torch.dtype) -> tuple[dict[str, Tensor], Tensor
 def test_what_holds_costs_nothing_and_what_does_not_costs_much(name: str):
     for dtype, text in itertools.product(WIDE, FORMULAS):
         given, holds = two_valued(text, dtype)
-        penalty = rs.compile(text, name, inputs="probs")(given)
+        penalty = rs.compile(text, name, inputs="probs", reduction="none")(given)
         # The truth of what is impossible is at the floor, and so is the penalty of its negation.
         assert (penalty[holds] <= 3e-30).all(), (text, dtype)
         assert (penalty[~holds] >= 0.5).all(), (text, dtype)
@@ -75,7 +77,7 @@ def test_what_holds_costs_nothing_and_what_does_not_costs_much(name: str):
 def test_two_valued_degrees_are_not_shifted(name: str):
     for dtype, text in itertools.product(WIDE, FORMULAS):
         given, holds = two_valued(text, dtype)
-        rule = rs.compile(text, name, inputs="probs")
+        rule = rs.compile(text, name, inputs="probs", reduction="none")
         assert (rule.truth(given)[holds] == 1).all(), (text, dtype)
         assert (rule.truth(given)[~holds] <= FLOORS[dtype]).all(), (text, dtype)
         if name != "r-product":
@@ -109,7 +111,7 @@ def nan_slopes(name: str, monkeypatch) -> int:
         for text in FORMULAS:
             read = read_by(text, leaves)
             finite = torch.stack([torch.isfinite(leaf) for leaf in read.values()]).all(0)
-            slopes(rs.compile(text, name, inputs=form)(read), read)
+            slopes(rs.compile(text, name, inputs=form, reduction="none")(read), read)
     return count
 
 
@@ -118,7 +120,7 @@ def nan_slopes(name: str, monkeypatch) -> int:
     ("form", "beyond", "end"), [("probs", 1.0000001, 1.0), ("log_probs", 1e-7, 0.0)]
 )
 def test_a_probability_above_1_by_a_rounding_counts_as_1(name, form, beyond, end):
-    rule = rs.compile("P -> ~Q", name, inputs=form)
+    rule = rs.compile("P -> ~Q", name, inputs=form, reduction="none")
     found = [rule(P=torch.tensor([p]), Q=torch.tensor([p])) for p in (beyond, end)]
     torch.testing.assert_close(found[0], found[1])
 
@@ -131,7 +133,7 @@ COMPARED_ONLY = {("r-godel", "P -> Q"), ("s-drastic", "P | Q"), ("s-drastic", "P
 @pytest.mark.parametrize("wrong", [torch.nan, torch.inf])
 def test_what_is_no_number_comes_out_of_its_own_example_alone(name: str, wrong: float):
     for text in ("~P", "P & Q", "P | Q", "P -> Q", "Q -> P", "P <-> Q"):
-        rule = rs.compile(text, name)
+        rule = rs.compile(text, name, reduction="none")
         given = {key: torch.tensor([-1.0, 0.5, 2.0]) for key in rule.forms}
         expected = rule(given)
         given["P"] = torch.tensor([-1.0, wrong, 2.0])

@@ -40,6 +40,7 @@ def compiled(text, name, **options):
         domains={"s": "sequence", "t": TAGS, "near": (1, 2)},
         predicates={"Tag": ("s", "t")},
         **options,
+        reduction="none",
     )
 
 

@@ -46,7 +46,9 @@ def test_both_sides_of_softmaxes_cost_and_learn_as_mathematics_says(name, gap, l
     for slot, label in enumerate(likeliest):
         logits[3 * slot + label] += gap
     given = torch.tensor(logits).reshape(3, 1, 3).requires_grad_()
-    penalty = rs.compile(DENIED, name, domains={"d": 3})(P=given[0], Q=given[1], S=given[2])
+    penalty = rs.compile(DENIED, name, domains={"d": 3}, reduction="none")(
+        P=given[0], Q=given[1], S=given[2]
+    )
     penalty.sum().backward()
     with mpmath.workdps(200):
         exact = [mpmath.mpf(float(z)) for z in given.detach().flatten()]
@@ -104,7 +106,11 @@ RULES = {
 def test_many_examples_at_once_cost_and_learn_as_each_alone(name, rules):
     text, shapes = RULES[rules]
     is_text = isinstance(text, str)
-    compiled = rs.compile(text, name, domains={"d": 8}) if is_text else rs.compile(text, name)
+    compiled = (
+        rs.compile(text, name, domains={"d": 8}, reduction="none")
+        if is_text
+        else rs.compile(text, name, reduction="none")
+    )
     examples = 1 + FEW // 40  # beyond few groundings of each of the rules
     generator = torch.Generator().manual_seed(5)
     given = {
@@ -129,7 +135,7 @@ def test_many_examples_at_once_cost_and_learn_as_each_alone(name, rules):
 
 
 def test_an_example_with_ties_leaves_the_slopes_of_the_others_as_they_are():
-    rule = rs.compile("forall a in d: P(a) -> Q(a)", "s-godel", domains={"d": 3})
+    rule = rs.compile("forall a in d: P(a) -> Q(a)", "s-godel", domains={"d": 3}, reduction="none")
     p = torch.tensor([[2.0, 0.5, -1.0], [1.0, 1.0, -2.0]], requires_grad=True)
     q = torch.tensor([[-1.0, 0.2, 1.5], [-9.0, -9.0, 9.0]], requires_grad=True)
     found = torch.autograd.grad(rule(P=p, Q=q).sum(), (p, q))
@@ -146,7 +152,7 @@ def test_an_example_with_ties_leaves_the_slopes_of_the_others_as_they_are():
 
 @named
 def test_inputs_without_slopes_get_none_and_change_no_others(name):
-    rule = rs.compile("forall a in d: P(a) -> Q(a)", name, domains={"d": 3})
+    rule = rs.compile("forall a in d: P(a) -> Q(a)", name, domains={"d": 3}, reduction="none")
     p, q = torch.tensor([[2.0, 0.5, -1.0]]), torch.tensor([[-1.0, 0.2, 1.5]])
     both = [one.clone().requires_grad_() for one in (p, q)]
     expected = torch.autograd.grad(rule(P=both[0], Q=both[1]).sum(), both)
@@ -161,7 +167,7 @@ def test_inputs_without_slopes_get_none_and_change_no_others(name):
 
 @named
 def test_a_rule_about_tensors_of_the_outside_can_be_called_under_a_transform(name):
-    rule = rs.compile("forall a in d: P(a) -> Q(a)", name, domains={"d": 3})
+    rule = rs.compile("forall a in d: P(a) -> Q(a)", name, domains={"d": 3}, reduction="none")
     outside = {"P": torch.tensor([[2.0, 0.5, -1.0]]), "Q": torch.tensor([[-1.0, 0.2, 1.5]])}
     for given in outside.values():
         given.requires_grad_()

@@ -63,7 +63,7 @@ def test_saturated_softmaxes_cost_and_learn_as_mathematics_says(name, gap, wrong
     for slot, label in enumerate(wrong):
         logits[3 * slot + label] += gap
     given = torch.tensor(logits).reshape(3, 1, 3).requires_grad_()
-    rule = rs.compile(SUM, name, domains={"d": 3})
+    rule = rs.compile(SUM, name, domains={"d": 3}, reduction="none")
     assert rule.is_made_of_clauses
     penalty = rule(P=given[0], Q=given[1], S=given[2])
     penalty.sum().backward()
@@ -108,20 +108,20 @@ def transitions(name: str, logits: Sequence[Sequence[float]], first: int) -> flo
 @named
 @pytest.mark.parametrize("block", [None, 50])  # together, or one rule and one example at a time
 def test_rules_over_sequences_are_evaluated_together_up_to_their_lengths(name, block):
-    knowledge = rs.compile(rs.loads(BIO), name, block=block)
+    knowledge = rs.compile(rs.loads(BIO), name, block=block, reduction="none")
     logits = 3 * torch.randn(2, 5, 7, generator=torch.Generator().manual_seed(1))
     for lengths in (None, torch.tensor([5, 3])):
         found = knowledge(Tag=logits, lengths=lengths)
         for example, length in enumerate([5, 5] if lengths is None else lengths.tolist()):
             rows = logits[example, :length].double().tolist()
-            for rule, first, weight in (("after_begin", 0, 1.0), ("after_inside", 3, 0.5)):
-                expected = weight * transitions(name, rows, first)
+            for rule, first in (("after_begin", 0), ("after_inside", 3)):
+                expected = transitions(name, rows, first)
                 assert float(found[rule][example]) == pytest.approx(float(expected), rel=1e-5)
 
 
 @named
 def test_padding_has_no_slope(name):
-    knowledge = rs.compile(rs.loads(BIO), name)
+    knowledge = rs.compile(rs.loads(BIO), name, reduction="none")
     logits = 5 * torch.randn(2, 5, 7, generator=torch.Generator().manual_seed(1))
     logits[1, 3:] = math.nan
     logits.requires_grad_()
@@ -147,6 +147,7 @@ def test_slopes_are_finite_differences_once_and_twice(name, text, outputs):
         domains={"d": 3},
         predicates={"P": ("d",), "Q": ("d", "d"), "S": ("d",)},
         outputs=outputs,
+        reduction="none",
     )
     assert rule.is_made_of_clauses
     generator = torch.Generator().manual_seed(2)
@@ -169,7 +170,7 @@ def leaves() -> list[torch.Tensor]:
 
 @named
 def test_a_backward_pass_under_autocast_is_as_exact(name):
-    rule = rs.compile(SUM, name, domains={"d": 3})
+    rule = rs.compile(SUM, name, domains={"d": 3}, reduction="none")
     found = []
     for is_enabled in (False, True):
         given = leaves()
@@ -183,7 +184,7 @@ def test_a_backward_pass_under_autocast_is_as_exact(name):
 @pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")  # PyTorch's own use of it
 @named
 def test_forward_derivatives_are_those_of_backward(name):
-    rule = rs.compile(SUM, name, domains={"d": 3})
+    rule = rs.compile(SUM, name, domains={"d": 3}, reduction="none")
     given = leaves()
     rule(dict(zip("PQS", given, strict=True))).sum().backward()
     direction = torch.arange(12.0).reshape(4, 3)
@@ -198,7 +199,7 @@ def test_forward_derivatives_are_those_of_backward(name):
 @pytest.mark.filterwarnings("ignore:There is a performance drop")
 @named
 def test_slopes_of_many_examples_at_once_are_those_of_each(name):
-    rule = rs.compile(SUM, name, domains={"d": 3})
+    rule = rs.compile(SUM, name, domains={"d": 3}, reduction="none")
 
     def penalties(*given):
         return rule(dict(zip("PQS", given, strict=True)))
@@ -239,6 +240,7 @@ def test_terms_of_some_of_the_variables_are_read_alike_in_all_groundings(name):
         "forall a, b in d, c in two: P(a) & Q(b) & R(c) -> S((a + b) mod 96)",
         name,
         domains={"d": 96, "two": 2},
+        reduction="none",
     )
     assert rule.is_made_of_clauses
     source = torch.Generator().manual_seed(0)
@@ -275,12 +277,14 @@ def test_equal_groundings_and_equal_sides_share_the_slope_under_the_minimum(form
     if form == "one formula":
         knowledge = rs.loads(declared)
         formula = rs.And(*(rs.parse(text) for text in texts[:3]))
-        rs.compile(formula, "s-godel", knowledge=knowledge)(leaves).sum().backward()
+        rs.compile(formula, "s-godel", knowledge=knowledge, reduction="none")(
+            leaves
+        ).sum().backward()
         # Broken by min(P, Q, ¬S): Q(0) ties with ¬S(0), and with Q(1) for the worst; P(2) is less.
         shares = {"P": [0, 0, 0], "Q": [1 / 4, 1 / 2, 0], "S": [-1 / 4, 0, 0]}
     else:
         rules = "".join(f"rule r{n}: {text}\n" for n, text in enumerate(texts))
-        penalties = rs.compile(rs.loads(declared + rules), "s-godel")(leaves)
+        penalties = rs.compile(rs.loads(declared + rules), "s-godel", reduction="none")(leaves)
         sum(penalties.values()).sum().backward()
         # Each rule on its own: the last is min(P(0), ¬S(1)) = P(0).
         shares = {"P": [1, 0, 1], "Q": [1 / 2, 1, 0], "S": [-1 / 2, 0, 0]}
@@ -296,6 +300,8 @@ def test_a_part_that_a_guard_leaves_nothing_of_costs_nothing(name):
     something = "forall x in d: P(x) -> S((x + 1) mod 3)"
     given = dict(zip("PQS", leaves(), strict=True))
     domains = {"domains": {"d": 3}, "predicates": dict.fromkeys("PQS", ("d",))}
-    both = rs.compile(f"({nothing}) & ({something})", name, **domains)(given)
+    both = rs.compile(f"({nothing}) & ({something})", name, **domains, reduction="none")(given)
     del given["Q"], domains["predicates"]["Q"]
-    torch.testing.assert_close(both, rs.compile(something, name, **domains)(given))
+    torch.testing.assert_close(
+        both, rs.compile(something, name, **domains, reduction="none")(given)
+    )

@@ -139,7 +139,7 @@ def test_outputs_that_are_no_softmax_have_none():
 def test_what_a_cross_cannot_settle_is_looked_at_in_blocks(name):
     """P and Q are sure of no class, so that under the minimum all groundings are as bad."""
     rule = rs.compile("forall a, b in k: P(a) & Q(b) -> S((a + b) mod 300)", name,
-                      domains={"k": 300})  # fmt: skip
+                      domains={"k": 300}, reduction="none")  # fmt: skip
     assert has_cross(rule)
     given = {slot: torch.zeros(8, 300, dtype=torch.float64, requires_grad=True) for slot in "PQS"}
     value = rule(given)

@@ -28,6 +28,7 @@ def test_the_digit_sum_rule_is_the_sum_over_both_digits():
         "forall a, b in digit: Left(a) & Right(b) -> Sum((a + b) mod 10)",
         "exact",
         domains={"digit": 10},
+        reduction="none",
     )
     torch.manual_seed(0)
     logits = {name: torch.randn(4, 10, dtype=torch.float64) for name in ("Left", "Right", "Sum")}
@@ -69,7 +70,7 @@ def test_padded_sequences_count_as_long_as_they_are():
 
 
 def test_a_long_sequence_costs_no_more_than_its_neighbours():
-    rule = rs.compile("no_jump", "exact", knowledge=rs.loads(CHUNKS))
+    rule = rs.compile("no_jump", "exact", knowledge=rs.loads(CHUNKS), reduction="none")
     logits = torch.randn(2, 60, len(TAGS), requires_grad=True)  # 5^60 states
     rule(Tag=logits).sum().backward()
     assert torch.isfinite(logits.grad).all()
@@ -108,7 +109,7 @@ def test_propositions_are_counted_model_by_model(text, chances):
 
 
 def test_what_cannot_be_has_the_penalty_of_the_impossible():
-    rule = rs.compile("P & ~P", "exact")
+    rule = rs.compile("P & ~P", "exact", reduction="none")
     logits = torch.zeros(2, requires_grad=True)
     penalty = rule(P=logits)
     penalty.sum().backward()
@@ -123,7 +124,12 @@ def test_a_rule_that_says_nothing_always_holds():
 
 
 def test_a_gradient_of_the_exact_probability_is_that_of_the_sum():
-    rule = rs.compile("forall a in digit: P(a) -> Q((a + 1) mod 3)", "exact", domains={"digit": 3})
+    rule = rs.compile(
+        "forall a in digit: P(a) -> Q((a + 1) mod 3)",
+        "exact",
+        domains={"digit": 3},
+        reduction="none",
+    )
     inputs = [torch.randn(2, 3, dtype=torch.float64, requires_grad=True) for _ in range(2)]
     assert torch.autograd.gradcheck(lambda p, q: rule(P=p, Q=q), inputs)
 
@@ -177,17 +183,19 @@ SHORT = {"domains": {"s": "sequence", "t": 2}, "predicates": {"T": ("s", "t")}}
 
 def test_sequences_too_short_for_the_rule_cost_nothing_and_stay_in_the_graph():
     logits = torch.randn(2, 3, 2, requires_grad=True)
-    penalty = rs.compile(*NEXT, **SHORT)(T=logits, lengths=[1, 1])
+    penalty = rs.compile(*NEXT, **SHORT, reduction="none")(T=logits, lengths=[1, 1])
     penalty.sum().backward()
     assert penalty.tolist() == [0.0, 0.0]
     assert logits.grad.abs().sum() == 0
     empty = torch.randn(0, 3, 2, requires_grad=True)
-    rs.compile(*NEXT, **SHORT)(T=empty, lengths=torch.zeros(0, dtype=torch.int64)).sum().backward()
+    rs.compile(*NEXT, **SHORT, reduction="none")(
+        T=empty, lengths=torch.zeros(0, dtype=torch.int64)
+    ).sum().backward()
 
 
 def test_half_precision_with_lengths_is_answered_in_single():
     logits, lengths = torch.randn(3, 4, 2).half(), torch.tensor([4, 1, 4])
-    rule = rs.compile(*NEXT, **SHORT)
+    rule = rs.compile(*NEXT, **SHORT, reduction="none")
     penalty = rule(T=logits, lengths=lengths)
     assert penalty.dtype == torch.float32
     alone = [rule(T=logits[k, :n].float()) for k, n in enumerate(lengths)]
@@ -214,7 +222,7 @@ def test_positions_of_an_empty_sequence_are_no_variables(text, kind):
 def test_the_precision_is_that_of_the_inputs_whatever_the_default_is(text):
     torch.set_default_dtype(torch.float64)
     try:
-        rule = rs.compile(text, "exact")
+        rule = rs.compile(text, "exact", reduction="none")
         for dtype in (torch.float32, torch.float64):
             given = {name: torch.zeros(2, dtype=dtype) for name in ("P", "Q")}
             assert rule(given).dtype == dtype

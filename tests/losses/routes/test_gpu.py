@@ -9,7 +9,7 @@ from recorded_rules import recorded
 import residuum as rs
 from residuum.losses.routes.cuda_recording import Recording
 from residuum.losses.routes.steps import StepsRoute
-from residuum.relaxations import relaxation_names
+from residuum.relaxations import PAPER, relaxation_names
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 
@@ -33,16 +33,16 @@ def _penalty_and_slopes(rule, outputs):
 
 @pytest.mark.parametrize("relaxation", [*relaxation_names(), "exact"])
 def test_values_and_gradients_are_those_of_the_cpu(relaxation):
-    rule = rs.compile(SUM, relaxation, domains={"digit": 5})
+    rule = rs.compile(SUM, relaxation, domains={"digit": 5}, reduction="none")
     here = _penalty_and_slopes(rule, _outputs("cpu"))
     there = _penalty_and_slopes(rule, _outputs("cuda"))
     for mine, theirs in zip(here, there, strict=True):
         torch.testing.assert_close(theirs.cpu(), mine, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("relaxation", rs.PAPER)
+@pytest.mark.parametrize("relaxation", PAPER)
 def test_a_large_table_of_groundings_too(relaxation):
-    rule = rs.compile(SUM.replace("5", "70"), relaxation, domains={"digit": 70})
+    rule = rs.compile(SUM.replace("5", "70"), relaxation, domains={"digit": 70}, reduction="none")
     here = _penalty_and_slopes(rule, _outputs("cpu", classes=70))
     there = _penalty_and_slopes(rule, _outputs("cuda", classes=70))
     for mine, theirs in zip(here, there, strict=True):
@@ -51,8 +51,8 @@ def test_a_large_table_of_groundings_too(relaxation):
 
 @pytest.mark.parametrize("relaxation", ["s-product", "r-product", "s-godel", "lukasiewicz"])
 def test_blocks_on_a_gpu_give_what_one_block_gives(relaxation):
-    whole = rs.compile(SUM, relaxation, domains={"digit": 5})
-    blocks = rs.compile(SUM, relaxation, domains={"digit": 5}, block=10)
+    whole = rs.compile(SUM, relaxation, domains={"digit": 5}, reduction="none")
+    blocks = rs.compile(SUM, relaxation, domains={"digit": 5}, block=10, reduction="none")
     pairs = zip(
         _penalty_and_slopes(whole, _outputs("cuda")),
         _penalty_and_slopes(blocks, _outputs("cuda")),
@@ -62,10 +62,10 @@ def test_blocks_on_a_gpu_give_what_one_block_gives(relaxation):
         torch.testing.assert_close(theirs, mine, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("relaxation", rs.PAPER)
+@pytest.mark.parametrize("relaxation", PAPER)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_under_autocast_is_returned_in_single_precision(relaxation, dtype):
-    rule = rs.compile(SUM, relaxation, domains={"digit": 5})
+    rule = rs.compile(SUM, relaxation, domains={"digit": 5}, reduction="none")
     outputs = _outputs("cuda", dtype)
     with torch.autocast("cuda", dtype=dtype):
         penalty = rule(outputs)
@@ -75,7 +75,7 @@ def test_half_precision_under_autocast_is_returned_in_single_precision(relaxatio
 
 
 def test_a_saturated_wrong_network_still_learns_on_a_gpu():
-    rule = rs.compile("P -> Q", "s-product")
+    rule = rs.compile("P -> Q", "s-product", reduction="none")
     logits = {"P": torch.tensor([1e4], device="cuda"), "Q": torch.tensor([-1e4], device="cuda")}
     for one in logits.values():
         one.requires_grad_()
@@ -86,14 +86,14 @@ def test_a_saturated_wrong_network_still_learns_on_a_gpu():
 
 @pytest.mark.filterwarnings("ignore")  # PyTorch warns of its own parts
 def test_compiled_with_triton_gives_the_same():
-    rule = rs.compile(SUM, "r-product", domains={"digit": 5})
+    rule = rs.compile(SUM, "r-product", domains={"digit": 5}, reduction="none")
     outputs = _outputs("cuda", torch.float32)
     fused = torch.compile(rule, fullgraph=True)
     torch.testing.assert_close(fused(outputs), rule(outputs))
 
 
 def test_tensors_on_two_devices_are_refused():
-    rule = rs.compile("P -> Q", "r-product")
+    rule = rs.compile("P -> Q", "r-product", reduction="none")
     with pytest.raises(rs.ResiduumError, match="one device"):
         rule(P=torch.zeros(2), Q=torch.zeros(2, device="cuda"))
 
@@ -106,9 +106,9 @@ rule inside: forall i in position: Tag(i, B) -> Tag(i + 1, I)
 """
 
 
-@pytest.mark.parametrize("relaxation", rs.PAPER)
+@pytest.mark.parametrize("relaxation", PAPER)
 def test_rules_in_a_graph_that_the_caller_captures(relaxation):
-    knowledge = rs.compile(rs.loads(BIGRAMS), relaxation)
+    knowledge = rs.compile(rs.loads(BIGRAMS), relaxation, reduction="none")
     generator = torch.Generator().manual_seed(0)
     tags = [torch.randn(4, 6, 3, generator=generator) for _ in range(3)]
     given = tags[0].cuda().requires_grad_()
@@ -136,8 +136,8 @@ def test_rules_in_a_graph_that_the_caller_captures(relaxation):
 @pytest.mark.parametrize("relaxation", ["r-product", "s-product", "s-godel"])
 def test_one_rule_on_streams_and_in_threads(relaxation):
     """Each has inputs of its own, and its results are not those of another."""
-    rule = rs.compile(SUM, relaxation, domains={"digit": 5})
-    wanted = rs.compile(SUM, relaxation, domains={"digit": 5})
+    rule = rs.compile(SUM, relaxation, domains={"digit": 5}, reduction="none")
+    wanted = rs.compile(SUM, relaxation, domains={"digit": 5}, reduction="none")
 
     def inputs(number, device):
         source = torch.Generator().manual_seed(number)
@@ -175,7 +175,7 @@ def test_nothing_is_recorded_on_a_stream_that_others_get(monkeypatch):
         begin(self, *args, **kwargs)
 
     monkeypatch.setattr(torch.cuda.CUDAGraph, "capture_begin", note)
-    rule = rs.compile(SUM, "r-product", domains={"digit": 5})
+    rule = rs.compile(SUM, "r-product", domains={"digit": 5}, reduction="none")
     given = {
         name: torch.randn(64, 5, device="cuda", requires_grad=True)
         for name in ("Left", "Right", "Sum")
@@ -188,7 +188,7 @@ def test_nothing_is_recorded_on_a_stream_that_others_get(monkeypatch):
 
 
 def test_a_rule_that_cannot_be_recorded_is_evaluated_as_ever(monkeypatch):
-    rule = rs.compile(SUM, "r-product", domains={"digit": 5})
+    rule = rs.compile(SUM, "r-product", domains={"digit": 5}, reduction="none")
     in_steps = StepsRoute.evaluate
 
     def looks(self, call):
@@ -196,7 +196,7 @@ def test_a_rule_that_cannot_be_recorded_is_evaluated_as_ever(monkeypatch):
         return in_steps(self, call)
 
     expected = _penalty_and_slopes(
-        rs.compile(SUM, "r-product", domains={"digit": 5}), _outputs("cpu")
+        rs.compile(SUM, "r-product", domains={"digit": 5}, reduction="none"), _outputs("cpu")
     )
     with monkeypatch.context() as patch:
         patch.setattr(StepsRoute, "evaluate", looks)
@@ -206,7 +206,7 @@ def test_a_rule_that_cannot_be_recorded_is_evaluated_as_ever(monkeypatch):
             ):
                 torch.testing.assert_close(mine.cpu(), theirs, rtol=1e-9, atol=1e-12)
     assert recorded(rule) == [None]
-    other = rs.compile(SUM, "r-product", domains={"digit": 5})
+    other = rs.compile(SUM, "r-product", domains={"digit": 5}, reduction="none")
     for _ in range(5):
         for mine, theirs in zip(
             _penalty_and_slopes(other, _outputs("cuda")), expected, strict=True

@@ -45,6 +45,7 @@ def _compiled(rule, relaxation, **options):
         predicates={"Has": ("feature",)} if present else {},
         outputs={"Has": "independent"} if present else {},
         **options,
+        reduction="none",
     )
 
 
@@ -95,10 +96,10 @@ def test_a_knowledge_base_gives_each_rule_its_own_penalty(relaxation):
     text += "\n".join(f"rule r{i} weight 0.5: {rule}" for i, rule in enumerate(rules))
     text += "\nrule general: forall x in feature: Has(x) -> P\n"
     logits = _logits()
-    found = rs.compile(rs.loads(text), relaxation)(logits)
+    found = rs.compile(rs.loads(text), relaxation, reduction="none")(logits)
     assert list(found) == [*(f"r{i}" for i in range(50)), "general"]
     for i, rule in enumerate(rules):
-        alone = 0.5 * _read(_compiled(rule, relaxation), logits)
+        alone = _read(_compiled(rule, relaxation), logits)
         torch.testing.assert_close(found[f"r{i}"], alone)
 
 
@@ -121,9 +122,9 @@ def test_rules_over_classes_of_one_softmax_are_lifted_too():
     domains = {"digit": 10, "bit": 2}
     predicates = {"Digit": ("digit",), "Parity": ("bit",)}
     ground = rs.compile(" & ".join(f"({c})" for c in clauses), domains=domains,
-                        predicates=predicates)  # fmt: skip
+                        predicates=predicates, reduction="none")  # fmt: skip
     general = rs.compile("forall d in digit: Digit(d) -> Parity(d mod 2)", domains=domains,
-                         predicates=predicates)  # fmt: skip
+                         predicates=predicates, reduction="none")  # fmt: skip
     logits = {"Digit": torch.randn(6, 10), "Parity": torch.randn(6, 2)}
     torch.testing.assert_close(ground(logits), general(logits))
 
@@ -134,7 +135,9 @@ def test_a_side_stays_detached_however_many_rules_there_are(relaxation, side):
     domains = {"domains": {"d": 5}, "predicates": {"A": ("d",), "B": ("d",)}}
     clauses = " & ".join(f"(A({i}) -> B({(i + 1) % 5}))" for i in range(5))
     leaves = {name: torch.randn(3, 5, requires_grad=True) for name in "AB"}
-    rs.compile(clauses, relaxation, detach=side, **domains)(leaves).sum().backward()
+    rs.compile(clauses, relaxation, detach=side, **domains, reduction="none")(
+        leaves
+    ).sum().backward()
     kept, moved = ("A", "B") if side == "antecedent" else ("B", "A")
     assert leaves[kept].grad is None or not leaves[kept].grad.any()
     assert leaves[moved].grad.any()
@@ -159,7 +162,7 @@ def test_rules_about_open_members_may_be_many(count):
     text += "\n".join(f"rule r{i}: forall m in image: Has(m, w) -> Has(m, b)" for i in range(count))
     logits = torch.randn(3, 2)
     logs = torch.nn.functional.logsigmoid(logits)
-    for penalty in rs.compile(rs.loads(text), "r-product")(Has=logits).values():
+    for penalty in rs.compile(rs.loads(text), "r-product", reduction="none")(Has=logits).values():
         torch.testing.assert_close(penalty, torch.relu(logs[:, 0] - logs[:, 1]))
 
 
@@ -167,6 +170,6 @@ def test_rules_about_open_members_may_be_many(count):
 def test_positions_that_a_sequence_does_not_have_are_refused(count):
     text = "domain t = A, B\ndomain position sequence\npredicate Tag(position, t)\n"
     text += "\n".join(f"rule r{i}: Tag({i}, A)" for i in range(count))
-    rules = rs.compile(rs.loads(text))
+    rules = rs.compile(rs.loads(text), reduction="none")
     with pytest.raises(rs.ResiduumError, match="lengths lie between"):
         rules(Tag=torch.randn(2, 6, 2), lengths=torch.tensor([6, 1]))

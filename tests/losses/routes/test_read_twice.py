@@ -85,6 +85,7 @@ def test_slopes_are_those_of_the_worst_groundings(rule, kind, values, seed):
         domains={"position": "sequence", "tag": 3},
         predicates={"Tag": ("position", "tag")},
         outputs={"Tag": "independent"} if is_independent else {},
+        reduction="none",
     )
     penalties = compiled(Tag=logits, lengths=lengths)
     upstream = torch.rand(40, generator=draw, dtype=torch.float64)

@@ -16,6 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import residuum as rs
 from residuum.losses.degrees import tensors
 from residuum.losses.routes import choosing, cuda_graphs, thresholds
+from residuum.relaxations import PAPER
 
 CALLS = thresholds.RECORDED_AT + 3
 SUM = "forall a, b in d: P(a) & Q(b) -> S((a + b) mod 4)"
@@ -113,12 +114,12 @@ def check_recorded(*rules):
 
 
 @pytest.mark.parametrize("text", [SUM, FEW])
-@pytest.mark.parametrize("relaxation", [*rs.PAPER, "lukasiewicz-maxsat"])
+@pytest.mark.parametrize("relaxation", [*PAPER, "lukasiewicz-maxsat"])
 def test_call_after_call(device, relaxation, text):
-    rule = rs.compile(text, relaxation, domains={"d": 4})
+    rule = rs.compile(text, relaxation, domains={"d": 4}, reduction="none")
     for seed in range(CALLS):
         inputs = drawn("PQS", (5, 4), seed, device)
-        fresh = rs.compile(text, relaxation, domains={"d": 4})
+        fresh = rs.compile(text, relaxation, domains={"d": 4}, reduction="none")
         check(with_slopes(rule(inputs), inputs), without_recordings(fresh, inputs))
     check_recorded(rule)
 
@@ -127,14 +128,14 @@ def stacked(knowledge, inputs, **more):
     return torch.stack(tuple(knowledge(inputs, **more).values()))
 
 
-@pytest.mark.parametrize("relaxation", [*rs.PAPER, "lukasiewicz-maxsat"])
+@pytest.mark.parametrize("relaxation", [*PAPER, "lukasiewicz-maxsat"])
 @pytest.mark.parametrize("text", [TAGS, PAIRS, GROUND])
 def test_rules_of_a_knowledge(device, relaxation, text):
     names, shape = (("Has",), (5, 6)) if text == GROUND else (("Tag",), (5, 6, 3))
-    knowledge = rs.compile(rs.loads(text), relaxation)
+    knowledge = rs.compile(rs.loads(text), relaxation, reduction="none")
     for seed in range(CALLS):
         inputs = drawn(names, shape, seed, device)
-        fresh = rs.compile(rs.loads(text), relaxation)
+        fresh = rs.compile(rs.loads(text), relaxation, reduction="none")
         found = with_slopes(stacked(knowledge, inputs), inputs)
         check(found, without_recordings(lambda given, k=fresh: stacked(k, given), inputs))
         total = with_slopes(knowledge.total(inputs), inputs)
@@ -146,12 +147,12 @@ def test_rules_of_a_knowledge(device, relaxation, text):
 @pytest.mark.parametrize("text", [TAGS, PAIRS])
 @pytest.mark.parametrize("relaxation", ["r-product", "s-product", "s-godel", "lukasiewicz"])
 def test_sequences_of_other_lengths_in_every_call(device, relaxation, text):
-    knowledge = rs.compile(rs.loads(text), relaxation)
-    alone = rs.compile("begin", relaxation, knowledge=rs.loads(text))
+    knowledge = rs.compile(rs.loads(text), relaxation, reduction="none")
+    alone = rs.compile("begin", relaxation, knowledge=rs.loads(text), reduction="none")
     for seed in range(CALLS):
         inputs = drawn(("Tag",), (4, 6, 3), seed, device)
         lengths = torch.randint(0, 7, (4,), generator=torch.Generator().manual_seed(seed))
-        fresh = rs.compile(rs.loads(text), relaxation)
+        fresh = rs.compile(rs.loads(text), relaxation, reduction="none")
         expected = without_recordings(
             lambda given, k=fresh, n=lengths: stacked(k, given, lengths=n), inputs
         )
@@ -162,8 +163,8 @@ def test_sequences_of_other_lengths_in_every_call(device, relaxation, text):
 
 @pytest.mark.parametrize("relaxation", ["r-product", "s-product", "s-godel"])
 def test_results_outlive_the_next_call(device, relaxation):
-    rule = rs.compile(SUM, relaxation, domains={"d": 4})
-    knowledge = rs.compile(rs.loads(GROUND), relaxation)
+    rule = rs.compile(SUM, relaxation, domains={"d": 4}, reduction="none")
+    knowledge = rs.compile(rs.loads(GROUND), relaxation, reduction="none")
     for seed in range(CALLS):  # until both are recorded
         rule(drawn("PQS", (5, 4), seed, device)).sum().backward()
         stacked(knowledge, drawn(("Has",), (5, 6), seed, device)).sum().backward()
@@ -180,8 +181,8 @@ def test_results_outlive_the_next_call(device, relaxation):
 @pytest.mark.parametrize("relaxation", ["r-product", "s-product", "s-godel", "lukasiewicz"])
 @pytest.mark.parametrize("value", [-torch.inf, 1e4, 60.0])
 def test_values_that_take_care_after_others_were_recorded(device, relaxation, value):
-    rule = rs.compile(SUM, relaxation, domains={"d": 4})
-    knowledge = rs.compile(rs.loads(GROUND), relaxation)
+    rule = rs.compile(SUM, relaxation, domains={"d": 4}, reduction="none")
+    knowledge = rs.compile(rs.loads(GROUND), relaxation, reduction="none")
     for seed in range(CALLS):
         inputs = drawn("PQS", (5, 4), seed, device)
         others = drawn(("Has",), (5, 6), seed, device)
@@ -189,17 +190,17 @@ def test_values_that_take_care_after_others_were_recorded(device, relaxation, va
             with torch.no_grad():
                 inputs["P"][2, 1] = inputs["S"][3, 0] = value
                 others["Has"][2, 1] = max(value, -1e4)
-        fresh = rs.compile(SUM, relaxation, domains={"d": 4})
+        fresh = rs.compile(SUM, relaxation, domains={"d": 4}, reduction="none")
         check(with_slopes(rule(inputs), inputs), without_recordings(fresh, inputs))
-        afresh = rs.compile(rs.loads(GROUND), relaxation)
+        afresh = rs.compile(rs.loads(GROUND), relaxation, reduction="none")
         found = with_slopes(stacked(knowledge, others), others)
         check(found, without_recordings(lambda given, k=afresh: stacked(k, given), others))
 
 
 def test_products_that_may_be_coarse_after_others_were_recorded(device):
     """Then nothing is multiplied, and what was recorded for clauses does not fit."""
-    rule = rs.compile(SUM, "s-product", domains={"d": 4})
-    fresh = rs.compile(SUM, "s-product", domains={"d": 4}, replay=False)
+    rule = rs.compile(SUM, "s-product", domains={"d": 4}, reduction="none")
+    fresh = rs.compile(SUM, "s-product", domains={"d": 4}, replay=False, reduction="none")
     try:
         for precision in ("highest", "high", "highest"):
             torch.set_float32_matmul_precision(precision)
@@ -213,11 +214,11 @@ def test_products_that_may_be_coarse_after_others_were_recorded(device):
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("relaxation", ["r-product", "s-product", "lukasiewicz"])
 def test_narrow_numbers_are_rounded_once(device, relaxation, dtype):
-    rule = rs.compile(SUM, relaxation, domains={"d": 4})
+    rule = rs.compile(SUM, relaxation, domains={"d": 4}, reduction="none")
     for seed in range(CALLS):
         inputs = drawn("PQS", (5, 4), seed, device, dtype)
         wide = {name: one.detach().double().requires_grad_() for name, one in inputs.items()}
-        fresh = rs.compile(SUM, relaxation, domains={"d": 4})
+        fresh = rs.compile(SUM, relaxation, domains={"d": 4}, reduction="none")
         value, *slopes = with_slopes(rule(inputs), inputs)
         exact, *expected = without_recordings(fresh, wide)
         torch.testing.assert_close(value.double(), exact, rtol=1e-5, atol=1e-6)
@@ -228,11 +229,11 @@ def test_narrow_numbers_are_rounded_once(device, relaxation, dtype):
 
 
 def test_ties_share_the_slope(device):
-    rule = rs.compile(SUM, "s-godel", domains={"d": 4})
-    knowledge = rs.compile(rs.loads(PAIRS), "s-godel")
+    rule = rs.compile(SUM, "s-godel", domains={"d": 4}, reduction="none")
+    knowledge = rs.compile(rs.loads(PAIRS), "s-godel", reduction="none")
     for _ in range(CALLS):
         inputs = {name: torch.zeros(2, 4, device=device).requires_grad_() for name in "PQS"}
-        fresh = rs.compile(SUM, "s-godel", domains={"d": 4})
+        fresh = rs.compile(SUM, "s-godel", domains={"d": 4}, reduction="none")
         check(
             with_slopes(rule(inputs), inputs),
             without_recordings(fresh, inputs),
@@ -240,23 +241,23 @@ def test_ties_share_the_slope(device):
             atol=1e-7,
         )
         tags = {"Tag": torch.zeros(2, 5, 3, device=device).requires_grad_()}
-        afresh = rs.compile(rs.loads(PAIRS), "s-godel")
+        afresh = rs.compile(rs.loads(PAIRS), "s-godel", reduction="none")
         expected = without_recordings(lambda given, k=afresh: stacked(k, given), tags)
         check(with_slopes(stacked(knowledge, tags), tags), expected, rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize("relaxation", ["r-product", "s-product"])
 def test_second_derivatives(device, relaxation):
-    rule = rs.compile(SUM, relaxation, domains={"d": 4})
-    knowledge = rs.compile(rs.loads(GROUND), relaxation)
+    rule = rs.compile(SUM, relaxation, domains={"d": 4}, reduction="none")
+    knowledge = rs.compile(rs.loads(GROUND), relaxation, reduction="none")
     for seed in range(CALLS):
         inputs = drawn("PQS", (3, 4), seed, device)
         here = {name: one.detach().cpu().requires_grad_() for name, one in inputs.items()}
-        fresh = rs.compile(SUM, relaxation, domains={"d": 4})
+        fresh = rs.compile(SUM, relaxation, domains={"d": 4}, reduction="none")
         check(_curvature(rule(inputs), inputs), _curvature(fresh(here), here))
         inputs = drawn(("Has",), (3, 6), seed, device)
         here = {name: one.detach().cpu().requires_grad_() for name, one in inputs.items()}
-        afresh = rs.compile(rs.loads(GROUND), relaxation)
+        afresh = rs.compile(rs.loads(GROUND), relaxation, reduction="none")
         expected = _curvature(stacked(afresh, here), here)
         check(_curvature(stacked(knowledge, inputs), inputs), expected)
 
@@ -270,7 +271,7 @@ def _curvature(penalty, inputs):
 @pytest.mark.parametrize("wanted", ["RP", "R"])
 def test_second_derivatives_where_some_inputs_have_no_slope(device, wanted):
     """Under `r-godel` a rule costs what its consequent does: no slope goes to its antecedent."""
-    rule = rs.compile("forall a in d: R -> P(a)", "r-godel", domains={"d": 4})
+    rule = rs.compile("forall a in d: R -> P(a)", "r-godel", domains={"d": 4}, reduction="none")
     for seed in range(CALLS):
         given = drawn("R", (3,), seed, device) | drawn("P", (3, 4), seed, device)
         given = {name: one.detach().requires_grad_(name in wanted) for name, one in given.items()}
@@ -284,10 +285,12 @@ def test_second_derivatives_where_some_inputs_have_no_slope(device, wanted):
 
 
 def test_without_slopes_and_for_some_inputs_only(device):
-    rule = rs.compile(SUM, "s-product", domains={"d": 4})
+    rule = rs.compile(SUM, "s-product", domains={"d": 4}, reduction="none")
     for seed in range(CALLS):
         inputs = drawn("PQS", (5, 4), seed, device)
-        expected = without_recordings(rs.compile(SUM, "s-product", domains={"d": 4}), inputs)
+        expected = without_recordings(
+            rs.compile(SUM, "s-product", domains={"d": 4}, reduction="none"), inputs
+        )
         with torch.no_grad():
             silent = rule(inputs)
         assert not silent.requires_grad
@@ -299,7 +302,7 @@ def test_without_slopes_and_for_some_inputs_only(device):
 
 
 def test_copies_make_recordings_of_their_own(device):
-    rule = rs.compile(SUM, "r-product", domains={"d": 4})
+    rule = rs.compile(SUM, "r-product", domains={"d": 4}, reduction="none")
     for seed in range(CALLS):
         expected = rule(drawn("PQS", (5, 4), seed, device))
     inputs = drawn("PQS", (5, 4), CALLS - 1, device)
@@ -310,11 +313,11 @@ def test_copies_make_recordings_of_their_own(device):
 
 def test_shapes_beyond_the_most_are_evaluated_as_ever(device, monkeypatch):
     monkeypatch.setattr(thresholds, "MOST_RECORDINGS", 2)
-    rule = rs.compile(SUM, "r-product", domains={"d": 4})
+    rule = rs.compile(SUM, "r-product", domains={"d": 4}, reduction="none")
     for batch in range(1, 5):
         for seed in range(CALLS):
             inputs = drawn("PQS", (batch, 4), seed, device)
-            fresh = rs.compile(SUM, "r-product", domains={"d": 4})
+            fresh = rs.compile(SUM, "r-product", domains={"d": 4}, reduction="none")
             check(with_slopes(rule(inputs), inputs), without_recordings(fresh, inputs))
     assert len(recorded(rule)) == 2
 
@@ -324,10 +327,10 @@ def test_what_cannot_be_recorded_is_evaluated_as_ever(device, monkeypatch):
         raise RuntimeError("something looks at values")
 
     monkeypatch.setattr(cuda_graphs, "Recording", refuse)
-    rule = rs.compile(SUM, "r-product", domains={"d": 4})
+    rule = rs.compile(SUM, "r-product", domains={"d": 4}, reduction="none")
     for seed in range(CALLS):
         inputs = drawn("PQS", (5, 4), seed, device)
-        fresh = rs.compile(SUM, "r-product", domains={"d": 4})
+        fresh = rs.compile(SUM, "r-product", domains={"d": 4}, reduction="none")
         check(with_slopes(rule(inputs), inputs), without_recordings(fresh, inputs))
     assert recorded(rule) == [None]
 
@@ -335,7 +338,7 @@ def test_what_cannot_be_recorded_is_evaluated_as_ever(device, monkeypatch):
 def test_nothing_is_recorded_where_something_looks_into_it(device):
     from torch.utils.checkpoint import checkpoint
 
-    rule = rs.compile(SUM, "r-product", domains={"d": 4})
+    rule = rs.compile(SUM, "r-product", domains={"d": 4}, reduction="none")
     for seed in range(CALLS):
         inputs = drawn("PQS", (5, 4), seed, device)
         checkpoint(rule, inputs, use_reentrant=False).sum().backward()
@@ -346,7 +349,7 @@ def test_nothing_is_recorded_where_something_looks_into_it(device):
 
 
 def test_nothing_is_recorded_if_it_is_not_wanted(device):
-    rule = rs.compile(SUM, "r-product", domains={"d": 4}, replay=False)
+    rule = rs.compile(SUM, "r-product", domains={"d": 4}, replay=False, reduction="none")
     theory = rs.Theory(
         rs.loads("domain x\npredicate P(x)\npredicate Q(x)\nrule r: forall i in x: P(i) -> Q(i)"),
         replay=False,

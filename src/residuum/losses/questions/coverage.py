@@ -1,4 +1,4 @@
-"""Coverage: of how many groundings the antecedent holds, so that the rule says something."""
+"""Coverage: the share of groundings whose antecedent holds for the predictions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def coverage(definition: Definition, call: Call) -> Tensor:
 
 
 def _covered(plan: Plan, crisp: Crisp, call: Call) -> Tensor:
-    """Return of how many groundings the antecedent holds, and how many count: (batch, 2)."""
+    """Return how many groundings have a true antecedent, and how many count: (batch, 2)."""
     groundings = groundings_of(plan)
     counted = groundings.counted(call.bound, call.batch, call.masks, call.device, call.window)
     step = plan.steps[groundings.body]

@@ -1,4 +1,4 @@
-"""The Boolean truth of predictions: the same plan, with true and false in the place of degrees."""
+"""The Boolean truth of a rule for predictions: its plan, evaluated on true and false."""
 
 from __future__ import annotations
 
@@ -32,14 +32,17 @@ def satisfied(definition: Definition, call: Call) -> Tensor:
 
 
 def crisp_truth_of(definition: Definition, call: Call) -> Crisp:
-    """Return the Boolean run of a rule on the predictions of a call."""
+    """Return an evaluation of a rule on the predictions of a call."""
     given = zip(call.inputs, definition.plan.slots, definition.forms, strict=True)
     predicted = [_predict(*one) for one in given]
     return Crisp(definition.plan, call._replace(inputs=predicted))
 
 
 def _predict(given: Tensor, slot: Slot, form: Form) -> Tensor:
-    """Return what is predicted true: the likeliest class (the first of equals), or p > 1/2."""
+    """Return what is predicted to be true.
+
+    A softmax predicts its likeliest class, the first of equals; a sigmoid predicts true above ½.
+    """
     if slot.is_exclusive and given.shape[-1]:
         top = given.argmax(-1, keepdim=True)
         return torch.zeros_like(given, dtype=torch.bool).scatter(-1, top, True)
@@ -49,7 +52,7 @@ def _predict(given: Tensor, slot: Slot, form: Form) -> Tensor:
 
 @final
 class Crisp:
-    """One Boolean run of a plan, on predictions that stand in the place of the inputs."""
+    """One evaluation of a plan on Booleans: the inputs of the call are predictions."""
 
     def __init__(self, plan: Plan, call: Call) -> None:
         self._plan = plan
@@ -69,7 +72,7 @@ class Crisp:
         return None if mask is None else narrowed(mask, self._window, self._plan.rank)
 
     def spread(self, x: Tensor, number: int) -> Tensor:
-        """Return x in its full length along the axes of a quantifier."""
+        """Return x expanded to its full length along the axes of a quantifier."""
         step = self._plan.steps[number]
         assert isinstance(step, Quantify)
         shape = [*(1,) * (self._plan.rank - x.dim()), *x.shape]

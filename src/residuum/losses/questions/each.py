@@ -25,10 +25,10 @@ from residuum.losses.routes.steps import Evaluation, evaluation_of
 class SingleGroundings(NamedTuple):
     """All groundings of a batch, as tensors (examples, groundings).
 
-    `formula` is what each of them says, over atoms `P0`, `P1`, …, which stand for the atoms of
-    the rule, and for quantifiers inside it. `parts` are the degrees of those, by name. `counted`
-    says which groundings count, `holds` which are true of the predictions, and `covered` of which
-    the antecedent is: of all, where the rule is no implication.
+    `formula` is what each grounding says. Its atoms `P0`, `P1`, … stand for the atoms of the rule
+    and for the quantifiers inside it; `parts` has their degrees by name. `counted` tells which
+    groundings count, `holds` for which the predictions obey the rule, and `covered` for which its
+    antecedent holds. A rule that is no implication is covered everywhere.
     """
 
     formula: Formula
@@ -44,8 +44,8 @@ def each(definition: Definition, call: Call) -> SingleGroundings:
     count, most = call.case.groundings, thresholds.LARGEST_BLOCK
     if count > most:
         raise GroundingError(
-            f"the batch has {count:,} groundings, more than the {most:,} that are looked at "
-            "one by one; pass fewer examples, or make the domains smaller"
+            f"expected at most {most:,} groundings to look at one by one, got {count:,} "
+            "groundings; pass fewer examples, or make the domains smaller"
         )
     flat = flattened(call, definition.plan)
     evaluation = evaluation_of(definition, flat)
@@ -82,7 +82,7 @@ def _single_groundings(
 
 
 def _spelt(plan: Plan, number: int, names: dict[int, str]) -> Formula:
-    """Return a step as a formula, naming what it does not look into."""
+    """Return a step as a formula; atoms and quantifiers get names, which are added to `names`."""
     match plan.steps[number]:
         case Known(value):
             return TRUE if value else FALSE

@@ -1,4 +1,4 @@
-"""A compiled rule in words: inputs, axes, groundings, memory, and where gradients vanish."""
+"""A rule in words: inputs, axes, groundings, memory, and where gradients vanish."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from residuum.relaxations import Relaxation
 
 
 def describe(plan: Plan, bound: Bound | None, relaxation: Relaxation) -> str:
-    """Return the plan in words; without a layout the rule is over sequences."""
+    """Return the plan in words. The layout `bound` is None for a rule over sequences."""
     lines = [f"{plan.formula}", f"relaxation {relaxation}"]
     lines += [f"reads {slot}" for slot in plan.slots]
     groundings = groundings_of(plan)
@@ -29,8 +29,8 @@ def describe(plan: Plan, bound: Bound | None, relaxation: Relaxation) -> str:
     if bound is not None:
         count = groundings.largest(bound.layout)
         lines.append(
-            f"{count:,} groundings per example, {4 * count:,} bytes each time one number is kept "
-            "for all of them (single precision)"
+            f"{count:,} groundings per example; one number for each of them takes {4 * count:,} "
+            "bytes in single precision"
         )
     implies = any(isinstance(s, Connect) and s.kind in (Implies, Iff) for s in plan.steps)
     lines.append(_where_gradients_vanish(relaxation, implies))
@@ -56,9 +56,9 @@ def _what_one_label_decides(plan: Plan, bound: Bound) -> list[str]:
         return []
     name = slot.predicate.name
     warning = (
-        f"warning: `{name}` is one softmax, of which exactly one member is true, and whichever "
-        f"that is, the rule is {'obeyed' if holds.all() else 'broken'}; if several may be true, "
-        f"or none, pass outputs={{{name!r}: 'independent'}}"
+        f"warning: `{name}` is one softmax, so that exactly one of its classes is true, and "
+        f"whichever it is, the rule is {'obeyed' if holds.all() else 'broken'}; if several "
+        f"classes may be true, or none, pass outputs={{{name!r}: 'independent'}}"
     )
     return [warning]
 

@@ -1,6 +1,6 @@
-"""Questions asked block by block: answers of the blocks of an example are combined.
+"""Questions that are answered block by block, so that they need the memory of one block.
 
-So memory is that of one block.
+The answers for the blocks of an example are combined to one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def needs_pieces(definition: Definition, call: Call) -> bool:
 def pieces_of(definition: Definition, call: Call) -> Iterator[Piece]:
     """Yield the parts of a call that fit a block each."""
     whole = flattened(call, definition.plan)
-    if not needs_pieces(definition, call):  # nor is it cut: a trace would settle on a batch size
+    if not needs_pieces(definition, call):
+        # A loop over blocks would fix the batch size in a trace.
         yield Piece(whole, 0)
         return
     block = definition.block(call.device)
@@ -47,7 +48,7 @@ def ask(
     answer: Callable[[Call], Tensor],
     combine: Callable[[Tensor, Tensor], Tensor],
 ) -> Tensor:
-    """Return one answer per example, those of the windows of an example combined."""
+    """Return one answer per example; `combine` joins the answers for parts of an example."""
     found: dict[int, Tensor] = {}
     for piece in pieces_of(definition, call):
         one = answer(piece.call)

@@ -35,9 +35,9 @@ def truth(definition: Definition, routes: Chooser, call: Call) -> Tensor:
 
 
 def _in_pieces(definition: Definition, call: Call, degree: Callable[[Call], Degree]) -> Tensor:
-    """Return one degree of truth per example; windows are conjoined on both sides.
+    """Return one degree of truth per example, the conjunction of the degrees of its pieces.
 
-    Gradients are taken piece by piece as well, each being evaluated again for them.
+    Gradients are taken piece by piece too, for which each piece is evaluated a second time.
     """
 
     def sides(call: Call) -> Tensor:

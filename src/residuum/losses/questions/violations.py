@@ -1,4 +1,4 @@
-"""The violations of a rule: its worst groundings, spelt out."""
+"""The violations of a rule: groundings that the predictions break, written out."""
 
 from __future__ import annotations
 
@@ -13,53 +13,65 @@ from residuum.grounding.plans import Quantify
 from residuum.logic import Constant, Forall, Formula, Quantifier, Variable, compute, substitute
 from residuum.losses.inputs.calls import Call
 from residuum.losses.inputs.layouts import Groundings, groundings_of
+from residuum.losses.questions.crisp_truth import crisp_truth_of
 from residuum.losses.questions.pieces import pieces_of
 from residuum.losses.routes.definition import Definition
-from residuum.losses.routes.steps import Evaluation, evaluation_of
+from residuum.losses.routes.steps import evaluation_of
 
 
 @dataclass(frozen=True)
 class Violation:
-    """One grounding of a rule: the example it belongs to, what it says, and its degree."""
+    """A grounding that the predictions break: its example, what it says, and its degree of truth.
+
+    `example` is the index of the example in the batch, one number for each batch dimension.
+    """
 
     example: tuple[int, ...]
     grounding: Formula
     degree: float
 
     def __str__(self) -> str:
-        return f"{self.grounding}: degree {self.degree:.2g}"
+        where = ""
+        if self.example:
+            index = self.example[0] if len(self.example) == 1 else self.example
+            where = f"example {index}: "
+        return f"{where}{self.grounding}, degree {self.degree:.2g}"
 
 
 def violations(definition: Definition, call: Call, top: int) -> list[Violation]:
-    """Return the groundings with the lowest degrees in the batch, worst first."""
+    """Return groundings that the predictions break, those with the lowest degrees first."""
     found: list[Place] = []
     with torch.no_grad():
         for part, first in pieces_of(definition, call):
-            places = lowest(definition.plan, evaluation_of(definition, part), part, top)
-            found += [place._replace(example=first + place.example) for place in places]
+            found += (
+                one._replace(example=first + one.example) for one in _lowest(definition, part, top)
+            )
             found = sorted(found)[:top]
-    return name_violations(definition.plan, call, found)
+    return _named(definition.plan, call, found)
 
 
 class Place(NamedTuple):
-    """A grounding of an example by its numbers, and its degree."""
+    """A grounding of an example: its degree, and its index in the batch and along each axis."""
 
     degree: float
     example: int
     axes: tuple[int, ...]
 
 
-def lowest(plan: Plan, evaluation: Evaluation, call: Call, top: int) -> list[Place]:
-    """Return where groundings that count have the lowest degrees, below 1."""
-    groundings, window = groundings_of(plan), call.window
+def _lowest(definition: Definition, call: Call, top: int) -> list[Place]:
+    """Return the broken groundings of a call with the lowest degrees, in the order of the batch."""
+    groundings, window = groundings_of(definition.plan), call.window
     shape = groundings.shape(call.bound.layout, window)
-    degrees = torch.as_tensor(evaluation.degree(groundings.body).true)
     counted = groundings.counted(call.bound, call.batch, call.masks, call.device, window)
-    flat = torch.where(counted, degrees.expand(counted.shape), torch.inf).flatten()
-    count = min(top, int((flat < 1).sum()))
-    values, places = torch.topk(flat, count, largest=False)
+    broken = counted & ~crisp_truth_of(definition, call).truth(groundings.body)
+    places = broken.flatten().nonzero().squeeze(1)
+    if not len(places):
+        return []
+    degree = evaluation_of(definition, call).degree(groundings.body).true
+    degrees = torch.as_tensor(degree, device=call.device).expand(counted.shape).flatten()[places]
+    values, order = degrees.sort(stable=True)
     found = []
-    for value, place in zip(values.tolist(), places.tolist(), strict=True):
+    for value, place in zip(values[:top].tolist(), places[order[:top]].tolist(), strict=True):
         example, *axes = _unravelled(place, (-1, *shape))
         if window is not None:
             axes[window.dimension] += window.start
@@ -68,7 +80,10 @@ def lowest(plan: Plan, evaluation: Evaluation, call: Call, top: int) -> list[Pla
 
 
 def _unravelled(place: int, shape: Sequence[int]) -> list[int]:
-    """Return the indices of a place; the first dimension may have any length."""
+    """Return the index along each dimension of a place in a flattened tensor.
+
+    The length of the first dimension is not needed.
+    """
     found = []
     for length in reversed(shape[1:]):
         place, index = divmod(place, length)
@@ -76,8 +91,8 @@ def _unravelled(place: int, shape: Sequence[int]) -> list[int]:
     return [place, *reversed(found)]
 
 
-def name_violations(plan: Plan, call: Call, places: Iterable[Place]) -> list[Violation]:
-    """Return groundings spelt out, each with the example it belongs to."""
+def _named(plan: Plan, call: Call, places: Iterable[Place]) -> list[Violation]:
+    """Return groundings as formulas, each with the example it belongs to."""
     groundings = groundings_of(plan)
     return [
         Violation(
@@ -90,7 +105,7 @@ def name_violations(plan: Plan, call: Call, places: Iterable[Place]) -> list[Vio
 
 
 def _spell(plan: Plan, groundings: Groundings, call: Call, at: list[int]) -> Formula:
-    """Return one grounding as a formula, its terms computed."""
+    """Return one grounding as a formula in which terms such as `2 + 3` are computed."""
     formula = plan.formula
     for number in groundings.quantifiers:
         step = plan.steps[number]

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 from torch.nn.utils.rnn import pad_sequence
 
-from residuum.losses.labelled_facts import IGNORED
+from residuum.losses.facts import IGNORED
 from residuum.study.chunking.corpus import Sentence
 from residuum.study.chunking.knowledge import tag_names
 from residuum.study.chunking.vocabulary import END, UNKNOWN, Lexicon

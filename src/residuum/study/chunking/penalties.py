@@ -79,4 +79,4 @@ def _evaluated(
 
 @cache
 def _compiled(rules: RulesName, relaxation: str) -> CompiledKnowledge:
-    return rs.compile(chunking_knowledge(rules), relaxation)
+    return rs.compile(chunking_knowledge(rules), relaxation, reduction="none")

@@ -88,7 +88,7 @@ Evaluation = Callable[[Labelled, Pairs | None], dict[str, Tensor]]
 def _evaluation(name: str) -> Evaluation:
     """Return the penalties of runs with the same relaxation as a function."""
     logic = find_relaxation(name)
-    rules = rs.compile(digit_knowledge(), name, block=_ONE_BLOCK)
+    rules = rs.compile(digit_knowledge(), name, reduction="none", block=_ONE_BLOCK)
 
     def evaluate(labelled: Labelled, pairs: Pairs | None) -> dict[str, Tensor]:
         stated = rs.facts(labelled.logits, labelled.labels, logic, reduction="none")

@@ -1,4 +1,4 @@
-"""`facts`: the penalty of labelled data, which are knowledge too, a conjunction of facts."""
+"""`facts`: the penalty of labelled data. A label states a fact, and facts are knowledge too."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ def facts(
     reduction: Reduction = "mean",
     process_group: Any = None,
 ) -> Tensor:
-    """Return the penalty of the facts that each example has its label.
+    """Return the penalty of the facts that each example has its label, by default their mean.
 
-    Labels are integers, one per example, and −100 is no statement; with `independent` outputs
-    they are 0 or 1, one for each output. Under the product logics this is cross-entropy. With a
-    `process_group` the batch is that of all its processes.
+    Labels are integers, one per example; −100 marks an example without a label, which does not
+    count. With `independent` outputs labels are 0 or 1, one for each output. Under the product
+    logics the penalty is cross-entropy. With a `process_group` the batch is that of all its
+    processes.
 
     >>> import torch
     >>> logits, labels = torch.tensor([[2.0, 0.0, 1.0]]), torch.tensor([0])
@@ -51,7 +52,7 @@ def facts(
     except (RuntimeError, TypeError, ValueError):
         raise GroundingError(f"labels: expected integers, got {labels!r:.80}") from None
     check = _check_statements if independent else _check_labels
-    check(outputs, labels)  # where they are: the device need not be waited for
+    check(outputs, labels)  # before labels move: to look at values on a GPU would wait for it
     labels = labels.to(outputs.device)
     (source,) = sources_of([outputs], [inputs], [not independent], needs_care=True)
     degree = _stated(source, labels) if independent else _labelled(source, labels)
@@ -61,6 +62,8 @@ def facts(
         if not independent:
             counts = labels.long() != IGNORED
             penalty = torch.where(counts, penalty, 0.0)
+        if reduction != "none":
+            penalty = penalty.reshape(-1)
         return reduce_batch(penalty, reduction, logic, counts, process_group)
 
 
@@ -76,7 +79,7 @@ def _check_labels(outputs: Tensor, labels: Tensor) -> None:
         raise GroundingError(
             f"outputs: expected at least one class, got a tensor of shape {tuple(outputs.shape)}"
         )
-    labels = labels.long()  # bytes cannot be compared with −100
+    labels = labels.long()  # unsigned bytes cannot be compared with −100
     if not is_traced(labels) and labels.numel():
         wrong = labels[(labels != IGNORED) & ((labels < 0) | (labels >= classes))]
         if wrong.numel():

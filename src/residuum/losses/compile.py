@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from residuum.errors import GroundingError, suggest
 from residuum.grounding import (
@@ -37,6 +37,30 @@ from residuum.syntax import Knowledge, as_formula
 Inputs = Form | Mapping[str, Form]
 
 
+class KnowledgeOptions(TypedDict, total=False):
+    """The options of `compile` for a whole knowledge."""
+
+    functions: Mapping[str, Any] | None
+    inputs: Inputs
+    outputs: Mapping[str, str] | None
+    reduction: Reduction
+    detach: Detached | None
+    check: bool
+    block: int | None
+    memory_budget: int | None
+    process_group: Any
+    replay: bool
+
+
+class RuleOptions(KnowledgeOptions, total=False):
+    """The options of `compile` for one rule."""
+
+    knowledge: Knowledge | None
+    domains: Mapping[str, Any] | None
+    predicates: Mapping[str, Iterable[str]] | None
+    weight: float | None
+
+
 @dataclass(frozen=True)
 class _Options:
     """How each rule is compiled."""
@@ -54,13 +78,13 @@ class _Options:
 
 @overload
 def compile(  # noqa: A001
-    rule: Knowledge, relaxation: str | Relaxation = ..., **options: Any
+    rule: Knowledge, relaxation: str | Relaxation = ..., **options: Unpack[KnowledgeOptions]
 ) -> CompiledKnowledge: ...
 @overload
 def compile(  # noqa: A001
-    rule: str | Formula, relaxation: str | Relaxation = ..., **options: Any
+    rule: str | Formula, relaxation: str | Relaxation = ..., **options: Unpack[RuleOptions]
 ) -> CompiledRule: ...
-def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its options
+def compile(  # noqa: A001
     rule: str | Formula | Knowledge,
     relaxation: str | Relaxation = "r-product",
     *,
@@ -71,7 +95,7 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
     inputs: Inputs = "logits",
     outputs: Mapping[str, str] | None = None,
     weight: float | None = None,
-    reduction: Reduction = "none",
+    reduction: Reduction = "mean",
     detach: Detached | None = None,
     check: bool = False,
     block: int | None = None,
@@ -79,26 +103,36 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
     process_group: Any = None,
     replay: bool = True,
 ) -> CompiledRule | CompiledKnowledge:
-    """Return a rule as a differentiable function: one tensor per predicate in, penalties out.
+    """Return a rule as a differentiable function: one tensor per predicate in, a penalty out.
 
-    `rule` is text, a formula, a whole Knowledge (then all its rules are compiled), or, with
-    `knowledge=`, the name of one of its rules. Otherwise `domains` maps names to sizes, labels,
-    or 'sequence', and `predicates` each predicate to the names of its domains, where the rule
-    does not make that plain.
+    `rule` is text, a formula, or a Knowledge, all of whose rules are compiled. With `knowledge=` it
+    is a formula over the names of that knowledge, or the name of one of its rules. Otherwise
+    `domains` maps names to sizes, labels or 'sequence'; `predicates` maps a predicate to the names
+    of its domains, which is needed only where the rule leaves them open; `functions` maps names to
+    mappings or Python functions.
 
-    `inputs` says what the tensors hold: 'logits', 'log_probs' or 'probs', for all or by
-    predicate. The last domain of a predicate is exclusive (a softmax) unless `outputs` calls it
-    'independent'; one without arguments is a sigmoid. `detach` keeps gradients from the
-    'antecedent' or the 'consequent' of the rule; `check` refuses NaN and what is no probability;
-    `block` is the number of groundings that are evaluated at a time, or `memory_budget` the bytes
-    they may take. With a `process_group` the batch that `reduction` reduces is that of all its
-    processes. On a GPU what is small is recorded as a CUDA graph at the third call, unless `replay`
-    is False.
+    `inputs` says what the tensors hold: 'logits', 'log_probs' or 'probs', for all predicates or by
+    predicate. The last domain of a predicate is exclusive (one softmax) unless `outputs` calls it
+    'independent' (one sigmoid each). A predicate without arguments is one sigmoid.
+
+    `reduction` is over the examples of the batch: their 'mean', as in PyTorch, their 'sum', the
+    'conjunction' of the logic, or 'none' for one penalty per example. With a `process_group` the
+    batch is that of all its processes. `weight` multiplies the penalty of a rule; the rules of a
+    Knowledge have weights of their own, which count in `CompiledKnowledge.total`.
+
+    `detach` keeps gradients from the 'antecedent' or the 'consequent'. `check` refuses NaN and
+    numbers that cannot be probabilities. `block` is how many groundings are evaluated at a time;
+    `memory_budget` says it in bytes. On a GPU small rules are recorded as CUDA graphs at their
+    third call, unless `replay` is False.
 
     >>> import torch
     >>> rule = compile("Rain -> Wet", "r-product", inputs="probs")
-    >>> float(rule(Rain=torch.tensor(0.5), Wet=torch.tensor(0.5)))
-    0.0
+    >>> rain, wet = torch.tensor([1.0, 0.5]), torch.tensor([0.5, 0.5])
+    >>> rule(Rain=rain, Wet=wet)
+    tensor(0.3466)
+    >>> each = compile("Rain -> Wet", "r-product", inputs="probs", reduction="none")
+    >>> each(Rain=rain, Wet=wet)
+    tensor([0.6931, 0.0000])
     """
     options = _Options(
         find_logic(relaxation),
@@ -113,23 +147,11 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
     )
     _check_options(options)
     if isinstance(rule, Knowledge):
-        _refuse_for_knowledge(domains=domains, predicates=predicates, weight=weight)
+        _refuse_for_knowledge(
+            knowledge=knowledge, domains=domains, predicates=predicates, weight=weight
+        )
         signature = with_outputs(signature_of_knowledge(rule, functions or {}), outputs or {})
-        plans, planned = _plans_of_ground_rules(rule, signature)
-        compiled = {
-            name: _compiled(one.formula, signature, options, name, one.weight, *plans.get(name, ()))
-            for name, one in rule.rules.items()
-        }
-        if options.relaxation == EXACT:
-            return CompiledKnowledge(compiled, {})
-        bundles = {}
-        for names in bundled_rules(compiled):
-            together = And(*(rule.rules[name].formula for name in names))
-            plan = planned if names == tuple(plans) else None
-            bundles[names] = _compiled(
-                together, signature, options, "rules", 1.0, plan, is_bundle=True
-            )
-        return CompiledKnowledge(compiled, bundles)
+        return _compiled_knowledge(rule, signature, options)
     name, default_weight = "rule", 1.0
     if knowledge is None:
         formula = as_formula(rule)
@@ -137,7 +159,8 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
     else:
         if not isinstance(knowledge, Knowledge):
             raise GroundingError(
-                f"knowledge: expected a Knowledge, as rs.load gives, got {type(knowledge).__name__}"
+                "knowledge: expected a Knowledge, as rs.load returns, got "
+                f"{type(knowledge).__name__}"
             )
         _refuse_for_knowledge(domains=domains, predicates=predicates)
         signature = signature_of_knowledge(knowledge, functions or {})
@@ -155,6 +178,26 @@ def compile(  # type: ignore[misc]  # noqa: A001  # the overloads stand for its 
     return _compiled(
         formula, signature, options, name, default_weight if weight is None else weight
     )
+
+
+def _compiled_knowledge(
+    knowledge: Knowledge, signature: Signature, options: _Options
+) -> CompiledKnowledge:
+    rules = knowledge.rules
+    weights = {name: rule.weight for name, rule in rules.items()}
+    for name, weight in weights.items():
+        check_weight(weight, name)
+    plans, planned = _plans_of_ground_rules(knowledge, signature)
+    compiled = {
+        name: _compiled(rule.formula, signature, options, name, 1.0, *plans.get(name, ()))
+        for name, rule in rules.items()
+    }
+    bundles = {}
+    for names in bundled_rules(compiled) if options.relaxation != EXACT else ():
+        together = And(*(rules[name].formula for name in names))
+        plan = planned if names == tuple(plans) else None
+        bundles[names] = _compiled(together, signature, options, "rules", 1.0, plan, is_bundle=True)
+    return CompiledKnowledge(compiled, bundles, weights)
 
 
 def _plans_of_ground_rules(
@@ -177,16 +220,18 @@ def _plans_of_ground_rules(
 def _refuse_for_knowledge(**given: object) -> None:
     for name, value in given.items():
         if value is not None:
-            raise GroundingError(f"{name}: a Knowledge says that itself, for each of its rules")
+            raise GroundingError(
+                f"{name}: expected none beside a Knowledge, which has its own; leave it out"
+            )
 
 
 def _check_options(options: _Options) -> None:
     check_reduction(options.reduction)
     if options.block is not None and options.memory_budget is not None:
-        raise GroundingError("give `block` or `memory_budget`, not both")
+        raise GroundingError("expected `block` or `memory_budget`, got both; leave one out")
     budget = options.memory_budget
     if budget is not None and (not _is_number(budget) or not 0 < budget < math.inf):
-        raise GroundingError(f"memory_budget: expected bytes, got {budget!r}")
+        raise GroundingError(f"memory_budget: expected a number of bytes, got {budget!r}")
     if options.detach not in (None, "antecedent", "consequent"):
         raise GroundingError(
             f"detach: expected 'antecedent' or 'consequent', got {options.detach!r}"
@@ -215,8 +260,9 @@ def _compiled(
     plan = plan or plan_rule(formula, signature)
     if options.detach is not None and (options.relaxation == EXACT or not _has_sides(plan)):
         raise GroundingError(
-            f"`{name}`: there is no {options.detach} to detach; that takes a relaxation and a rule "
-            "whose outermost connective, below `forall` and `&`, is an implication"
+            f"detach: expected a rule whose outermost connective, below `forall` and `&`, is an "
+            f"implication, under another relaxation than `exact`; `{name}` has no "
+            f"{options.detach} to detach"
         )
     return CompiledRule(
         plan,
