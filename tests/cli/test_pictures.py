@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import sys
 
 import pytest
@@ -69,6 +70,24 @@ def test_mistakes_leave_a_message_and_no_file(residuum, tmp_path, monkeypatch, w
     assert message in " ".join(err.split())
     assert "Traceback" not in err
     assert os.listdir() == ["full.png"]
+
+
+@pytest.mark.parametrize("before", [None, b"the picture of yesterday"])
+def test_a_full_disk_leaves_no_half_picture(residuum, tmp_path, before):
+    file = tmp_path / "surface.svg"
+    if before is not None:
+        file.write_bytes(before)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))  # writing more fails half-way
+    try:
+        code, out, err = residuum("surface", "P -> Q", "-o", str(file), "-r", "s-godel")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (code, out) == (2, "")
+    assert str(file) in err
+    assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == (
+        {} if before is None else {file.name: before}
+    )
 
 
 def test_without_matplotlib_the_extra_is_named(residuum, tmp_path, monkeypatch):

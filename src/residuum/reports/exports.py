@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from residuum.errors import PictureError
-from residuum.files import replacing
 from residuum.printable import printable
-from residuum.reports.figures import picture
+from residuum.reports.figures import picture, write_whole
 from residuum.reports.sections import Entry, Picture, Section, Table, with_safe_names
 
 _LATEX: Final = str.maketrans({
@@ -42,13 +41,20 @@ def make_folder(folder: Path) -> None:
 
 def write_files(folder: Path, sections: Sequence[Section]) -> Iterator[Path]:
     """Write each table and picture of a report twice, and yield the files as they are done."""
+    for name, content in _contents(sections):
+        path = folder / name
+        write_whole(path, content)
+        yield path
+
+
+def _contents(sections: Sequence[Section]) -> Iterator[tuple[str, bytes]]:
     for section in with_safe_names(sections):
         for table in section.all(Table):
-            yield _write(folder / f"{table.name}.csv", to_csv(table).encode("utf-8"))
-            yield _write(folder / f"{table.name}.tex", to_latex(table).encode("utf-8"))
+            yield f"{table.name}.csv", to_csv(table).encode("utf-8")
+            yield f"{table.name}.tex", to_latex(table).encode("utf-8")
         for drawn in section.all(Picture):
             for form in ("png", "svg"):
-                yield _write(folder / f"{drawn.name}.{form}", picture(drawn.figure, form))
+                yield f"{drawn.name}.{form}", picture(drawn.figure, form)
 
 
 def to_csv(table: Table) -> str:
@@ -108,14 +114,3 @@ def _row(entries: Sequence[Entry]) -> str:
         cells.append(rf"\textbf{{{text}}}" if entry.stands_out else text)
     indent = r"\quad " if entries[0].minor else ""
     return indent + " & ".join(cells) + r" \\"
-
-
-def _write(path: Path, content: bytes) -> Path:
-    try:
-        with replacing(path) as file:
-            file.write(content)
-    except OSError as error:
-        raise PictureError(
-            f"`{path}` cannot be written ({error.strerror}); name another folder"
-        ) from None
-    return path

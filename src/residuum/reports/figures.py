@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from residuum.errors import PictureError
+from residuum.files import replacing
 from residuum.printable import printable
 
 if TYPE_CHECKING:
@@ -117,12 +118,17 @@ def picture(figure: Figure, form: str, *, is_inline: bool = False) -> bytes:
 
 def save_picture(figure: Figure, path: Path) -> None:
     """Write a figure to a file in the format of its suffix."""
-    drawn = picture(figure, _format(path))
+    write_whole(path, picture(figure, _format(path)))
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file of a report: all of it or nothing, so that a full disk leaves no half."""
     try:
-        path.write_bytes(drawn)
+        with replacing(path) as file:
+            file.write(content)
     except OSError as error:
         raise PictureError(
-            f"`{path}` cannot be written ({error.strerror}); name another file"
+            f"`{path}` cannot be written ({error.strerror}); name another place, or make room there"
         ) from None
 
 

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from residuum.errors import PictureError
-from residuum.files import replacing
 from residuum.printable import printable
 from residuum.reports.colours import DARK, LIGHT, heat
-from residuum.reports.figures import house_style
+from residuum.reports.figures import house_style, write_whole
 from residuum.reports.inline_pictures import inline_svg
 from residuum.reports.sections import Picture, Section, with_safe_names
 
@@ -56,14 +55,8 @@ def _shown(value: object) -> object:
 
 
 def write_page(path: Path, page: str) -> None:
-    """Write the report whole, in the place of what was there."""
-    try:
-        with replacing(path) as file:
-            file.write(page.encode("utf-8"))
-    except OSError as error:
-        raise PictureError(
-            f"`{path}` cannot be written ({error.strerror}); name another file"
-        ) from None
+    """Write the report, whole, in the place of a file that was there."""
+    write_whole(path, page.encode("utf-8"))
 
 
 def _template() -> Template:
