@@ -22,5 +22,5 @@ def test_rules_and_samples_have_panels_and_those_without_violations_have_none():
     found.append(measured("a", None, rule="obeyed"))
     titles = [place.get_title() for place in draw_advice(found).axes]
     assert titles == ["r\nx", "r\ny", "q\nx", "q\ny"]
-    with pytest.raises(PictureError, match="nothing to draw"):
+    with pytest.raises(PictureError, match="expected a violated grounding"):
         draw_advice([measured("a", None)])

@@ -8,10 +8,10 @@ import pytest
 
 from made_up_chunk_runs import VECTORS, run, runs
 from reports.made_up_report import F1S, some_chunking
+from residuum.reports.blocks import Picture, Table
 from residuum.reports.chunking_section import chunking_section
 from residuum.reports.exports import to_csv
 from residuum.reports.page import render_page
-from residuum.reports.sections import Picture, Table
 from residuum.results import Record
 from residuum.study.chunking.settings import TUNING
 

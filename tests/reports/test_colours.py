@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from residuum.reports.colours import DARK, LIGHT, SERIES, contrast, heat
+from residuum.reports.colours import DARK, LIGHT, SERIES, contrast, heat, looks
 
 
 def by_hand(colour):
@@ -44,3 +44,9 @@ def test_words_of_the_style_sheet_can_be_read_on_their_page():
         for name in ("ink", "quiet", "link", "good", "bad", "unsure"):
             for ground in (page, colours["panel"]):
                 assert contrast(colours[name], ground) >= 4.5, (name, ground)
+
+
+def test_relaxations_look_the_same_in_every_picture():
+    few, many = looks(["r-product"]), looks(["r-product", "s-yager(2)", "s-godel"])
+    assert all(many[name] == look for name, look in few.items())
+    assert len(set(many.values())) == len(many)

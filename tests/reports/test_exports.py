@@ -7,8 +7,8 @@ import re
 import pytest
 
 from reports.made_up_report import some_records, some_sections
+from residuum.reports.blocks import Entry, Section, Table
 from residuum.reports.exports import make_folder, to_csv, to_latex, write_files
-from residuum.reports.sections import Entry, Section, Table
 
 SPECIAL = r"[a] *& b_c {50%} $x$ #1 ~ ^ \ ≠ − ° λ → <|>"
 

@@ -17,14 +17,7 @@ from hostile_records import HOSTILE, hostile
 from reports.browser import Browser, find_browser
 from reports.test_page import Outline
 from residuum.reports.advice_figures import draw_advice
-from residuum.reports.chunking_section import chunking_section
-from residuum.reports.digits_section import digits_section
-from residuum.reports.environment_section import environment_section
-from residuum.reports.exports import to_csv, to_latex, write_files
-from residuum.reports.figures import house_style, new_figure, picture, settle, short
-from residuum.reports.inline_pictures import inline_svg
-from residuum.reports.page import render_page, write_page
-from residuum.reports.sections import (
+from residuum.reports.blocks import (
     Claims,
     Commands,
     Entry,
@@ -37,7 +30,13 @@ from residuum.reports.sections import (
     Text,
     with_safe_names,
 )
-from residuum.reports.series import Look, name_series
+from residuum.reports.chunking_section import chunking_section
+from residuum.reports.colours import Look, draw_legend
+from residuum.reports.digits_section import digits_section
+from residuum.reports.environment_section import environment_section
+from residuum.reports.exports import to_csv, to_latex, write_files
+from residuum.reports.figures import house_style, new_figure, picture, settle, short
+from residuum.reports.page import inline_svg, render_page, write_page
 from residuum.reports.sweep_figures import draw_sweep
 
 
@@ -63,7 +62,7 @@ def picture_of(text):
         place = figure.add_subplot()
         place.set_title(short(text))
         place.set_xticks([0], [short(text)])
-        name_series(figure, {text: Look("#c2410c", "o"), "other": Look("#c2410c", "s")})
+        draw_legend(figure, {text: Look("#c2410c", "o"), "other": Look("#c2410c", "s")})
         return settle(figure)
 
 

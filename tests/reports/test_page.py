@@ -9,9 +9,9 @@ import pytest
 from made_up_runs import runs
 from reports.made_up_report import some_records, some_sections
 from residuum.errors import PictureError
+from residuum.reports.blocks import Claims, Entry, Fold, Judged, Section, Table, Text
 from residuum.reports.digits_section import digits_section
 from residuum.reports.page import render_page, write_page
-from residuum.reports.sections import Claims, Entry, Fold, Judged, Section, Table, Text
 from residuum.results import Record
 from residuum.study.digits.settings import TUNING
 

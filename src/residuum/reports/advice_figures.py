@@ -1,4 +1,4 @@
-"""What becomes of violated groundings under each relaxation, as bars."""
+"""The picture of advice: what becomes of violated groundings under each relaxation."""
 
 from __future__ import annotations
 
@@ -20,16 +20,19 @@ HATCHES: Final = {"mended": "", "evaded": "////", "still violated": ""}
 
 
 def draw_advice(measured: Sequence[Measured]) -> Figure:
-    """Draw the shares of violated groundings that are mended, evaded, and neither.
+    """Draw the shares of violated groundings that are mended, evaded, or still violated.
 
-    There is a panel for each rule and sample in which any grounding is violated.
+    Each rule and sample with a violated grounding has a panel.
     """
     panels: dict[tuple[str, str], list[Measured]] = {}
     for one in measured:
         if one.mended is not None:
             panels.setdefault((one.rule, one.sample), []).append(one)
     if not panels:
-        raise PictureError("no grounding is violated, so that there is nothing to draw")
+        raise PictureError(
+            "expected a violated grounding to draw, got none; leave out --output, or give "
+            "predictions that break a rule"
+        )
     columns = min(len(panels), PANELS_IN_A_ROW)
     rows = -(-len(panels) // columns)
     height = 0.22 * max(map(len, panels.values())) + 0.75
