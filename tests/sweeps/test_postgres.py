@@ -21,7 +21,7 @@ from residuum.results import Store
 from residuum.sweeps import read_sweep, storage
 from residuum.sweeps.progress import sweep_progress
 from residuum.sweeps.running import run_sweep
-from residuum.sweeps.studies import TUNED
+from residuum.sweeps.tuned_studies import TUNED
 
 if sys.platform == "win32":
     pytest.skip("signals and users of POSIX", allow_module_level=True)

@@ -18,7 +18,7 @@ from residuum.results import Store
 from residuum.sweeps import read_sweep, storage
 from residuum.sweeps.running import run_sweep
 from residuum.sweeps.storage import open_storage, storage_beside
-from residuum.sweeps.studies import TUNED
+from residuum.sweeps.tuned_studies import TUNED
 
 DOCS = Path(__file__).parents[2] / "docs"
 GRID = "learning_rate = [0.1, 0.01, 0.001]"

@@ -1,4 +1,4 @@
-"""`residuum check`: is a rule file in order?"""
+"""`residuum check`: all problems of a rule file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def check(
     file: Annotated[Path, typer.Argument(metavar="FILE.rsd", help="A rule file.")],
     as_json: AsJson = False,
 ) -> None:
-    """Check a rule file and report everything that is wrong with it.
+    """Check a rule file and list all its problems.
 
     \b
     residuum check digits.rsd

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from residuum.analysis import catalogue, tautology_table
+from residuum.cli.errors import warn
 from residuum.cli.inputs import AsJson, NoCache
 from residuum.cli.outputs import print_json, say
 from residuum.cli.progress import with_progress
@@ -68,14 +69,14 @@ def report(
         written += with_progress(work, count_files(sections), "writing")
     warnings = [warning for section in sections for warning in section.warnings]
     for warning in warnings:
-        say(f"residuum: {warning}", err=True)
+        warn(warning)
     if as_json:
         print_json({
             "file": str(output),
             "runs": len(records),
             "warnings": warnings,
             "files": [str(path) for path in written],
-            "sections": [_listed(one) for one in sections],
+            "sections": [_contents_of(one) for one in sections],
         })  # fmt: skip
     else:
         say(f"{output}: {count_of(len(records), 'run')} in {len(sections)} sections")
@@ -83,7 +84,7 @@ def report(
             say(f"{files}: {count_of(len(written), 'file')}")
 
 
-def _listed(section: Section) -> dict[str, object]:
+def _contents_of(section: Section) -> dict[str, object]:
     return {
         "name": section.name,
         "title": section.title,

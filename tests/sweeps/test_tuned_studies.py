@@ -12,8 +12,7 @@ from residuum.study.digits import running as digits
 from residuum.study.running import finish_at_once, make_records, run_all
 from residuum.sweeps import read_sweep
 from residuum.sweeps.running import run_sweep
-from residuum.sweeps.scores import dev_value
-from residuum.sweeps.studies import TUNED
+from residuum.sweeps.tuned_studies import TUNED, dev_value
 
 DIGITS = """
 study = "digits"

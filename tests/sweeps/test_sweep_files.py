@@ -7,8 +7,8 @@ import pytest
 
 from residuum.study.planning import SEEDS
 from residuum.sweeps import SweepError, read_sweep
-from residuum.sweeps.files import TOGETHER
-from residuum.sweeps.spaces import Choice, Range
+from residuum.sweeps.definitions import Choice, Range
+from residuum.sweeps.sweep_files import TOGETHER
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "sweeps"
 
