@@ -62,7 +62,7 @@ def test_predictions_that_obey_the_rules_recommend_none(residuum, folder):
     np.savez(folder / "p.npz", A=[[0.1, 0.1]], B=[[0.9, 0.9]])
     code, out, _ = residuum("advise", "rules.rsd", "--sample", "p.npz")
     assert code == 0
-    assert "Recommended: none before the others" in out
+    assert "Recommended: no relaxation" in out
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_without_a_store_the_usual_one_is_read(residuum, tmp_path, monkeypatch):
 
 def test_an_empty_store_writes_nothing(residuum, tmp_path):
     code, out, _ = residuum("archive", store_of(tmp_path / "a.sqlite"))
-    assert (code, out) == (0, "there are no runs: nothing was written\n")
+    assert (code, "no runs" in out) == (0, True)
     assert not (tmp_path / "results").exists()
 
 
@@ -78,7 +78,7 @@ def test_what_is_no_store_or_no_folder_is_refused(residuum, tmp_path):
     assert not (tmp_path / "missing.sqlite").exists()
     store = store_of(tmp_path / "a.sqlite", record(1))
     code, _, err = residuum("archive", store, "--into", store)
-    assert (code, "no folder for archives" in err) == (2, True)
+    assert (code, f"--into: the folder {store} cannot be made" in err) == (2, True)
     outside = store_of(tmp_path / "b.sqlite", record(1, "../outside"))
     code, _, err = residuum("archive", outside, "--into", str(tmp_path / "in"))
     assert (code, "'../outside'" in err) == (2, True)

@@ -47,7 +47,7 @@ def test_a_dash_reads_standard_input(residuum):
 def test_standard_input_that_is_not_text_is_an_error(residuum):
     code, out, err = residuum("show", "-", stdin=b"P & \xff")
     assert (code, out) == (2, "")
-    assert "not UTF-8" in err
+    assert "expected UTF-8 text, got another byte at 4" in err
 
 
 def test_truth_uses_the_papers_five_by_default(residuum):

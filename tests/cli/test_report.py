@@ -16,7 +16,7 @@ SECTIONS = ["question", "relaxations", "tautologies", "digits", "chunking", "env
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     """An empty folder to work in, a table of few tautologies, and one surface."""
-    monkeypatch.setattr("residuum.reports.theory_sections.DRAWN", ("P -> Q",))
+    monkeypatch.setattr("residuum.reports.theory_sections.DRAWN_FORMULAS", ("P -> Q",))
     few = [row for row in tautologies.catalogue() if row.name in ("A1", "LEM")]
     monkeypatch.setattr(tautologies, "catalogue", lambda: few)
     monkeypatch.setattr("residuum.cli.report.catalogue", lambda: few)

@@ -24,7 +24,7 @@ BAD = Record(
 @pytest.fixture
 def fill(tmp_path, monkeypatch):
     """Make a store of records, in an empty folder."""
-    monkeypatch.setattr("residuum.reports.theory_sections.DRAWN", ("P -> Q",))
+    monkeypatch.setattr("residuum.reports.theory_sections.DRAWN_FORMULAS", ("P -> Q",))
     monkeypatch.setattr("residuum.cli.report.tautology_table", lambda *_, **__: _few_rows())
     monkeypatch.setattr("residuum.cli.report.catalogue", lambda: [None])
     monkeypatch.setenv("RESIDUUM_STORE", str(tmp_path / "usual.sqlite"))

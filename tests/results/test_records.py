@@ -113,7 +113,8 @@ def test_a_value_that_is_no_json_is_refused_with_its_place(value):
     ids=str,
 )  # fmt: skip
 def test_what_no_record_can_hold_is_refused(changes):
-    with pytest.raises(RecordError, match=r"^expected `"):
+    [field] = changes
+    with pytest.raises(RecordError, match=rf"^expected .*\b{field}\b.*, got .*[;.] "):
         record(**changes)
 
 
@@ -212,7 +213,7 @@ def test_what_differs_from_nothing_alike_is_refused(other):
     before = {"COUNTS": np.ones(1000, np.uint8), "SHORT": one[:1]}
     line = to_line(record(outcomes={**before, "a": one, "b": one}, is_verified=False))
     assert line.count('"from":"a"') == 1
-    with pytest.raises(RecordError, match=r"no record: .* to differ from as many Booleans"):
+    with pytest.raises(RecordError, match=r"no record: .*outcomes\['b'\]"):
         from_line(line.replace('"from":"a"', f'"from":"{other}"'))
 
 

@@ -139,11 +139,11 @@ def test_a_raylet_that_dies_is_said_in_words(tmp_path):
         timeout=200,
     )
     assert "IN WORDS: the Ray cluster has failed (ConnectionError: the raylet" in done.stderr
-    assert f"finished runs, which are all kept in {tmp_path / 'runs.sqlite'}" in done.stderr
+    assert str(tmp_path / "runs.sqlite") in done.stderr
 
 
 def test_each_lifeline_may_be_silent_for_a_while_of_its_own(monkeypatch):
-    monkeypatch.setattr(clusters, "BETWEEN_LOOKS", 0.02)
+    monkeypatch.setattr(clusters, "BETWEEN_CHECKS", 0.02)
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as free:
         free.bind(("127.0.0.1", 0))  # where nobody listens
         alive = clusters._Lifeline("one", *server.getsockname(), 0.0)
@@ -180,13 +180,13 @@ def failing_with(error, monkeypatch, tmp_path):
         (lambda: ray.exceptions.WorkerCrashedError(), "nodes with more memory"),
         (lambda: ray.exceptions.OutOfMemoryError("killed\nlong list"), "nodes with more memory"),
         (lambda: ray.exceptions.ObjectStoreFullError("full"), "a larger --object-store-memory"),
-        (lambda: ray.exceptions.OutOfDiskError("full"), "Make room on the disk"),
-        (lambda: ray.exceptions.NodeDiedError("gone"), "Start it again, or another"),
-        (lambda: ray.exceptions.LocalRayletDiedError(), "Start it again, or another"),
-        (lambda: ray.exceptions.RaySystemError("gone"), "Start it again, or another"),
-        (lambda: ray.exceptions.GetTimeoutError("late"), "Start it again, or another"),
-        (lambda: ray.exceptions.ActorDiedError(), "Start it again, or another"),
-        (lambda: ConnectionError("gone"), "Start it again, or another"),
+        (lambda: ray.exceptions.OutOfDiskError("full"), "disk of the nodes"),
+        (lambda: ray.exceptions.NodeDiedError("gone"), "Restart the cluster"),
+        (lambda: ray.exceptions.LocalRayletDiedError(), "Restart the cluster"),
+        (lambda: ray.exceptions.RaySystemError("gone"), "Restart the cluster"),
+        (lambda: ray.exceptions.GetTimeoutError("late"), "Restart the cluster"),
+        (lambda: ray.exceptions.ActorDiedError(), "Restart the cluster"),
+        (lambda: ConnectionError("gone"), "Restart the cluster"),
     ],
 )
 def test_what_ray_raises_is_said_in_words_with_how_to_go_on(monkeypatch, tmp_path, error, advice):
@@ -195,10 +195,8 @@ def test_what_ray_raises_is_said_in_words_with_how_to_go_on(monkeypatch, tmp_pat
     said = str(found)
     assert said.startswith(f"the Ray cluster has failed ({type(error()).__name__}: ")
     assert advice in said
-    assert said.endswith(
-        "give the same command again. It goes on from the finished runs, which are all kept in "
-        f"{tmp_path / 'runs.sqlite'}"
-    )
+    assert "same command" in said
+    assert said.endswith(str(tmp_path / "runs.sqlite"))
     assert "\n" not in said
 
 

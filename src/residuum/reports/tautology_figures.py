@@ -11,7 +11,7 @@ import numpy as np
 from residuum.analysis import Cell
 from residuum.logic import render
 from residuum.reports.figures import (
-    COLOURS,
+    COLOUR_MAP,
     caption,
     house_style,
     new_figure,
@@ -80,7 +80,7 @@ def _fill(place: Axes, top: int, section: Sequence[Sequence[Cell]]) -> None:
         values,
         vmin=0,
         vmax=1,
-        cmap=COLOURS,
+        cmap=COLOUR_MAP,
         edgecolors="white",
     )
     for y, cells in enumerate(section, top):

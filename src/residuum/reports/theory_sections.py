@@ -20,7 +20,7 @@ CITATION: Final = (
     "(IJCAI 2021)"
 )
 CONNECTIVES: Final = {"not": "¬x", "and": "x ∧ y", "or": "x ∨ y", "implies": "x → y"}
-DRAWN: Final = ("P -> Q", "P & Q", "P | Q")
+DRAWN_FORMULAS: Final = ("P -> Q", "P & Q", "P | Q")
 
 
 def question_section() -> Section:
@@ -76,7 +76,7 @@ def relaxations_section(relaxations: Sequence[Relaxation]) -> Section:
             draw_surfaces(text, list(relaxations)),
             command=f'residuum surface "{text}" -o surface.svg',
         )
-        for number, text in enumerate(DRAWN, 1)
+        for number, text in enumerate(DRAWN_FORMULAS, 1)
         for formula in [render(parse(text), "unicode")]
     ]
     return Section(

@@ -30,7 +30,7 @@ from residuum.results.statistics import Comparison, Floats, judge
 
 Integers: TypeAlias = npt.NDArray[np.intp]
 
-_ONE_SEED: Final = "with one seed, this says nothing about other seeds"
+_ABOUT_ONE_SEED: Final = "with one seed, this says nothing about other seeds"
 
 SLIM: Final = 16
 """Rows and columns of the matrices that are multiplied at a time.
@@ -79,7 +79,7 @@ class Resampled:
         scale = max(float(np.abs(self.by_seed[name]).max()) for name in (first, second))
         difference = float(differences.mean())
         judged = judge(difference, math.sqrt(variance), freedom, confidence, scale=scale)
-        return judged if seeds > 1 or judged.note else replace(judged, note=_ONE_SEED)
+        return judged if seeds > 1 or judged.note else replace(judged, note=_ABOUT_ONE_SEED)
 
 
 def resample(
@@ -179,9 +179,9 @@ def _drawn_seeds(count: int, resamples: int, rng: np.random.Generator) -> Floats
 def _parts(system: npt.ArrayLike | Ratio) -> tuple[Floats, Floats]:
     """Return numerator and denominator. The latter has one row if all seeds share it."""
     if isinstance(system, Ratio):
-        above, below = _outcomes(system.numerator), _outcomes(system.denominator)
+        above, below = _outcome_matrix(system.numerator), _outcome_matrix(system.denominator)
     else:
-        above = _outcomes(system)
+        above = _outcome_matrix(system)
         below = np.ones((1, above.shape[1]))
     if above.shape[1] != below.shape[1] or len(below) not in (1, len(above)):
         raise ComparisonError(
@@ -195,7 +195,7 @@ def _parts(system: npt.ArrayLike | Ratio) -> tuple[Floats, Floats]:
     return above, below
 
 
-def _outcomes(values: npt.ArrayLike) -> Floats:
+def _outcome_matrix(values: npt.ArrayLike) -> Floats:
     found = np.asarray(values, dtype=np.float64)
     if found.ndim != 2 or not found.size or not np.isfinite(found).all():
         raise ComparisonError(

@@ -83,8 +83,8 @@ def from_line(line: str | bytes) -> Record:
         raise RecordError("this is no record: lists or objects are nested too deeply") from None
     if record.id != content["id"]:
         raise RecordError(
-            f"expected the record of the run {reprlib.repr(content['id'])}, found that of "
-            f"{record.id}"
+            f"this is the record of another run: expected {reprlib.repr(content['id'])}, as the "
+            f"line says, found {record.id}"
         )
     return record
 
@@ -127,7 +127,7 @@ def _record(content: dict[str, Any], is_verified: bool) -> Record:
             for name, value in _expect(content["measures"], dict, "measures").items()
         },
         curves={
-            name: _curve(curve, f"curves[{name!r}]")
+            name: _read_curve(curve, f"curves[{name!r}]")
             for name, curve in _expect(content["curves"], dict, "curves").items()
         },
         outcomes=_all_unpacked(_expect(content["outcomes"], dict, "outcomes")),
@@ -164,7 +164,7 @@ def _read(value: float | str) -> float:
     return _NUMBERS[value]
 
 
-def _curve(value: object, where: str) -> Curve:
+def _read_curve(value: object, where: str) -> Curve:
     curve = _expect(value, dict, where)
     epochs = _expect(curve.get("epochs"), list, f"{where}['epochs']")
     values = _expect(curve.get("values"), list, f"{where}['values']")

@@ -31,8 +31,8 @@ def find_records(
     """
     if path is not None and not path.exists():
         raise RecordError(
-            f"expected a store of runs, found no file {printable(path)}; name a store that a study "
-            "has written, or name none"
+            f"there is no store {printable(path)}; name a store that a study has written, or name "
+            "none"
         )
     sources: list[Iterable[Record]] = []
     store = path

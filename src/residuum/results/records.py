@@ -90,10 +90,11 @@ class Record:
                 for name, value in _entries(self.measures, "measures")
             },
             "curves": {
-                name: _curve(curve, name) for name, curve in _entries(self.curves, "curves")
+                name: _checked_curve(curve, name) for name, curve in _entries(self.curves, "curves")
             },
             "outcomes": {
-                name: _outcomes(array, name) for name, array in _entries(self.outcomes, "outcomes")
+                name: _checked_outcomes(array, name)
+                for name, array in _entries(self.outcomes, "outcomes")
             },
             "seconds": seconds,
             "environment": canonical(self.environment, "environment"),
@@ -216,7 +217,7 @@ def _number(value: object, where: str) -> float:
     raise RecordError(f"expected `{where}` to be a number, got {reprlib.repr(value)}; convert it")
 
 
-def _curve(value: object, name: str) -> Curve:
+def _checked_curve(value: object, name: str) -> Curve:
     if not isinstance(value, Curve):
         raise RecordError(
             f"expected `curves[{name!r}]` to be a Curve, got {reprlib.repr(value)}; make it a Curve"
@@ -224,7 +225,7 @@ def _curve(value: object, name: str) -> Curve:
     return value
 
 
-def _outcomes(value: object, name: str) -> Outcomes:
+def _checked_outcomes(value: object, name: str) -> Outcomes:
     if not isinstance(value, np.ndarray):
         found = reprlib.repr(value)
     elif value.ndim != 1 or value.dtype not in (np.bool_, np.uint8):

@@ -22,7 +22,7 @@ Row = TypeVar("Row")
 ROUNDING: Final = 1e-12
 """Deviations below this, relative to the values, come from rounding."""
 
-_ONE_SEED: Final = "at least two seeds are needed to know how much they vary"
+_TOO_FEW_SEEDS: Final = "at least two seeds are needed to know how much they vary"
 _NO_SCALE: Final = "all differences are the same, so nothing shows how much they vary"
 
 
@@ -73,7 +73,7 @@ def mean_and_deviation(values: Sequence[float]) -> Summary:
     """
     sample = _sample(values)
     if len(sample) < 2:
-        return Summary(float(sample[0]), None, 1, _ONE_SEED)
+        return Summary(float(sample[0]), None, 1, _TOO_FEW_SEEDS)
     return Summary(float(sample.mean()), float(sample.std(ddof=1)), len(sample))
 
 
@@ -90,7 +90,7 @@ def paired_t_test(
     differences = one - other
     count = len(differences)
     if count < 2:
-        return Comparison(float(differences[0]), None, None, None, _ONE_SEED)
+        return Comparison(float(differences[0]), None, None, None, _TOO_FEW_SEEDS)
     error = float(differences.std(ddof=1)) / math.sqrt(count)
     return judge(float(differences.mean()), error, count - 1, confidence, scale=_scale(one, other))
 
@@ -102,7 +102,7 @@ def welch_t_test(
     one, other = _sample(first), _sample(second)
     difference = float(one.mean() - other.mean())
     if min(len(one), len(other)) < 2:
-        return Comparison(difference, None, None, None, _ONE_SEED)
+        return Comparison(difference, None, None, None, _TOO_FEW_SEEDS)
     shares = [float(sample.var(ddof=1)) / len(sample) for sample in (one, other)]
     variance = sum(shares)
     freedom = math.inf

@@ -290,9 +290,7 @@ _DAMAGED: Final = (
     "expected a sound store, found a damaged one ({}); it is not changed. Move it away, and "
     "restore a copy or start a new store. `.recover` of SQLite's shell may save some records"
 )
-_FOREIGN: Final = (
-    "expected a store of runs, found another file; it is not changed. Name another file"
-)
+_FOREIGN: Final = "this file is no store of runs, and is not changed; name another file"
 _REASONS: Final = {
     "SQLITE_BUSY": "another process has locked the store for too long ({}); try again later",
     "SQLITE_LOCKED": "another process has locked the store for too long ({}); try again later",
@@ -309,7 +307,7 @@ _REASONS: Final = {
 }
 _OTHERWISE: Final = (
     "the store cannot be used ({}). Its folder must be writable, and its file system must have "
-    "locks, as local disks do; name another file in RESIDUUM_STORE"
+    "locks and shared memory, as local disks do; name another file in RESIDUUM_STORE"
 )
 
 
