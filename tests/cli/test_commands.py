@@ -1,4 +1,4 @@
-"""The command line as its users meet it: output, JSON, exit codes, messages."""
+"""The verbs on formulas, relaxations and rule files: output, JSON, exit codes, messages."""
 
 import json
 import subprocess
@@ -244,23 +244,6 @@ def test_check_reports_every_problem(residuum, tmp_path):
     code, out, err = residuum("check", str(file))
     assert (code, out) == (2, "")
     assert "3 problems" in err
-
-
-def test_version_and_help(residuum):
-    assert residuum("--version") == (0, "residuum 0.1.0\n", "")
-    verbs = [
-        "show",
-        "truth",
-        "consistency",
-        "self-consistency",
-        "tautologies",
-        "relaxations",
-        "check",
-    ]
-    for verb in verbs:
-        code, out, _ = residuum(verb, "--help")
-        assert code == 0
-        assert f"residuum {verb}" in out
 
 
 COMMAND = Path(sys.executable).parent / "residuum"

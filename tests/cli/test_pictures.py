@@ -95,11 +95,3 @@ def test_without_matplotlib_the_extra_is_named(residuum, tmp_path, monkeypatch):
     for words in (("surface", "P"), ("tautologies",)):
         code, _, err = residuum(*words, "-o", str(tmp_path / "x.png"))
         assert (code, "pip install 'residuum[report]'" in err) == (2, True)
-
-
-def test_help_shows_how_to_draw(residuum):
-    for verb in ("surface", "tautologies"):
-        code, out, _ = residuum(verb, "--help")
-        assert code == 0
-        assert f"residuum {verb}" in out
-        assert "--output" in out

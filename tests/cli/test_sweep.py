@@ -1,4 +1,4 @@
-"""Sweeps at the command line: run, looked at, interrupted, continued, refused."""
+"""`residuum sweep run` and `status`: results, interrupts, mistakes."""
 
 import json
 import os
@@ -6,12 +6,16 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
+from residuum.cli.sweep import words_of
 from residuum.results import Store
+from residuum.sweeps import read_sweep
+from residuum.sweeps.tuned_studies import TUNED
 
 TINY = str(Path(__file__).parents[2] / "examples" / "sweeps" / "tiny.toml")
 
@@ -69,6 +73,14 @@ def test_a_sweep_is_run_once_looked_at_and_drawn(residuum):
     assert (len(one["values"]), one["given_up"], one["final_runs"]) == (6, 0, 2)
 
 
+def test_every_study_that_can_be_tuned_has_words_for_its_runs():
+    tiny = read_sweep(Path(TINY))
+    for name in TUNED:
+        words = words_of(replace(tiny, study=name))
+        assert callable(words.parts)
+        assert words.done.__module__ == words_of.__module__
+
+
 def test_a_bad_file_is_refused_before_anything_runs(residuum, tmp_path):
     Path("bad.toml").write_text('study = "digits"\n[space]\nlearnin_rate = [1]\n')
     for verb in ("run", "status"):
@@ -78,7 +90,7 @@ def test_a_bad_file_is_refused_before_anything_runs(residuum, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["bad.toml"]
 
 
-def test_data_that_do_not_suffice_are_said_before_anything_is_trained(residuum):
+def test_too_few_data_are_reported_before_training(residuum):
     text = (
         Path(TINY).read_text().replace('corpus = "sample"', 'corpus = "sample"\nfraction = 0.001')
     )
@@ -109,7 +121,7 @@ def test_a_cluster_finds_what_this_machine_finds(residuum):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_an_interrupt_says_how_to_go_on_and_status_how_far_it_came(residuum):
+def test_an_interrupt_says_how_to_continue_and_status_shows_the_progress(residuum):
     Path("sweep.toml").write_text(Path(TINY).read_text().replace("epochs = 6", "epochs = 100000"))
     log = Path("log")
     with log.open("w") as err:

@@ -1,4 +1,4 @@
-"""What the weight of the rules changes: which runs are compared, and where they are drawn."""
+"""Pictures of the weight of the rules: which runs are compared, and where they are drawn."""
 
 import statistics
 
@@ -45,7 +45,7 @@ def test_runs_with_other_settings_are_not_mixed_in():
     assert min(one.measures["f1"] for one in used) > 50
 
 
-def test_of_kinds_with_several_weights_that_of_the_study_counts():
+def test_of_several_groups_the_one_with_the_settings_of_the_study_is_drawn():
     chosen = [*weighed("r-product")[:6], *runs("r-product", 80)]
     more = [*weighed("r-product", 30, layers=5), *runs("r-product", 30, layers=5)]
     for records in ([*chosen, *more], [*more, *chosen]):
@@ -65,7 +65,7 @@ def test_a_warm_up_with_the_weight_of_the_rules_differs_in_nothing_else():
     assert len(found.without) == 1
 
 
-def test_one_weight_shows_nothing():
+def test_a_relaxation_with_one_weight_is_left_out():
     assert weigh([]) == {}
     assert weigh([*runs("r-product", 80), *runs("r-product", 80, constraints=True)]) == {}
 

@@ -1,4 +1,4 @@
-"""Contrast, by hand: white on black is 21, and what WCAG asks of text and of lines holds."""
+"""Colours: contrast against known values, and text and lines that WCAG calls readable."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_every_cell_of_a_heat_map_can_be_read():
 
 
 @pytest.mark.parametrize("page", [LIGHT, DARK])
-def test_lines_stand_off_both_pages(page):
+def test_lines_have_contrast_on_light_and_dark_pages(page):
     assert [colour for colour in SERIES if contrast(colour, page) < 3] == []
 
 

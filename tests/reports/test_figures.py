@@ -101,7 +101,7 @@ def test_long_names_and_formulas_leave_room_for_the_picture(width):
         ("a" * 300 + "/surface.png", "there is no folder"),
     ],
 )
-def test_bad_names_are_refused_before_the_work(name, message, tmp_path):
+def test_bad_names_of_files_are_refused_before_drawing(name, message, tmp_path):
     with pytest.raises(PictureError, match=message):
         check_picture(tmp_path / name)
 

@@ -70,7 +70,7 @@ def test_colours_are_degrees_at_the_middle_of_each_cell(text, name):
 
 
 @pytest.mark.parametrize(("text", "name"), CASES)
-def test_arrows_are_gradients_and_dots_stand_where_they_vanish(text, name):
+def test_arrows_are_gradients_and_dots_are_zero_gradients(text, name):
     degree, step = BY_HAND[text][name], 1e-6
     arrows, dots = arrows_and_dots(only_panel(text, name))
 
@@ -88,14 +88,14 @@ def test_arrows_are_gradients_and_dots_stand_where_they_vanish(text, name):
     assert len(arrows.X) + len(dots) == ARROWS.shape[1]
 
 
-def test_steep_arrows_are_cut_and_flat_places_dotted():
+def test_large_gradients_are_cut_and_zero_gradients_are_dots():
     arrows, dots = arrows_and_dots(only_panel("P -> Q", "r-product"))
     assert np.hypot(arrows.U, arrows.V).max() == pytest.approx(LARGEST_ARROW)
     assert LARGEST_ARROW / arrows.scale == pytest.approx(ARROW_LENGTH)
     assert {(p < q) for p, q in dots} == {True}
 
 
-def test_no_arrow_stands_on_a_usual_kink():
+def test_no_arrow_is_where_gradients_often_do_not_exist():
     p, q = ARROWS
     for kink in (p - q, p + q - 1, p - 1 / 2, q - 1 / 2, p - 2 * q, 2 * p - q):
         assert np.abs(kink).min() > 1e-3
@@ -116,7 +116,7 @@ def test_the_papers_five_are_drawn_side_by_side_by_default():
     assert [Fraction(mean.lstrip("≈")) for mean in means] == by_hand
 
 
-def test_more_than_five_go_on_in_the_next_row():
+def test_more_than_five_relaxations_continue_in_the_next_row():
     figure = draw_surfaces("P -> Q", ["s-godel"] * 7)
     rows = [panel.get_subplotspec().rowspan.start for panel in figure.axes[:-1]]
     assert rows == [0] * 5 + [1] * 2
@@ -137,12 +137,12 @@ def test_texts_and_formulas_give_the_same_picture():
         ("forall x in D: P(x)", "expand"),
     ],
 )
-def test_what_has_no_two_axes_is_refused(text, message):
+def test_a_formula_without_one_or_two_atoms_is_refused(text, message):
     with pytest.raises(ResiduumError, match=message):
         draw_surfaces(text)
 
 
-def test_no_relaxation_is_no_picture():
+def test_an_empty_list_of_relaxations_is_refused():
     with pytest.raises(PictureError, match="at least one relaxation"):
         draw_surfaces("P", [])
 

@@ -58,7 +58,7 @@ def test_an_archive_is_replaced_at_once_or_not_at_all(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("place", ["", "missing/archive"])
-def test_places_that_hold_no_archive_are_explained(tmp_path, place):
+def test_paths_that_are_no_archive_are_explained(tmp_path, place):
     with pytest.raises(RecordError, match="archive cannot be written"):
         write_archive(tmp_path / place, [made(1)])
     with pytest.raises(RecordError, match="archive cannot be read"):

@@ -219,7 +219,7 @@ def test_systems_change_sides_with_the_sign():
     assert (one.low, one.high) == pytest.approx((-other.high, -other.low))
 
 
-def test_one_seed_answers_for_the_examples_with_a_note():
+def test_with_one_seed_a_note_limits_the_result_to_the_examples():
     rng = np.random.default_rng(SEED)
     first, second = rng.random((2, 1, 100)) < 0.8
     found = paired_bootstrap(first, second)
@@ -263,7 +263,7 @@ def test_what_cannot_be_resampled_is_explained(first, second, units, said):
         paired_bootstrap(first, second, units)
 
 
-def test_nothing_and_one_resample_are_refused():
+def test_no_systems_and_one_resample_are_refused():
     with pytest.raises(ComparisonError, match="system and two resamples"):
         resample({})
     with pytest.raises(ComparisonError, match="system and two resamples"):

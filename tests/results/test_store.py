@@ -75,7 +75,7 @@ def test_records_are_found_by_study_and_configuration_in_the_order_of_their_ids(
         assert list(kept.records(colour="red")) == []
 
 
-def test_true_is_not_one_and_nothing_is_not_absent(path):
+def test_true_is_not_1_and_none_is_not_a_missing_setting(path):
     with Store(path) as kept:
         for value in (True, 1, None, "1"):
             kept.add(made(0, rule=value))
@@ -95,7 +95,7 @@ def test_records_may_be_added_while_others_are_read(path):
         assert len(list(other)) == 6
 
 
-def test_a_run_that_is_not_there_is_named(path):
+def test_an_unknown_run_is_named_in_the_error(path):
     with Store(path) as kept, pytest.raises(RecordError, match="'feed'"):
         kept.get("feed")
 
@@ -163,7 +163,7 @@ def test_a_store_in_another_process_is_the_same_file(path):
         assert made(0).id in kept
 
 
-def test_a_store_that_stays_locked_is_given_up_in_words(path, monkeypatch):
+def test_a_store_that_stays_locked_raises_a_record_error(path, monkeypatch):
     Store(path).close()
     monkeypatch.setattr(store, "PATIENCE", 0.01)
     with Store(path) as kept, closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -224,7 +224,7 @@ def test_a_file_that_is_no_database_is_refused_and_untouched(tmp_path, path, con
     "statement",
     ["PRAGMA user_version = 1", "PRAGMA user_version = 0", "PRAGMA application_id = 7"],
 )
-def test_somebody_elses_database_is_refused_and_untouched(tmp_path, path, statement):
+def test_a_database_of_another_program_is_refused_and_untouched(tmp_path, path, statement):
     foreign_database(path)
     foreign_database(path, [statement])
     before = as_it_was(tmp_path)
@@ -233,7 +233,7 @@ def test_somebody_elses_database_is_refused_and_untouched(tmp_path, path, statem
     assert as_it_was(tmp_path) == before
 
 
-def test_a_database_without_tables_that_names_its_owner_is_refused(tmp_path, path):
+def test_an_empty_database_of_another_program_is_refused(tmp_path, path):
     foreign_database(path, ["PRAGMA application_id = 7"])
     before = as_it_was(tmp_path)
     with pytest.raises(RecordError, match="no store of runs"):
@@ -371,7 +371,7 @@ def test_what_a_killed_writer_left_is_not_read_where_it_cannot_be_undone(locked_
         assert list(kept) == [made(0)]
 
 
-def test_a_log_of_an_older_version_is_taken_into_the_file(tmp_path, path):
+def test_a_log_of_an_older_version_is_merged_into_the_file(tmp_path, path):
     with_a_log(path, made(0))
     with closing(sqlite3.connect(path, isolation_level=None)) as older:
         older.execute("UPDATE runs SET line = line || ' '")
@@ -455,7 +455,7 @@ def test_the_default_follows_the_platform(tmp_path, monkeypatch, platform, varia
     assert default_store() == tmp_path / expected
 
 
-def test_without_a_place_the_variable_is_asked_for(monkeypatch):
+def test_without_a_default_store_the_error_names_the_variable(monkeypatch):
     with pytest.raises(RecordError, match="RESIDUUM_STORE is empty; name a file"):
         default_store()  # as in all tests
     monkeypatch.delenv("RESIDUUM_STORE")
@@ -464,7 +464,7 @@ def test_without_a_place_the_variable_is_asked_for(monkeypatch):
         default_store()
 
 
-def test_a_half_written_file_takes_nobodys_place(tmp_path):
+def test_a_half_written_file_replaces_no_file(tmp_path):
     (tmp_path / "kept").write_text("before")
 
     def write():

@@ -129,7 +129,7 @@ def test_a_plain_url_takes_the_driver_that_is_there_and_finds_the_same(tmp_path,
         ({"database": "elsewhere"}, 'database "elsewhere" does not exist'),
     ],
 )
-def test_what_will_always_be_refused_is_said_at_once(tmp_path, server, url, reason):
+def test_a_wrong_password_or_database_is_reported_at_once(tmp_path, server, url, reason):
     notes = []
     sweep = read_sweep(write_for(server, tmp_path, **url))
     with pytest.raises(ResiduumError, match=reason) as caught:
@@ -182,7 +182,7 @@ def test_outages_are_outlasted_and_change_nothing(tmp_path, server, monkeypatch,
     assert others == {"storage: postgresql:///postgres answers again"}
 
 
-def test_a_server_that_stays_away_is_said_and_the_sweep_goes_on_when_it_is_back(
+def test_a_server_that_stays_away_ends_the_sweep_which_continues_later(
     tmp_path, server, monkeypatch
 ):
     expected, unhindered = expected_of(tmp_path)

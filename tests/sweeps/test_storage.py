@@ -1,4 +1,4 @@
-"""Storages that fail: what may pass is waited for, the rest is said in words, without passwords."""
+"""Storages that fail: retried if that may help, else an error, never with a password."""
 
 import contextlib
 import random
@@ -65,7 +65,7 @@ class Failures:
 
 
 @pytest.mark.parametrize(("space", "more"), [(GRID, HALVING), (RANGES, TPE)], ids=["grid", "tpe"])
-def test_failures_that_pass_change_nothing(tmp_path, monkeypatch, space, more):
+def test_temporary_failures_change_nothing(tmp_path, monkeypatch, space, more):
     path = write(tmp_path, space, more)
     with Store(tmp_path / "expected.sqlite") as store:
         expected = sweep_in(path, store)
@@ -81,7 +81,7 @@ def test_failures_that_pass_change_nothing(tmp_path, monkeypatch, space, more):
     assert notes.count(waiting) > failures.count / 2  # some Optuna has an answer to
 
 
-def test_what_fails_for_too_long_is_said_and_no_run_is_made_twice(tmp_path, monkeypatch):
+def test_a_long_failure_ends_the_sweep_and_no_run_is_trained_twice(tmp_path, monkeypatch):
     path = write(tmp_path, GRID)
     with Store(tmp_path / "expected.sqlite") as store:
         expected, unhindered = sweep_in(path, store)
@@ -171,7 +171,7 @@ def test_a_plain_url_takes_psycopg2_where_that_alone_is_there(monkeypatch):
         "s3cret",
     ],
 )
-def test_a_password_is_never_said(tmp_path, monkeypatch, url):
+def test_a_password_is_never_printed(tmp_path, monkeypatch, url):
     monkeypatch.setattr(storage, "PAUSES", (0.0,))
     notes = []
     sweep = read_sweep(write(tmp_path, GRID, f'storage = "{url}"'))
@@ -191,7 +191,7 @@ def test_a_path_may_have_any_character(tmp_path):
         assert (folder / "runs.sqlite.sweeps").exists()
 
 
-def test_a_folder_or_a_foreign_file_in_its_place_is_said_and_left_as_it_is(tmp_path):
+def test_a_folder_or_a_foreign_file_is_refused_and_not_changed(tmp_path):
     beside = storage_beside(tmp_path / "runs.sqlite")
     beside.mkdir()
     assert f"{beside} cannot be opened" in opened(tmp_path)
@@ -216,7 +216,7 @@ def test_a_folder_or_a_foreign_file_in_its_place_is_said_and_left_as_it_is(tmp_p
     assert "nowhere/file cannot be opened" in opened(tmp_path, 'storage = "sqlite:///nowhere/file"')
 
 
-def test_a_storage_of_another_version_is_said_with_what_optuna_advises(tmp_path):
+def test_a_storage_of_another_version_is_refused_with_the_advice_of_optuna(tmp_path):
     path = tmp_path / "runs.sqlite"
     with open_storage(read_sweep(write(tmp_path, GRID)), path):
         pass
@@ -264,7 +264,7 @@ def test_a_storage_that_cannot_be_written_is_noticed_before_training(tmp_path):
         assert len(list(store)) == 3
 
 
-def test_a_full_disk_is_said_at_once_and_the_sweep_goes_on_when_there_is_room(tmp_path):
+def test_a_full_disk_ends_the_sweep_which_continues_when_there_is_room(tmp_path):
     path = write(tmp_path, f"learning_rate = {[place / 1000 for place in range(1, 21)]}")
     with Store(tmp_path / "expected.sqlite") as store:
         expected = sweep_in(path, store)

@@ -70,7 +70,7 @@ def test_lists_are_choices_and_tables_are_ranges(tmp_path):
     }
 
 
-def test_lists_in_each_multiply_out_and_its_tables_add_up(tmp_path):
+def test_lists_in_each_give_all_combinations_and_its_tables_add_up(tmp_path):
     path = write(
         tmp_path, settings__relaxation=None, settings__digit_size=None,
         each__relaxation='["r-product", "s-product"]', each__digit_size="[20, 30]",
