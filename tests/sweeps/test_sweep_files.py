@@ -88,6 +88,15 @@ def test_lists_in_each_give_all_combinations_and_its_tables_add_up(tmp_path):
     )
 
 
+def test_word_vectors_are_found_from_the_folder_of_the_file(tmp_path):
+    path = write(
+        tmp_path, study='"chunking"', settings__images=None, settings__digit_size=None,
+        settings__pair_size=None, settings__corpus='"sample"', settings__constraints="true",
+        settings__embeddings='"vectors.txt"',
+    )  # fmt: skip
+    assert read_sweep(path).settings["embeddings"] == str(tmp_path / "vectors.txt")
+
+
 @pytest.mark.parametrize(
     ("least", "epochs", "rungs"),
     [(1, 9, (1, 3, None)), (1, 10, (1, 3, 9, None)), (2, 6, (2, None)), (4, 5, (4, None))],

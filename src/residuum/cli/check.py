@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from residuum.cli.errors import MISTAKE
 from residuum.cli.inputs import AsJson
 from residuum.cli.outputs import print_json, say
 from residuum.errors import KnowledgeError
@@ -30,7 +31,7 @@ def check(
             raise
         found = [{"line": p.line, "column": p.column, "message": p.message} for p in error.problems]
         print_json({"ok": False, "errors": found})
-        raise typer.Exit(2) from None
+        raise typer.Exit(MISTAKE) from None
     if as_json:
         print_json({"ok": True, "errors": []})
     else:

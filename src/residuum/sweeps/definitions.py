@@ -101,7 +101,7 @@ class Sweep:
 
     Each of the `configurations` is searched separately; its settings are added to the fixed
     `settings`. `final` are settings of the winners' runs alone, such as more epochs. With halving,
-    trials first train for `least_epochs`. At most `together` trials train at a time.
+    trials first train for `least_epochs`. Optuna is asked for `together` trials at once.
     """
 
     study: str

@@ -77,7 +77,7 @@ def read_sweep(path: Path) -> Sweep:
             f"{path}: expected UTF-8 text, got another byte at {error.start}; save it as UTF-8"
         ) from None
     except tomllib.TOMLDecodeError as error:
-        raise SweepError(f"{path}: expected TOML, got a mistake: {error}") from None
+        raise SweepError(f"{path}: expected TOML, got a mistake: {error}; correct it") from None
     except SweepError as error:
         raise SweepError(f"{path}: {error}") from None
 
@@ -96,8 +96,8 @@ def _sweep(content: dict[str, Any], folder: Path) -> Sweep:
         )
     hints = TUNED[study].hints
     fixed = _fixed("settings", given.get("settings", {}), hints)
-    if "embeddings" in fixed:
-        fixed["embeddings"] = str(folder / fixed["embeddings"])
+    for name in fixed.keys() & TUNED[study].paths:
+        fixed[name] = str(folder / fixed[name])
     each = [
         one
         for place, table in enumerate(given.get("each", []))

@@ -39,13 +39,14 @@ class Tuned(ABC):
 
     `module` has the `Settings` of a run, and the names STUDY and TUNING of its records. `shared`
     are the settings that all runs of a sweep have in common. `own_hints` are the types of settings
-    that have another type in a sweep file than in a run. `test_measures` are printed for the
-    winners.
+    that have another type in a sweep file than in a run. `paths` are settings that are paths
+    relative to the sweep file. `test_measures` are printed for the winners.
     """
 
     module: ClassVar[Any]
     shared: ClassVar[tuple[str, ...]] = ()
     own_hints: ClassVar[Mapping[str, Any]] = {}
+    paths: ClassVar[frozenset[str]] = frozenset()
     test_measures: ClassVar[tuple[str, ...]]
 
     @property
@@ -127,6 +128,7 @@ class TunedChunking(Tuned):
     shared = ("corpus", "embeddings")
     test_measures = ("f1", "viterbi_f1", "violations")
     own_hints: ClassVar[Mapping[str, Any]] = {"corpus": CorpusName}
+    paths = frozenset({"embeddings"})
 
     def of_length(self, run: Any, epochs: int) -> Any:
         """Return the run with another number of epochs; its warm-up scales along."""
