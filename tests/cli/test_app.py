@@ -8,11 +8,11 @@ from residuum.cli.app import GROUPS, VERBS, app
 
 def commands():
     """The words of each command, such as `sweep run`."""
-    root = typer.main.get_command(app)
-    for name, verb in root.commands.items():
-        yield from (
-            ((name, other) for other in verb.commands) if hasattr(verb, "commands") else [(name,)]
-        )
+    for name, verb in typer.main.get_command(app).commands.items():
+        if hasattr(verb, "list_commands"):
+            yield from ((name, other) for other in verb.list_commands(None))
+        else:
+            yield (name,)
 
 
 def test_every_registered_verb_is_a_command():
