@@ -18,7 +18,7 @@ from residuum.study.digits.settings import TUNING
 from residuum.study.running import id_of
 from residuum.sweeps import read_sweep
 from residuum.sweeps.running import run_sweep
-from residuum.sweeps.studies import TUNED
+from residuum.sweeps.tuned_studies import TUNED
 
 SWEEP = """
 study = "digits"

@@ -1,4 +1,4 @@
-"""What becomes of text that must not reach a terminal or a page as it is."""
+"""Invisible characters in text become escapes."""
 
 import sys
 import unicodedata
@@ -6,7 +6,7 @@ import unicodedata
 from residuum.printable import printable, printable_lines
 
 
-def test_no_character_of_unicode_is_left_that_cannot_be_seen():
+def test_every_invisible_character_of_unicode_is_escaped():
     for number in range(sys.maxunicode + 1):
         shown = printable(chr(number))
         assert shown == chr(number) or shown.startswith("\\")

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, and what killed writers left is removed."""
+"""Files are written whole or not at all, and unfinished files of killed processes are removed."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from residuum import files
 from residuum.files import replacing
 
 
-def test_a_file_takes_its_place_when_it_is_whole(tmp_path):
+def test_a_file_is_replaced_once_the_new_one_is_whole(tmp_path):
     path = tmp_path / "goal"
     path.write_bytes(b"before")
     with replacing(path) as file:
@@ -29,7 +29,7 @@ def test_an_error_while_writing_leaves_what_was_there(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_what_a_killed_process_left_is_removed_later_but_not_what_is_being_written(tmp_path):
+def test_unfinished_files_of_killed_processes_are_removed_after_an_hour(tmp_path):
     path, mine = tmp_path / "goal", tmp_path / ".mine.tmp"
     child = os.fork()
     if child == 0:

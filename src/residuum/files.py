@@ -1,7 +1,7 @@
-"""Where the user's files lie, and how one is written so that nobody sees half of it.
+"""The user's folders for cache and data, and files that are written whole or not at all.
 
-A process that is killed while it writes leaves a file `.residuum-….tmp` behind; the next one that
-writes in the same folder removes it.
+A process that is killed while it writes leaves a file `.residuum-….tmp`. A later write in the same
+folder removes it after an hour.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _USUAL: Final = {
 
 
 def user_folder(kind: Literal["cache", "data"]) -> Path | None:
-    """Return residuum's part of the user's folder of this kind; None for a user without a home."""
+    """Return the folder of residuum for cache or data; None if the user has no home folder."""
     named = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else _VARIABLE[kind], "")
     if os.path.isabs(named):
         return Path(named) / "residuum"
@@ -39,14 +39,17 @@ def user_folder(kind: Literal["cache", "data"]) -> Path | None:
 
 
 ORPHANED_AFTER: Final = 3600.0
-"""Seconds after its last change that an unfinished file counts as left behind."""
+"""Seconds without a change after which an unfinished file counts as left by a killed process."""
 
 _UNFINISHED: Final = ".residuum-{}.tmp"
 
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Give a file that takes this place when it is whole, whatever interrupts the writing."""
+    """Yield a new file that replaces the one at `path` once it is written completely.
+
+    If the writing fails or is interrupted, the file at `path` stays as it was.
+    """
     _remove_orphans(path.parent)
     beside = path.with_name(_UNFINISHED.format(secrets.token_hex(8)))
     try:
@@ -60,8 +63,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def _remove_orphans(folder: Path) -> None:
-    """Remove what killed processes have left half written in a folder."""
+    """Remove unfinished files that killed processes left in a folder."""
     for path in folder.glob(_UNFINISHED.format("*")):
-        with contextlib.suppress(OSError):  # another process may be faster
+        with contextlib.suppress(OSError):  # another process may have removed it
             if time.time() - path.stat().st_mtime > ORPHANED_AFTER:
                 path.unlink()

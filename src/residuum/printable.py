@@ -1,4 +1,4 @@
-"""Text from outside, made safe to show: one line of visible characters.
+"""Text of users made safe to print: invisible characters become escapes.
 
 Labels, names of files and values in records may hold anything: escape sequences that control a
 terminal, line breaks, characters that reverse the order of the text after them.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 def printable(given: object) -> str:
-    r"""Return text, or the path of a file, with each character that cannot be seen as an escape.
+    r"""Return a value as one line of text; each invisible character becomes an escape.
 
     >>> printable("a\x1b[31m\nb\u202ec")
     'a\\x1b[31m\\nb\\u202ec'
@@ -20,7 +20,7 @@ def printable(given: object) -> str:
 
 
 def printable_lines(text: str) -> str:
-    r"""Return the same of each line: line breaks stay.
+    r"""Return text with its line breaks; each other invisible character becomes an escape.
 
     >>> printable_lines("a\n\tb")
     'a\n\\tb'

@@ -1,4 +1,4 @@
-"""`residuum advise`: a table and a recommendation for one's own rules."""
+"""`residuum advise`: a table and a recommendation for the rules of a user."""
 
 import json
 import sys
@@ -35,7 +35,7 @@ def test_rules_are_measured_on_random_predictions_under_the_papers_five(residuum
     assert 0 < one["violated"] < 1
 
 
-def test_predictions_of_ones_own_are_measured(residuum, folder):
+def test_predictions_of_the_user_are_measured(residuum, folder):
     np.savez(folder / "p.npz", A=[[0.9, 0.9]], B=[[0.1, 0.2]])
     words = ("advise", "rules.rsd", "--sample", "p.npz", "-r", "lukasiewicz,r-product")
     code, out, _ = residuum(*words)
@@ -49,7 +49,7 @@ def test_predictions_of_ones_own_are_measured(residuum, folder):
     assert json.loads(residuum(*words, "--json")[1])["measured"][0]["stuck"] == 1
 
 
-def test_what_becomes_of_violations_is_drawn(residuum, folder):
+def test_the_fate_of_violated_groundings_is_drawn(residuum, folder):
     np.savez(folder / "p.npz", A=[[0.9, 0.9]], B=[[0.1, 0.2]])
     words = ("advise", "rules.rsd", "--sample", "p.npz")
     assert residuum(*words, "-o", "advice.png")[0] == 0
@@ -62,7 +62,7 @@ def test_predictions_that_obey_the_rules_recommend_none(residuum, folder):
     np.savez(folder / "p.npz", A=[[0.1, 0.1]], B=[[0.9, 0.9]])
     code, out, _ = residuum("advise", "rules.rsd", "--sample", "p.npz")
     assert code == 0
-    assert "Recommended: none before the others" in out
+    assert "Recommended: no relaxation" in out
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_predictions_that_obey_the_rules_recommend_none(residuum, folder):
         (("empty.rsd",), "a rule or more"),
     ],
 )
-def test_mistakes_are_told(residuum, folder, words, message):
+def test_mistakes_end_with_a_message(residuum, folder, words, message):
     np.savez(folder / "half.npz", A=[[0.9, 0.9]])
     (folder / "empty.rsd").write_text("predicate A\n")
     code, out, err = residuum("advise", *words)

@@ -39,7 +39,7 @@ def test_each_run_goes_into_the_archive_of_its_study(residuum, tmp_path):
     assert read_archive(tmp_path / "results" / "other.jsonl") == [record(1, "other")]
 
 
-def test_what_is_archived_stays_and_only_the_new_is_added(residuum, tmp_path):
+def test_archived_runs_stay_and_only_new_ones_are_added(residuum, tmp_path):
     (tmp_path / "kept").mkdir()
     path = tmp_path / "kept" / "digits.jsonl"
     write_archive(path, [record(1, seconds=5.0)])
@@ -58,7 +58,7 @@ def test_what_is_archived_stays_and_only_the_new_is_added(residuum, tmp_path):
     assert path.stat().st_ino == before.st_ino
 
 
-def test_without_a_store_the_usual_one_is_read(residuum, tmp_path, monkeypatch):
+def test_without_a_store_the_default_store_is_read(residuum, tmp_path, monkeypatch):
     monkeypatch.setenv("RESIDUUM_STORE", store_of(tmp_path / "usual.sqlite", record(7)))
     assert residuum("archive")[0] == 0
     assert read_archive(tmp_path / "results" / "digits.jsonl") == [record(7)]
@@ -66,11 +66,11 @@ def test_without_a_store_the_usual_one_is_read(residuum, tmp_path, monkeypatch):
 
 def test_an_empty_store_writes_nothing(residuum, tmp_path):
     code, out, _ = residuum("archive", store_of(tmp_path / "a.sqlite"))
-    assert (code, out) == (0, "there are no runs: nothing was written\n")
+    assert (code, "no runs" in out) == (0, True)
     assert not (tmp_path / "results").exists()
 
 
-def test_what_is_no_store_or_no_folder_is_refused(residuum, tmp_path):
+def test_a_missing_store_and_an_impossible_folder_are_refused(residuum, tmp_path):
     code, _, err = residuum("archive", "missing.sqlite")
     assert (code, "found no file missing.sqlite" in err) == (2, True)
     code, _, err = residuum("archive", str(tmp_path))
@@ -78,7 +78,7 @@ def test_what_is_no_store_or_no_folder_is_refused(residuum, tmp_path):
     assert not (tmp_path / "missing.sqlite").exists()
     store = store_of(tmp_path / "a.sqlite", record(1))
     code, _, err = residuum("archive", store, "--into", store)
-    assert (code, "no folder for archives" in err) == (2, True)
+    assert (code, f"--into: the folder {store} cannot be made" in err) == (2, True)
     outside = store_of(tmp_path / "b.sqlite", record(1, "../outside"))
     code, _, err = residuum("archive", outside, "--into", str(tmp_path / "in"))
     assert (code, "'../outside'" in err) == (2, True)
@@ -138,9 +138,7 @@ def test_stores_and_folders_of_odd_names_are_used(residuum, tmp_path, name):
 @pytest.mark.parametrize(
     "study", ["two\nlines", "\x1b[31mred", "..", ".hidden", "-dash", "a/b", "a\\b", "\0", "é" * 130]
 )
-def test_a_study_whose_name_is_none_for_a_file_is_refused_before_anything_is_written(
-    residuum, tmp_path, study
-):
+def test_a_study_name_that_no_file_can_have_is_refused_before_writing(residuum, tmp_path, study):
     store = store_of(tmp_path / "a.sqlite", record(1, "before"), record(1, study))
     code, out, err = residuum("archive", store)
     assert (code, out) == (2, "")

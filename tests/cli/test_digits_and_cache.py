@@ -81,7 +81,7 @@ def test_digits_add_nothing_to_json(residuum):
     "words",
     [("consistency", "P & Q"), ("self-consistency", "P & Q"), ("tautologies", "-r", "s-godel")],
 )
-def test_results_are_kept_unless_told_otherwise(residuum, folder, words):
+def test_results_are_cached_unless_no_cache_is_given(residuum, folder, words):
     code, afresh, _ = residuum(*words, "--no-cache")
     assert (code, folder.exists()) == (0, False)
     _, first, _ = residuum(*words)
@@ -95,6 +95,6 @@ def test_results_are_kept_unless_told_otherwise(residuum, folder, words):
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_kept_result_tells_how_long_it_took_at_first(residuum):
+def test_a_cached_result_keeps_its_first_duration(residuum):
     words = ("consistency", "P <-> Q", "-r", "s-godel,r-product", "--json")
     assert residuum(*words)[1] == residuum(*words)[1]

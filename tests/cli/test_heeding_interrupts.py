@@ -82,7 +82,7 @@ def test_an_interrupt_turned_into_an_error_is_an_interrupt():
         list(heeding_interrupts(items()))
 
 
-def test_other_errors_stay_what_they_are():
+def test_other_errors_are_not_changed():
     def items():
         yield 0
         raise ValueError("mine")
@@ -91,7 +91,7 @@ def test_other_errors_stay_what_they_are():
         list(heeding_interrupts(items()))
 
 
-def test_everything_is_as_before_afterwards():
+def test_handlers_are_restored_afterwards():
     before = signal.getsignal(signal.SIGINT), sys.unraisablehook
     assert list(heeding_interrupts(range(3))) == [0, 1, 2]
     with pytest.raises(KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""Long work at the command line: progress for who waits, and what is done for who does not."""
+"""Long computations at the command line: progress bars, and partial results after Ctrl-C."""
 
 import json
 import os
@@ -134,7 +134,7 @@ def test_a_terminal_shows_progress_that_is_gone_at_the_end(tmp_path, extra):
     assert after.splitlines()[-1].endswith(f"of {len(FORMULAS)} results")
 
 
-def test_an_interrupt_while_the_command_is_loaded_is_no_traceback():
+def test_an_interrupt_while_modules_are_loaded_prints_no_traceback():
     program = """
 import sys
 class Pressed:

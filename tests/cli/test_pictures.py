@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import sys
 
 import pytest
@@ -71,16 +72,26 @@ def test_mistakes_leave_a_message_and_no_file(residuum, tmp_path, monkeypatch, w
     assert os.listdir() == ["full.png"]
 
 
+@pytest.mark.parametrize("before", [None, b"the picture of yesterday"])
+def test_a_full_disk_leaves_no_half_picture(residuum, tmp_path, before):
+    file = tmp_path / "surface.svg"
+    if before is not None:
+        file.write_bytes(before)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))  # writing more fails half-way
+    try:
+        code, out, err = residuum("surface", "P -> Q", "-o", str(file), "-r", "s-godel")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (code, out) == (2, "")
+    assert str(file) in err
+    assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == (
+        {} if before is None else {file.name: before}
+    )
+
+
 def test_without_matplotlib_the_extra_is_named(residuum, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     for words in (("surface", "P"), ("tautologies",)):
         code, _, err = residuum(*words, "-o", str(tmp_path / "x.png"))
         assert (code, "pip install 'residuum[report]'" in err) == (2, True)
-
-
-def test_help_shows_how_to_draw(residuum):
-    for verb in ("surface", "tautologies"):
-        code, out, _ = residuum(verb, "--help")
-        assert code == 0
-        assert f"residuum {verb}" in out
-        assert "--output" in out

@@ -62,7 +62,7 @@ def test_standard_input_and_a_file_with_other_line_ends_say_the_same(residuum, p
         ("a O O\rb O O\n", r"line 1: expected a line to end with \n or \r\n, found \r alone"),
     ],
 )
-def test_what_is_no_prediction_is_refused_by_its_line(residuum, predictions, text, words):
+def test_a_bad_line_of_predictions_is_refused_with_its_number(residuum, predictions, text, words):
     code, out, err = residuum("score", predictions(text))
     assert (code, out) == (2, "")
     assert words in err

@@ -1,4 +1,4 @@
-"""Records that cannot be used: said on stderr, and tables and reports go on without them."""
+"""Records that cannot be used: tables and reports skip them and say so on stderr."""
 
 import json
 import sqlite3
@@ -24,7 +24,7 @@ BAD = Record(
 @pytest.fixture
 def fill(tmp_path, monkeypatch):
     """Make a store of records, in an empty folder."""
-    monkeypatch.setattr("residuum.reports.theory_sections.DRAWN", ("P -> Q",))
+    monkeypatch.setattr("residuum.reports.theory_sections.DRAWN_FORMULAS", ("P -> Q",))
     monkeypatch.setattr("residuum.cli.report.tautology_table", lambda *_, **__: _few_rows())
     monkeypatch.setattr("residuum.cli.report.catalogue", lambda: [None])
     monkeypatch.setenv("RESIDUUM_STORE", str(tmp_path / "usual.sqlite"))
@@ -51,7 +51,7 @@ def _few_rows():
 
 
 @pytest.mark.parametrize("form", [(), ("--markdown",), ("--json",)])
-def test_tables_name_the_record_of_the_documentation_and_go_on(residuum, fill, form):
+def test_tables_name_a_skipped_record_as_the_documentation_does(residuum, fill, form):
     store = fill(BAD, *made_up_runs.runs("r-product", 90))
     code, out, err = residuum("study", "digits", "--table", *store, *form)
     assert code == 0
@@ -65,7 +65,7 @@ def test_tables_name_the_record_of_the_documentation_and_go_on(residuum, fill, f
         assert "3 seeds" in out
 
 
-def test_options_that_choose_runs_do_without_settings_that_are_missing(residuum, fill):
+def test_options_that_choose_runs_work_on_records_without_settings(residuum, fill):
     run = made_up_chunk_runs.run("r-product", 0, 80, fraction=1.0)
     lacking = replace(run, configuration={"relaxation": "r-product"})
     store = fill(lacking, run)
@@ -82,7 +82,7 @@ def test_options_that_choose_runs_do_without_settings_that_are_missing(residuum,
     assert (code, "no records of this" in err) == (2, True)
 
 
-def test_the_report_names_them_on_its_page_and_on_stderr(residuum, fill, tmp_path):
+def test_the_report_names_skipped_records_on_its_page_and_on_stderr(residuum, fill, tmp_path):
     chunks = made_up_chunk_runs.runs("r-product", 80)
     lacking = [replace(one, measures=without(one.measures, "f1")) for one in chunks]
     store = fill(BAD, *made_up_runs.runs("r-product", 90), *lacking)
@@ -100,7 +100,7 @@ def test_the_report_names_them_on_its_page_and_on_stderr(residuum, fill, tmp_pat
     assert [f"residuum: {one}" for one in json.loads(out)["warnings"]] == [one, two]
 
 
-def test_what_such_records_hold_is_printed_as_text(residuum, fill):
+def test_control_characters_of_skipped_records_are_escaped(residuum, fill):
     known = dict(made_up_runs.run("r-product", 0, 90).configuration)
     hostile = [{**known, "relaxation": HOSTILE}, {**known, "seed": HOSTILE}]
     bad = [replace(BAD, configuration=one) for one in hostile]
@@ -111,7 +111,7 @@ def test_what_such_records_hold_is_printed_as_text(residuum, fill):
         assert all(one.isprintable() or one == "\n" for one in out + err)
 
 
-def test_the_report_goes_on_without_damaged_records_and_names_them(residuum, fill, tmp_path):
+def test_the_report_skips_damaged_records_and_names_them(residuum, fill, tmp_path):
     sound = made_up_runs.runs("r-product", 90)
     store = fill(*sound)
     with closing(sqlite3.connect("runs.sqlite", isolation_level=None)) as connection:

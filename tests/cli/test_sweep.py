@@ -1,4 +1,4 @@
-"""Sweeps at the command line: run, looked at, interrupted, continued, refused."""
+"""`residuum sweep run` and `status`: results, interrupts, mistakes."""
 
 import json
 import os
@@ -6,12 +6,16 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
+from residuum.cli.sweep import words_of
 from residuum.results import Store
+from residuum.sweeps import read_sweep
+from residuum.sweeps.tuned_studies import TUNED
 
 TINY = str(Path(__file__).parents[2] / "examples" / "sweeps" / "tiny.toml")
 
@@ -37,7 +41,7 @@ def test_a_sweep_is_run_once_looked_at_and_drawn(residuum):
     assert "not known yet" in out
     assert not Path("runs.sqlite").exists()
     code, _, err = residuum("sweep", "status", TINY, *own, "-o", "scores.png")
-    assert (code, "no trial is done yet" in err) == (2, True)
+    assert (code, "expected a finished trial" in err) == (2, True)
 
     code, out, err = residuum("sweep", "run", TINY, *own, "--json")
     assert code == 0
@@ -69,6 +73,14 @@ def test_a_sweep_is_run_once_looked_at_and_drawn(residuum):
     assert (len(one["values"]), one["given_up"], one["final_runs"]) == (6, 0, 2)
 
 
+def test_every_study_that_can_be_tuned_has_words_for_its_runs():
+    tiny = read_sweep(Path(TINY))
+    for name in TUNED:
+        words = words_of(replace(tiny, study=name))
+        assert callable(words.parts)
+        assert words.done.__module__ == words_of.__module__
+
+
 def test_a_bad_file_is_refused_before_anything_runs(residuum, tmp_path):
     Path("bad.toml").write_text('study = "digits"\n[space]\nlearnin_rate = [1]\n')
     for verb in ("run", "status"):
@@ -78,7 +90,7 @@ def test_a_bad_file_is_refused_before_anything_runs(residuum, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["bad.toml"]
 
 
-def test_data_that_do_not_suffice_are_said_before_anything_is_trained(residuum):
+def test_too_few_data_are_reported_before_training(residuum):
     text = (
         Path(TINY).read_text().replace('corpus = "sample"', 'corpus = "sample"\nfraction = 0.001')
     )
@@ -103,13 +115,13 @@ def test_a_cluster_finds_what_this_machine_finds(residuum):
     words = ("sweep", "run", "sweep.toml", "--engine", "ray", "--device", "cuda")
     if not torch.cuda.is_available():
         code, _, err = residuum(*words, "--store", "there.sqlite")
-        assert (code, "this cluster has no GPU; choose cpu" in err) == (2, True)
+        assert (code, "--device cuda: expected a GPU" in err) == (2, True)
     code, _, err = residuum("sweep", "run", "sweep.toml", "--address", "auto")
-    assert (code, "give --engine ray, too" in err) == (2, True)
+    assert (code, "expected --engine ray" in err) == (2, True)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_an_interrupt_says_how_to_go_on_and_status_how_far_it_came(residuum):
+def test_an_interrupt_says_how_to_continue_and_status_shows_the_progress(residuum):
     Path("sweep.toml").write_text(Path(TINY).read_text().replace("epochs = 6", "epochs = 100000"))
     log = Path("log")
     with log.open("w") as err:
@@ -128,8 +140,8 @@ def test_an_interrupt_says_how_to_go_on_and_status_how_far_it_came(residuum):
         finally:
             process.kill()
             process.wait()
-    assert "interrupted; the same command goes on from here" in log.read_text()
-    assert "`residuum sweep status sweep.toml --store runs.sqlite` says how far" in log.read_text()
+    assert "interrupted; the same command continues" in log.read_text()
+    assert "`residuum sweep status sweep.toml --store runs.sqlite`" in log.read_text()
     assert "Traceback" not in log.read_text()
     code, out, _ = residuum("sweep", "status", "sweep.toml", "--store", "runs.sqlite")
     assert code == 0

@@ -5,14 +5,7 @@ from made_up_chunk_runs import runs as chunk_runs
 from made_up_runs import runs
 from residuum.analysis import Cell, catalogue, consistency
 from residuum.relaxations import default_relaxations
-from residuum.reports.chunking_section import chunking_section
-from residuum.reports.digits_section import digits_section
-from residuum.reports.environment_section import environment_section
-from residuum.reports.theory_sections import (
-    question_section,
-    relaxations_section,
-    tautologies_section,
-)
+from residuum.reports.sections import SECTIONS, ReportData
 from residuum.study.digits.settings import TUNING
 
 ROWS = ("A1", "A3", "DM2")
@@ -60,11 +53,5 @@ def some_cells():
 
 
 def some_sections(records):
-    return [
-        question_section(),
-        relaxations_section(default_relaxations(())),
-        tautologies_section(some_cells()),
-        digits_section(records),
-        chunking_section(records),
-        environment_section(records),
-    ]
+    data = ReportData(default_relaxations(()), some_cells(), records)
+    return [make(data) for make in SECTIONS]

@@ -1,4 +1,4 @@
-"""Bars of advice: their lengths are the shares."""
+"""The picture of advice: the lengths of its bars are the shares."""
 
 import pytest
 
@@ -17,10 +17,10 @@ def test_bars_are_as_long_as_the_shares_and_end_at_one():
     assert ends == pytest.approx([1, 1])
 
 
-def test_rules_and_samples_have_panels_and_those_without_violations_have_none():
+def test_each_rule_and_sample_with_violations_has_a_panel():
     found = [measured("a", 0.5, rule=rule, sample=s) for rule in "rq" for s in ("x", "y")]
     found.append(measured("a", None, rule="obeyed"))
     titles = [place.get_title() for place in draw_advice(found).axes]
     assert titles == ["r\nx", "r\ny", "q\nx", "q\ny"]
-    with pytest.raises(PictureError, match="nothing to draw"):
+    with pytest.raises(PictureError, match="expected a violated grounding"):
         draw_advice([measured("a", None)])

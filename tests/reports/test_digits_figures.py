@@ -5,11 +5,11 @@ import math
 from made_up_runs import run, runs
 from residuum.reports.digits_figures import (
     draw_digits_learning,
-    draw_weights,
-    panel_of,
+    draw_digits_weights,
+    measure_panel,
     scores_by_weight,
 )
-from residuum.reports.measure_figures import draw_beside
+from residuum.reports.study_figures import draw_measures
 from residuum.study.digits.findings import Findings
 from residuum.study.digits.settings import TUNING
 from residuum.study.digits.tables import tables
@@ -19,8 +19,8 @@ def test_measures_are_drawn_where_the_table_has_them():
     records = [*runs("r-product", 95), *runs("s-product", 80)]
     found = {table.measure: table for table in tables(Findings(records))}
     table = found["coherence"]
-    figure = draw_beside(
-        [panel_of("kept", table), panel_of("broken", table, lambda x: 100 - x)],
+    figure = draw_measures(
+        [measure_panel("kept", table), measure_panel("broken", table, lambda x: 100 - x)],
         [str(size) for size in table.digit_sizes], "images", "percent",
     )  # fmt: skip
     mean = table.rows["r-product"][0].summary.mean
@@ -54,5 +54,5 @@ def test_weights_are_shown_with_the_best_score_of_each_run():
     ]
     scores = scores_by_weight(records)
     assert scores == {1000: {"r-product": [(0.1, 55), (1, 0)]}}  # s-godel has one weight only
-    [place] = draw_weights(scores).axes
+    [place] = draw_digits_weights(scores).axes
     assert [tuple(point) for point in place.lines[0].get_xydata()] == [(0.1, 55), (1, 0)]

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from reports.made_up_report import some_records, some_sections
+from residuum.reports.blocks import Entry, Section, Table
 from residuum.reports.exports import make_folder, to_csv, to_latex, write_files
-from residuum.reports.sections import Entry, Section, Table
 
 SPECIAL = r"[a] *& b_c {50%} $x$ #1 ~ ^ \ ≠ − ° λ → <|>"
 
@@ -56,7 +56,7 @@ def test_latex_holds_every_cell_of_every_table(tables):
         assert text.count(r"\begin{tabular}{" + "l" * len(table.heads) + "}") == 1
 
 
-def test_what_means_something_to_latex_is_escaped():
+def test_special_characters_of_latex_are_escaped():
     table = Table("t", "T", [SPECIAL], [[Entry(SPECIAL)]], [])
     text = to_latex(table)
     [[[_, head]], [[_, cell]]] = read_latex(text)
@@ -100,7 +100,7 @@ def test_csv_of_the_digits_study_has_means_beside_the_printed_ones(tables):
     assert (rows["r-product"]["printed_mean"], rows["r-product"]["seeds"]) == ("88.0", "3")
 
 
-def test_files_take_the_place_of_those_before(tmp_path):
+def test_files_of_an_earlier_report_are_replaced(tmp_path):
     table = Table("t", "T", ["a"], [[Entry("1")]], [{"a": 1}])
     make_folder(tmp_path / "new")
     for _ in range(2):

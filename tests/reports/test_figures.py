@@ -4,13 +4,16 @@ import os
 import re
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import matplotlib
 import pytest
 
+from residuum.analysis import Consistency
 from residuum.errors import PictureError
 from residuum.reports import check_picture, draw_surfaces, picture, save_picture
+from residuum.reports.figures import rounded
 
 MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
 
@@ -98,7 +101,7 @@ def test_long_names_and_formulas_leave_room_for_the_picture(width):
         ("a" * 300 + "/surface.png", "there is no folder"),
     ],
 )
-def test_bad_names_are_refused_before_the_work(name, message, tmp_path):
+def test_bad_names_of_files_are_refused_before_drawing(name, message, tmp_path):
     with pytest.raises(PictureError, match=message):
         check_picture(tmp_path / name)
 
@@ -121,3 +124,23 @@ def test_without_matplotlib_the_remedy_is_named(monkeypatch):
     for work in (lambda: draw_surfaces("P -> Q"), lambda: check_picture(Path("surface.png"))):
         with pytest.raises(PictureError, match=r"pip install 'residuum\[report\]'"):
             work()
+
+
+def known(low, value, high, exact=None):
+    return Consistency(value, "certified", exact, low, high, "boxes", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        (known(1, 1, 1, Fraction(1)), "1"),
+        (known(0, 0, 0, Fraction(0)), "0"),
+        (known(11 / 12, 11 / 12, 11 / 12, Fraction(11, 12)), "0.917"),
+        (known(0.89771, 0.89772, 0.89773), "0.898"),
+        (known(0.89, 0.904, 0.91), "≈0.90"),
+        (known(0.43749, 0.4375, 0.43751), "≈0.44"),
+        (known(0.9996, 0.9999, 1), "1.000"),
+    ],
+)
+def test_only_certain_decimals_are_shown(result, text):
+    assert rounded(result) == text

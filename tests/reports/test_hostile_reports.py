@@ -1,4 +1,4 @@
-"""Text of records is text in every medium: it makes no element, file, formula or command."""
+"""Hostile text in records stays text: on the page, in files, in pictures and in commands."""
 
 import csv
 import html
@@ -17,14 +17,7 @@ from hostile_records import HOSTILE, hostile
 from reports.browser import Browser, find_browser
 from reports.test_page import Outline
 from residuum.reports.advice_figures import draw_advice
-from residuum.reports.chunking_section import chunking_section
-from residuum.reports.digits_section import digits_section
-from residuum.reports.environment_section import environment_section
-from residuum.reports.exports import to_csv, to_latex, write_files
-from residuum.reports.figures import house_style, new_figure, picture, settle, short
-from residuum.reports.inline_pictures import inline_svg
-from residuum.reports.page import render_page, write_page
-from residuum.reports.sections import (
+from residuum.reports.blocks import (
     Claims,
     Commands,
     Entry,
@@ -37,7 +30,13 @@ from residuum.reports.sections import (
     Text,
     with_safe_names,
 )
-from residuum.reports.series import Look, name_series
+from residuum.reports.chunking_section import chunking_section
+from residuum.reports.colours import Look, draw_legend
+from residuum.reports.digits_section import digits_section
+from residuum.reports.environment_section import environment_section
+from residuum.reports.exports import to_csv, to_latex, write_files
+from residuum.reports.figures import house_style, new_figure, picture, settle, short
+from residuum.reports.page import inline_svg, render_page, write_page
 from residuum.reports.sweep_figures import draw_sweep
 
 
@@ -63,7 +62,7 @@ def picture_of(text):
         place = figure.add_subplot()
         place.set_title(short(text))
         place.set_xticks([0], [short(text)])
-        name_series(figure, {text: Look("#c2410c", "o"), "other": Look("#c2410c", "s")})
+        draw_legend(figure, {text: Look("#c2410c", "o"), "other": Look("#c2410c", "s")})
         return settle(figure)
 
 
@@ -119,7 +118,7 @@ def test_every_text_is_shown(page):
         assert text.replace("\n", r"\n").split("\r")[0] in shown
 
 
-def test_ids_are_plain_and_unique_and_what_refers_to_one_finds_it(page):
+def test_ids_are_plain_and_unique_and_all_links_lead_to_one(page):
     outline = Outline(page)
     ids = [one["id"] for _, one, _ in outline.elements if "id" in one]
     assert len(ids) == len(set(ids))
@@ -164,7 +163,7 @@ def test_no_script_runs_in_a_browser(page, tmp_path):
         browser.close()
 
 
-def test_files_stay_in_their_folder_under_plain_names_of_their_own(sections, tmp_path):
+def test_files_stay_in_their_folder_under_plain_unique_names(sections, tmp_path):
     folder = tmp_path / "inner" / "files"
     folder.mkdir(parents=True)
     few = [sections[1], *sections[-3:]]
@@ -234,7 +233,7 @@ def test_pictures_have_the_text_as_it_is_written(text):
     assert found.count(short(text)) == 3, found  # the title, a tick and the legend
 
 
-def test_figures_of_rules_and_sweeps_take_any_text():
+def test_pictures_of_advice_and_sweeps_show_any_text():
     for text in HOSTILE[::4]:
         shares = SimpleNamespace(
             rule=text, sample=text, relaxation=text, violated=0.5, mended=0.5, evaded=0.1
@@ -246,5 +245,5 @@ def test_figures_of_rules_and_sweeps_take_any_text():
             assert html.escape(short(text), quote=False) in shown
 
 
-def test_nothing_of_it_is_taken_for_a_template(page):
+def test_template_syntax_in_text_is_not_evaluated(page):
     assert "{{ 7 * 7 }}{% raw %}" in page

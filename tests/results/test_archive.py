@@ -51,14 +51,14 @@ def test_an_archive_is_replaced_at_once_or_not_at_all(tmp_path, monkeypatch):
         write_archive(path, interrupted())
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left")))
-        with pytest.raises(RecordError, match="cannot be written: No space left"):
+        with pytest.raises(RecordError, match="No space left"):
             write_archive(path, [made(2)])
     assert read_archive(path) == [made(1)]
     assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("place", ["", "missing/archive"])
-def test_places_that_hold_no_archive_are_explained(tmp_path, place):
+def test_paths_that_are_no_archive_are_explained(tmp_path, place):
     with pytest.raises(RecordError, match="archive cannot be written"):
         write_archive(tmp_path / place, [made(1)])
     with pytest.raises(RecordError, match="archive cannot be read"):
@@ -84,11 +84,11 @@ def test_a_line_cut_short_is_named(tmp_path):
         read_archive(path)
 
 
-def test_a_run_that_stands_twice_is_named(tmp_path):
+def test_a_run_that_an_archive_has_twice_is_named(tmp_path):
     path = tmp_path / "runs.jsonl"
     write_archive(path, [made(1)])
     path.write_bytes(path.read_bytes() * 2)
-    with pytest.raises(RecordError, match=r"line 2: the run .* stands twice"):
+    with pytest.raises(RecordError, match=rf"line 2: .*{made(1).id}"):
         read_archive(path)
 
 

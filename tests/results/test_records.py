@@ -112,8 +112,9 @@ def test_a_value_that_is_no_json_is_refused_with_its_place(value):
     ],
     ids=str,
 )  # fmt: skip
-def test_what_no_record_can_hold_is_refused(changes):
-    with pytest.raises(RecordError, match=r"^expected `"):
+def test_bad_values_of_each_field_are_refused_with_the_name_of_the_field(changes):
+    [field] = changes
+    with pytest.raises(RecordError, match=rf"^expected .*\b{field}\b.*, got .*[;.] "):
         record(**changes)
 
 
@@ -207,12 +208,12 @@ def test_outcomes_that_differ_in_few_examples_are_kept_once():
 
 
 @pytest.mark.parametrize("other", ["b", "COUNTS", "SHORT", "absent"])
-def test_what_differs_from_nothing_alike_is_refused(other):
+def test_differences_from_an_unsuitable_array_are_refused(other):
     one = np.random.default_rng(0).random(1000) < 0.6
     before = {"COUNTS": np.ones(1000, np.uint8), "SHORT": one[:1]}
     line = to_line(record(outcomes={**before, "a": one, "b": one}, is_verified=False))
     assert line.count('"from":"a"') == 1
-    with pytest.raises(RecordError, match=r"no record: .* to differ from as many Booleans"):
+    with pytest.raises(RecordError, match=r"no record: .*outcomes\['b'\]"):
         from_line(line.replace('"from":"a"', f'"from":"{other}"'))
 
 
@@ -309,7 +310,7 @@ def mutated(value, chance):
     return value
 
 
-def test_whatever_a_line_holds_it_is_a_record_or_refused_in_words():
+def test_any_line_is_a_record_or_a_record_error():
     chance = random.Random(20)
     refused = []
     for number in range(3000):

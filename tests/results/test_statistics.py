@@ -117,7 +117,7 @@ def test_differences_that_are_equal_but_for_rounding_do_not_vary():
     assert paired_t_test(first, second).p_value is None
 
 
-def test_pairs_need_equal_numbers_and_confidence_a_sense():
+def test_pairs_of_unequal_length_and_bad_confidences_are_refused():
     with pytest.raises(ComparisonError, match="got 2 and 3 runs"):
         paired_t_test([1, 2], [1, 2, 3])
     for confidence in (0, 1, 95, math.nan):
@@ -150,7 +150,7 @@ def test_holm_is_the_closure_of_bonferroni(p_values):
 
 
 @pytest.mark.parametrize("bad", [-0.1, 1.1, math.nan])
-def test_what_is_no_p_value_is_refused(bad):
+def test_numbers_outside_0_to_1_are_no_p_values(bad):
     with pytest.raises(ComparisonError, match="between 0 and 1"):
         holm([0.5, bad])
 
@@ -181,7 +181,7 @@ def test_all_pairs_are_corrected_for_because_the_best_was_chosen():
     assert found.p_values["b"] == pytest.approx(0.1)
 
 
-def test_a_comparison_without_an_answer_counts_against_nobody():
+def test_a_comparison_without_a_p_value_counts_against_neither_system():
     p_values = {frozenset("ab"): None, frozenset("ac"): 0.02, frozenset("bc"): None}
     found = find_best({"a": 98.0, "b": 97.0, "c": 96.0}, compared(p_values))
     assert (found.ties, found.p_values) == (("a", "b"), {"b": None, "c": 0.02})

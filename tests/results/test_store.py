@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -74,7 +75,7 @@ def test_records_are_found_by_study_and_configuration_in_the_order_of_their_ids(
         assert list(kept.records(colour="red")) == []
 
 
-def test_true_is_not_one_and_nothing_is_not_absent(path):
+def test_true_is_not_1_and_none_is_not_a_missing_setting(path):
     with Store(path) as kept:
         for value in (True, 1, None, "1"):
             kept.add(made(0, rule=value))
@@ -94,8 +95,8 @@ def test_records_may_be_added_while_others_are_read(path):
         assert len(list(other)) == 6
 
 
-def test_a_run_that_is_not_there_is_named(path):
-    with Store(path) as kept, pytest.raises(RecordError, match="there is no run 'feed'"):
+def test_an_unknown_run_is_named_in_the_error(path):
+    with Store(path) as kept, pytest.raises(RecordError, match="'feed'"):
         kept.get("feed")
 
 
@@ -162,12 +163,12 @@ def test_a_store_in_another_process_is_the_same_file(path):
         assert made(0).id in kept
 
 
-def test_a_store_that_stays_locked_is_given_up_in_words(path, monkeypatch):
+def test_a_store_that_stays_locked_raises_a_record_error(path, monkeypatch):
     Store(path).close()
     monkeypatch.setattr(store, "PATIENCE", 0.01)
     with Store(path) as kept, closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(RecordError, match="another process has kept it locked"):
+        with pytest.raises(RecordError, match=r"another process .*locked"):
             kept.add(made(0))
         other.execute("ROLLBACK")
         assert kept.add(made(0))
@@ -214,7 +215,7 @@ def foreign_database(path, statements=("CREATE TABLE runs (id)", "INSERT INTO ru
 )
 def test_a_file_that_is_no_database_is_refused_and_untouched(tmp_path, path, content):
     path.write_bytes(content)
-    with pytest.raises(RecordError, match=r"runs\.sqlite: this"):
+    with pytest.raises(RecordError, match=r"runs\.sqlite: .*(no store|damaged)"):
         Store(path)
     assert as_it_was(tmp_path) == {path.name: content}
 
@@ -223,7 +224,7 @@ def test_a_file_that_is_no_database_is_refused_and_untouched(tmp_path, path, con
     "statement",
     ["PRAGMA user_version = 1", "PRAGMA user_version = 0", "PRAGMA application_id = 7"],
 )
-def test_somebody_elses_database_is_refused_and_untouched(tmp_path, path, statement):
+def test_a_database_of_another_program_is_refused_and_untouched(tmp_path, path, statement):
     foreign_database(path)
     foreign_database(path, [statement])
     before = as_it_was(tmp_path)
@@ -232,7 +233,7 @@ def test_somebody_elses_database_is_refused_and_untouched(tmp_path, path, statem
     assert as_it_was(tmp_path) == before
 
 
-def test_a_database_without_tables_that_names_its_owner_is_refused(tmp_path, path):
+def test_an_empty_database_of_another_program_is_refused(tmp_path, path):
     foreign_database(path, ["PRAGMA application_id = 7"])
     before = as_it_was(tmp_path)
     with pytest.raises(RecordError, match="no store of runs"):
@@ -244,7 +245,7 @@ def test_a_newer_layout_is_refused_and_untouched(tmp_path, path):
     Store(path).close()
     foreign_database(path, ["PRAGMA user_version = 2"])
     before = as_it_was(tmp_path)
-    with pytest.raises(RecordError, match=r"layout 2 of a newer residuum.*install"):
+    with pytest.raises(RecordError, match=r"2 of a newer residuum.*install"):
         Store(path)
     assert as_it_was(tmp_path)[path.name] == before[path.name]
 
@@ -345,7 +346,7 @@ def test_a_store_in_a_folder_that_cannot_be_written_is_read(locked_folder, make)
     before = as_it_was(folder)
     count, message = said(path).splitlines()
     assert count == "1"
-    assert "runs.sqlite: it cannot be written" in message
+    assert re.search(r"runs\.sqlite: .*cannot be written", message)
     assert as_it_was(folder) == before
     assert [*before] == ["runs.sqlite"]
 
@@ -370,7 +371,7 @@ def test_what_a_killed_writer_left_is_not_read_where_it_cannot_be_undone(locked_
         assert list(kept) == [made(0)]
 
 
-def test_a_log_of_an_older_version_is_taken_into_the_file(tmp_path, path):
+def test_a_log_of_an_older_version_is_merged_into_the_file(tmp_path, path):
     with_a_log(path, made(0))
     with closing(sqlite3.connect(path, isolation_level=None)) as older:
         older.execute("UPDATE runs SET line = line || ' '")
@@ -454,16 +455,16 @@ def test_the_default_follows_the_platform(tmp_path, monkeypatch, platform, varia
     assert default_store() == tmp_path / expected
 
 
-def test_without_a_place_the_variable_is_asked_for(monkeypatch):
-    with pytest.raises(RecordError, match="RESIDUUM_STORE is empty: name a file"):
+def test_without_a_default_store_the_error_names_the_variable(monkeypatch):
+    with pytest.raises(RecordError, match="RESIDUUM_STORE is empty; name a file"):
         default_store()  # as in all tests
     monkeypatch.delenv("RESIDUUM_STORE")
     monkeypatch.setattr(store, "user_folder", lambda _: None)
-    with pytest.raises(RecordError, match="no home folder: name a file"):
+    with pytest.raises(RecordError, match="no home folder; name a file"):
         default_store()
 
 
-def test_a_half_written_file_takes_nobodys_place(tmp_path):
+def test_a_half_written_file_replaces_no_file(tmp_path):
     (tmp_path / "kept").write_text("before")
 
     def write():

@@ -44,7 +44,7 @@ def cluster(monkeypatch):
         one.shutdown()
 
 
-def test_what_a_dead_node_had_is_trained_elsewhere_and_kept_once(tmp_path, cluster):
+def test_stacks_of_a_dead_node_are_trained_elsewhere_and_kept_once(tmp_path, cluster):
     everything, nodes = cluster
     folder = tmp_path / "notes"
     folder.mkdir()
@@ -89,7 +89,7 @@ def test_what_a_dead_node_had_is_trained_elsewhere_and_kept_once(tmp_path, clust
     assert len(reads) == len(set(reads))
 
 
-def test_an_address_where_nobody_answers_is_said():
+def test_an_address_without_a_cluster_is_refused():
     with (
         pytest.raises(ResiduumError, match="--address: no Ray cluster answers at nonsense"),
         connected("nonsense"),
@@ -129,7 +129,7 @@ except ResiduumError as error:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="/proc of Linux")
-def test_a_raylet_that_dies_is_said_in_words(tmp_path):
+def test_a_dead_raylet_ends_with_a_message(tmp_path):
     paths = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         [sys.executable, "-c", RAYLET_DIES, str(tmp_path)],
@@ -139,11 +139,11 @@ def test_a_raylet_that_dies_is_said_in_words(tmp_path):
         timeout=200,
     )
     assert "IN WORDS: the Ray cluster has failed (ConnectionError: the raylet" in done.stderr
-    assert f"finished runs, which are all kept in {tmp_path / 'runs.sqlite'}" in done.stderr
+    assert str(tmp_path / "runs.sqlite") in done.stderr
 
 
-def test_each_lifeline_may_be_silent_for_a_while_of_its_own(monkeypatch):
-    monkeypatch.setattr(clusters, "BETWEEN_LOOKS", 0.02)
+def test_each_process_of_ray_may_be_silent_for_its_own_time(monkeypatch):
+    monkeypatch.setattr(clusters, "BETWEEN_CHECKS", 0.02)
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as free:
         free.bind(("127.0.0.1", 0))  # where nobody listens
         alive = clusters._Lifeline("one", *server.getsockname(), 0.0)
@@ -180,29 +180,27 @@ def failing_with(error, monkeypatch, tmp_path):
         (lambda: ray.exceptions.WorkerCrashedError(), "nodes with more memory"),
         (lambda: ray.exceptions.OutOfMemoryError("killed\nlong list"), "nodes with more memory"),
         (lambda: ray.exceptions.ObjectStoreFullError("full"), "a larger --object-store-memory"),
-        (lambda: ray.exceptions.OutOfDiskError("full"), "Make room on the disk"),
-        (lambda: ray.exceptions.NodeDiedError("gone"), "Start it again, or another"),
-        (lambda: ray.exceptions.LocalRayletDiedError(), "Start it again, or another"),
-        (lambda: ray.exceptions.RaySystemError("gone"), "Start it again, or another"),
-        (lambda: ray.exceptions.GetTimeoutError("late"), "Start it again, or another"),
-        (lambda: ray.exceptions.ActorDiedError(), "Start it again, or another"),
-        (lambda: ConnectionError("gone"), "Start it again, or another"),
+        (lambda: ray.exceptions.OutOfDiskError("full"), "disk of the nodes"),
+        (lambda: ray.exceptions.NodeDiedError("gone"), "Restart the cluster"),
+        (lambda: ray.exceptions.LocalRayletDiedError(), "Restart the cluster"),
+        (lambda: ray.exceptions.RaySystemError("gone"), "Restart the cluster"),
+        (lambda: ray.exceptions.GetTimeoutError("late"), "Restart the cluster"),
+        (lambda: ray.exceptions.ActorDiedError(), "Restart the cluster"),
+        (lambda: ConnectionError("gone"), "Restart the cluster"),
     ],
 )
-def test_what_ray_raises_is_said_in_words_with_how_to_go_on(monkeypatch, tmp_path, error, advice):
+def test_an_exception_of_ray_becomes_a_message_with_advice(monkeypatch, tmp_path, error, advice):
     found = failing_with(error(), monkeypatch, tmp_path)
     assert type(found) is ResiduumError
     said = str(found)
     assert said.startswith(f"the Ray cluster has failed ({type(error()).__name__}: ")
     assert advice in said
-    assert said.endswith(
-        "give the same command again. It goes on from the finished runs, which are all kept in "
-        f"{tmp_path / 'runs.sqlite'}"
-    )
+    assert "same command" in said
+    assert said.endswith(str(tmp_path / "runs.sqlite"))
     assert "\n" not in said
 
 
-def test_words_of_a_worker_come_without_its_traceback_and_its_faults_with_it(monkeypatch, tmp_path):
+def test_errors_of_a_worker_come_without_a_traceback_and_bugs_with_one(monkeypatch, tmp_path):
     def raised_there(cause):
         there = ray.exceptions.RayTaskError("_train", "Traceback …", cause)
         return failing_with(there.as_instanceof_cause(), monkeypatch, tmp_path)
@@ -211,7 +209,7 @@ def test_words_of_a_worker_come_without_its_traceback_and_its_faults_with_it(mon
     assert isinstance(raised_there(ZeroDivisionError("a fault")), ZeroDivisionError)
 
 
-def test_a_cluster_that_cannot_start_here_is_said(monkeypatch):
+def test_a_cluster_that_cannot_start_is_reported(monkeypatch):
     def init(*_, **__):
         raise OSError(28, "No space left on device")
 

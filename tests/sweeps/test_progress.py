@@ -1,4 +1,4 @@
-"""What is said of a sweep under way, against what is counted by hand."""
+"""The progress of a sweep, against counts by hand."""
 
 import builtins
 
@@ -23,7 +23,7 @@ def progress_of(path, tmp_path, most):
     return sweep_progress(read_sweep(path), store), [run for _, run in trained]
 
 
-def test_a_sweep_that_never_ran_has_come_nowhere(tmp_path):
+def test_a_sweep_that_never_ran_has_no_progress(tmp_path):
     found = sweep_progress(read_sweep(write(tmp_path)), tmp_path / "runs.sqlite")
     assert [(one.trials, one.values, one.best_value, one.seconds_left) for one in found] == [
         (9, {}, None, None)
@@ -31,7 +31,7 @@ def test_a_sweep_that_never_ran_has_come_nowhere(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["sweep.toml"]
 
 
-def test_trials_with_all_their_seeds_count_and_the_rest_goes_on_at_the_pace_so_far(tmp_path):
+def test_trials_with_all_seeds_count_and_time_left_follows_the_pace_so_far(tmp_path):
     found, trained = progress_of(write(tmp_path), tmp_path, most=11)
     whole = [trained[place : place + 2] for place in range(0, 10, 2)]
     means = [sum(map(dev, pair)) / 2 for pair in whole]

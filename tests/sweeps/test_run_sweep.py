@@ -1,4 +1,4 @@
-"""A search finds what brute force finds, walks all of a grid, and cannot be hurt by stopping."""
+"""A search finds what brute force finds, walks a whole grid, and survives any stop."""
 
 import itertools
 import json
@@ -92,7 +92,7 @@ def test_halving_trains_a_third_for_thrice_as_long(tmp_path, store):
 @pytest.mark.parametrize(
     ("space", "more"), [(GRID, ""), (GRID, HALVING), (RANGES, TPE), (RANGES, f"{TPE}\n{HALVING}")]
 )
-def test_a_sweep_stopped_again_and_again_ends_as_if_it_never_was(tmp_path, space, more):
+def test_a_sweep_that_is_stopped_often_ends_with_the_same_result(tmp_path, space, more):
     path = write(tmp_path, space, more)
     with Store(tmp_path / "once.sqlite") as store:
         expected, unhindered = sweep_in(path, store)
@@ -121,7 +121,7 @@ def test_tpe_spends_its_budget_within_its_ranges_and_a_larger_one_goes_on(tmp_pa
 
 
 @pytest.mark.parametrize("has_grid_id", [False, True])
-def test_who_died_while_asking_leaves_no_hole_in_the_grid(tmp_path, store, has_grid_id):
+def test_a_process_that_dies_while_asking_leaves_no_hole_in_the_grid(tmp_path, store, has_grid_id):
     path = write(tmp_path)
     sweep = read_sweep(path)
     storage = open_storage(sweep, store.path)
@@ -164,12 +164,12 @@ def test_a_store_that_cannot_be_written_is_noticed_before_training(tmp_path, sto
     from residuum.errors import RecordError
 
     store._connection.execute("PRAGMA query_only = ON")
-    with pytest.raises(RecordError, match="it cannot be written"):
+    with pytest.raises(RecordError, match="cannot be written"):
         sweep_in(write(tmp_path), store)
     assert list(store) == []
 
 
-def test_storage_that_optuna_cannot_use_is_said(tmp_path, store):
+def test_a_storage_that_is_no_url_is_refused(tmp_path, store):
     from residuum.errors import ResiduumError
 
     sweep = read_sweep(write(tmp_path, more='storage = "nonsense"'))

@@ -1,4 +1,4 @@
-"""Storages that fail: what may pass is waited for, the rest is said in words, without passwords."""
+"""Storages that fail: retried if that may help, else an error, never with a password."""
 
 import contextlib
 import random
@@ -18,7 +18,7 @@ from residuum.results import Store
 from residuum.sweeps import read_sweep, storage
 from residuum.sweeps.running import run_sweep
 from residuum.sweeps.storage import open_storage, storage_beside
-from residuum.sweeps.studies import TUNED
+from residuum.sweeps.tuned_studies import TUNED
 
 DOCS = Path(__file__).parents[2] / "docs"
 GRID = "learning_rate = [0.1, 0.01, 0.001]"
@@ -65,7 +65,7 @@ class Failures:
 
 
 @pytest.mark.parametrize(("space", "more"), [(GRID, HALVING), (RANGES, TPE)], ids=["grid", "tpe"])
-def test_failures_that_pass_change_nothing(tmp_path, monkeypatch, space, more):
+def test_temporary_failures_change_nothing(tmp_path, monkeypatch, space, more):
     path = write(tmp_path, space, more)
     with Store(tmp_path / "expected.sqlite") as store:
         expected = sweep_in(path, store)
@@ -81,7 +81,7 @@ def test_failures_that_pass_change_nothing(tmp_path, monkeypatch, space, more):
     assert notes.count(waiting) > failures.count / 2  # some Optuna has an answer to
 
 
-def test_what_fails_for_too_long_is_said_and_no_run_is_made_twice(tmp_path, monkeypatch):
+def test_a_long_failure_ends_the_sweep_and_no_run_is_trained_twice(tmp_path, monkeypatch):
     path = write(tmp_path, GRID)
     with Store(tmp_path / "expected.sqlite") as store:
         expected, unhindered = sweep_in(path, store)
@@ -96,12 +96,10 @@ def test_what_fails_for_too_long_is_said_and_no_run_is_made_twice(tmp_path, monk
         finished = list(store)
         again, trained = sweep_in(path, store)
     said = str(caught.value)
-    assert said == (
-        f"storage: {storage_beside(store.path)} is locked by another process (database is "
-        "locked), still so after 0.03 s of waiting. Wait for the other process; then give the "
-        "same command again. It goes on from the finished runs, which are all kept in "
-        f"{store.path}"
-    )
+    assert said.startswith(f"storage: {storage_beside(store.path)} is locked by another process")
+    assert "after 0.03 s of waiting" in said
+    assert "same command" in said
+    assert said.endswith(str(store.path))
     assert [note.partition("; ")[2] for note in notes] == [
         "next attempt in 0.01 s",
         "next attempt in 0.02 s",
@@ -146,10 +144,10 @@ def test_a_missing_driver_is_named_with_how_to_install_it(tmp_path, monkeypatch)
         monkeypatch.setitem(sys.modules, driver, None)
     for start in ("postgresql", "postgres", "postgresql+psycopg"):
         said = opened(tmp_path, f'storage = "{start}://me:s3cret@host/db"')
-        assert "PostgreSQL needs its driver psycopg" in said
+        assert "psycopg" in said
         assert said.endswith("run: pip install 'residuum[postgres]'")
     said = opened(tmp_path, 'storage = "postgresql+psycopg2://me:s3cret@host/db"')
-    assert "postgresql+psycopg2 needs the Python package psycopg2" in said
+    assert "package psycopg2" in said
 
 
 def test_a_plain_url_takes_psycopg2_where_that_alone_is_there(monkeypatch):
@@ -173,7 +171,7 @@ def test_a_plain_url_takes_psycopg2_where_that_alone_is_there(monkeypatch):
         "s3cret",
     ],
 )
-def test_a_password_is_never_said(tmp_path, monkeypatch, url):
+def test_a_password_is_never_printed(tmp_path, monkeypatch, url):
     monkeypatch.setattr(storage, "PAUSES", (0.0,))
     notes = []
     sweep = read_sweep(write(tmp_path, GRID, f'storage = "{url}"'))
@@ -193,18 +191,18 @@ def test_a_path_may_have_any_character(tmp_path):
         assert (folder / "runs.sqlite.sweeps").exists()
 
 
-def test_a_folder_or_a_foreign_file_in_its_place_is_said_and_left_as_it_is(tmp_path):
+def test_a_folder_or_a_foreign_file_is_refused_and_not_changed(tmp_path):
     beside = storage_beside(tmp_path / "runs.sqlite")
     beside.mkdir()
-    assert f"{beside} is no file that can be opened" in opened(tmp_path)
+    assert f"{beside} cannot be opened" in opened(tmp_path)
     beside.rmdir()
     beside.write_text("all my notes, which are longer than the header of a database" * 9)
-    assert f"{beside} is no SQLite file, and is left as it is" in opened(tmp_path)
+    assert f"{beside} is no SQLite file" in opened(tmp_path)
     assert beside.read_text().startswith("all my notes")
     beside.unlink()
     Store(beside).close()
     before = beside.read_bytes()
-    assert "is no storage of Optuna's: it has the tables runs, and is left" in opened(tmp_path)
+    assert f"{beside} is no storage of Optuna: it has the tables runs" in opened(tmp_path)
     assert beside.read_bytes() == before
     other = sqlite3.connect(tmp_path / "other.db")
     other.execute("CREATE TABLE trials (own INTEGER)")
@@ -215,10 +213,10 @@ def test_a_folder_or_a_foreign_file_in_its_place_is_said_and_left_as_it_is(tmp_p
         pytest.raises(ResiduumError, match=r"other\.db cannot be used \("),
     ):
         sweep_in(path, store)
-    assert "nowhere/file is no file that" in opened(tmp_path, 'storage = "sqlite:///nowhere/file"')
+    assert "nowhere/file cannot be opened" in opened(tmp_path, 'storage = "sqlite:///nowhere/file"')
 
 
-def test_a_storage_of_another_version_is_said_with_what_optuna_advises(tmp_path):
+def test_a_storage_of_another_version_is_refused_with_the_advice_of_optuna(tmp_path):
     path = tmp_path / "runs.sqlite"
     with open_storage(read_sweep(write(tmp_path, GRID)), path):
         pass
@@ -246,7 +244,9 @@ def test_a_damaged_storage_can_be_moved_away_and_costs_no_run(tmp_path):
     content = beside.read_bytes()
     beside.write_bytes(content[:4096] + bytes(len(content) - 4096))
     with Store(tmp_path / "runs.sqlite") as store:
-        with pytest.raises(ResiduumError, match=r"sweeps is damaged .*\. Move it away; then give"):
+        with pytest.raises(
+            ResiduumError, match=r"sweeps is damaged .*\. Move it away; then .* same command"
+        ):
             sweep_in(path, store)
         beside.rename(tmp_path / "away")
         found, trained = sweep_in(path, store)
@@ -264,7 +264,7 @@ def test_a_storage_that_cannot_be_written_is_noticed_before_training(tmp_path):
         assert len(list(store)) == 3
 
 
-def test_a_full_disk_is_said_at_once_and_the_sweep_goes_on_when_there_is_room(tmp_path):
+def test_a_full_disk_ends_the_sweep_which_continues_when_there_is_room(tmp_path):
     path = write(tmp_path, f"learning_rate = {[place / 1000 for place in range(1, 21)]}")
     with Store(tmp_path / "expected.sqlite") as store:
         expected = sweep_in(path, store)

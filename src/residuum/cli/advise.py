@@ -1,4 +1,4 @@
-"""`residuum advise`: which relaxation to use for one's own rules."""
+"""`residuum advise`: which relaxation suits the rules of a user."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from residuum.cli.inputs import AsJson, MaybePicture, RelaxationNames, read_relaxations
+from residuum.cli.inputs import AsJson, MaybePictureFile, RelaxationNames, read_relaxations
 from residuum.cli.outputs import print_json, print_table, say, say_lines
 from residuum.cli.progress import with_progress
 from residuum.errors import ResiduumError
@@ -25,13 +25,13 @@ HEADS = (
     "relaxation", "self", "stuck", "raises", "mended", "evaded", "off", "cost",
 )  # fmt: skip
 LEGEND = """\
-self      how true it is that a grounding is equivalent to itself, on average
-stuck     of the violated groundings, those without a gradient
-raises    share of the pull that raises their consequent; the rest lowers their antecedent
-mended    those that become true by following the gradient of the rule alone
-evaded    those that do so because their antecedent no longer is
+self      mean degree to which a grounding is equivalent to itself
+stuck     share of violated groundings whose gradient is zero
+raises    share of the gradient that raises the consequent; the rest lowers the antecedent
+mended    share of violated groundings that become true by following the rule's gradient
+evaded    share of violated groundings that become true because their antecedent becomes false
 off       mean distance of the degree of truth from the exact probability
-cost      time of a call, forward and backward; that of the cheapest is 1"""
+cost      time of a call, forward and backward; the cheapest relaxation has 1"""
 
 
 def advise(
@@ -41,19 +41,22 @@ def advise(
         typer.Option(
             metavar="FILE.npz",
             help="Predictions of your model: an array for each tensor that the rules take. "
-            "Without it: random ones.",
+            "Without it: random predictions.",
         ),
     ] = None,
     inputs: Annotated[
-        str, typer.Option(metavar="FORM", help="What these are: probs, log_probs or logits.")
+        str,
+        typer.Option(
+            metavar="FORM", help="The form of the predictions: probs, log_probs or logits."
+        ),
     ] = "probs",
     relaxation: RelaxationNames = None,
-    output: MaybePicture = None,
+    output: MaybePictureFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure your own rules under each relaxation, and recommend one.
 
-    With --output what becomes of violated groundings is also drawn.
+    With --output the fate of violated groundings is also drawn.
 
     \b
     residuum advise rules.rsd
@@ -74,7 +77,10 @@ def advise(
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        raise ResiduumError("advice needs PyTorch: pip install 'residuum[learn]'") from None
+        raise ResiduumError(
+            "expected PyTorch for advice, and it is not installed; run: pip install "
+            "'residuum[learn]'"
+        ) from None
     samples = (
         [read_sample(sample, knowledge, inputs)] if sample else draw_samples(knowledge)  # type: ignore[arg-type]
     )
@@ -91,30 +97,30 @@ def advise(
         rows = list(group)
         say(
             f"{rule}, predictions: {name}. {rows[0].groundings:,} groundings in each of "
-            f"{rows[0].examples:,} examples ({rows[0].bytes:,} bytes to keep a number of each), "
+            f"{rows[0].examples:,} examples ({rows[0].bytes:,} bytes with one number for each), "
             f"{rows[0].violated:.1%} violated"
         )
-        print_table(HEADS, (_row(one) for one in rows))
+        print_table(HEADS, (_measured_row(one) for one in rows))
     say_lines(LEGEND)
     say()
-    say(f"Recommended: {advice.relaxation or 'none before the others'}")
+    say(f"Recommended: {advice.relaxation or 'no relaxation before the others'}")
     for reason in advice.reasons:
         say(f"  {reason}.")
 
 
-def _row(one: Measured) -> list[str]:
+def _measured_row(one: Measured) -> list[str]:
     return [
         one.relaxation,
-        _number(one.self_consistency),
-        *map(_percent, (one.stuck, one.raising, one.mended, one.evaded)),
-        _number(one.disagreement),
+        _number_or_dash(one.self_consistency),
+        *map(_percent_or_dash, (one.stuck, one.raising, one.mended, one.evaded)),
+        _number_or_dash(one.disagreement),
         f"{one.cost:.1f}",
     ]
 
 
-def _percent(share: float | None) -> str:
+def _percent_or_dash(share: float | None) -> str:
     return "–" if share is None else f"{share:.1%}" if 0 < share < 0.1 else f"{share:.0%}"
 
 
-def _number(value: float | None) -> str:
+def _number_or_dash(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"

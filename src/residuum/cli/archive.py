@@ -1,4 +1,4 @@
-"""`residuum archive`: records from stores into files that live beside the code."""
+"""`residuum archive`: the records of stores are added to archives, files of text."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from residuum.results import (
 )
 
 LONGEST_NAME: Final = 240
-"""Bytes of a study's name; file systems take 255 with the ending."""
+"""The longest name of a study in bytes. File systems take 255, with the ending."""
 
 
 class Added(NamedTuple):
-    """What became of an archive: the runs found for it, those that were new, all it now has.
+    """The numbers of an archive: runs found for it, runs that were new, and all runs it has now.
 
-    `unverified` counts those of them that have no checksum, because an older residuum wrote them.
+    `unverified` counts the runs without a checksum, which an older residuum wrote.
     """
 
     archive: str
@@ -44,17 +44,19 @@ class Added(NamedTuple):
 def archive(
     stores: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="STORE", help="Stores of runs; without any, RESIDUUM_STORE's."),
+        typer.Argument(
+            metavar="STORE", help="Stores of runs. Without one: the default store (RESIDUUM_STORE)."
+        ),
     ] = None,
     into: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where the archives lie, one for each study.")
+        Path, typer.Option(metavar="FOLDER", help="The folder of the archives, one for each study.")
     ] = Path("results"),
     as_json: AsJson = False,
 ) -> None:
     """Add the runs of stores to the archives of their studies.
 
-    What an archive holds of a run stays as it is. Damaged records are left out and named. Stores
-    whose names begin with - stand after --.
+    A run that an archive has already stays as it is. Damaged records are left out and named. Put --
+    before stores whose names begin with -.
 
     \b
     residuum archive
@@ -62,20 +64,20 @@ def archive(
     """
     damaged: list[RecordError] = []
     paths = stores or [default_store()]
-    records = merge(*(_records(path, damaged.append) for path in paths))
-    places = {study: _place(into, study) for study in sorted({one.study for one in records})}
+    records = merge(*(_records_of_store(path, damaged.append) for path in paths))
+    places = {study: _archive_path(into, study) for study in sorted({one.study for one in records})}
     done = [
-        _add(place, [record for record in records if record.study == study])
+        _add_records(place, [record for record in records if record.study == study])
         for study, place in places.items()
     ]
     if as_json:
         print_json([added._asdict() for added in done])
     else:
-        _print(done)
+        _print_added(done)
     refuse_damaged(damaged, "These records are damaged and were left out. All others are archived.")
 
 
-def _print(done: Sequence[Added]) -> None:
+def _print_added(done: Sequence[Added]) -> None:
     for added in done:
         older = f", {added.unverified} of them without a checksum" if added.unverified else ""
         say(
@@ -83,11 +85,11 @@ def _print(done: Sequence[Added]) -> None:
             f"{added.records} there now{older}"
         )
     if not done:
-        say("there are no runs: nothing was written")
+        say("there are no runs; nothing was written")
 
 
-def _records(path: Path, on_damage: OnDamage) -> list[Record]:
-    if not os.path.isfile(path):  # a store would be made of it
+def _records_of_store(path: Path, on_damage: OnDamage) -> list[Record]:
+    if not os.path.isfile(path):  # otherwise a new store is made here
         kind = "a folder" if os.path.isdir(path) else "no file"
         raise ResiduumError(
             f"expected a store of runs, found {kind} {printable(path)}; name a file that a study "
@@ -97,7 +99,7 @@ def _records(path: Path, on_damage: OnDamage) -> list[Record]:
         return list(store.records(on_damage=on_damage))
 
 
-def _place(folder: Path, study: str) -> Path:
+def _archive_path(folder: Path, study: str) -> Path:
     is_short = len(study.encode()) <= LONGEST_NAME
     if not is_short or not study.isprintable() or study[0] in ".-" or set(study) & {"/", "\\"}:
         raise ResiduumError(
@@ -109,12 +111,13 @@ def _place(folder: Path, study: str) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ResiduumError(
-            f"--into: {printable(folder)} is no folder for archives: {error.strerror}"
+            f"--into: the folder {printable(folder)} cannot be made ({error.strerror}); name "
+            "another folder"
         ) from error
     return folder / f"{study}.jsonl"
 
 
-def _add(path: Path, records: list[Record]) -> Added:
+def _add_records(path: Path, records: list[Record]) -> Added:
     known = read_archive(path) if os.path.lexists(path) else []
     together = merge(known, records)
     new = len(together) - len(known)

@@ -1,4 +1,4 @@
-"""`residuum check`: is a rule file in order?"""
+"""`residuum check`: all problems of a rule file."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from residuum.cli.errors import MISTAKE
 from residuum.cli.inputs import AsJson
 from residuum.cli.outputs import print_json, say
 from residuum.errors import KnowledgeError
@@ -17,7 +18,7 @@ def check(
     file: Annotated[Path, typer.Argument(metavar="FILE.rsd", help="A rule file.")],
     as_json: AsJson = False,
 ) -> None:
-    """Check a rule file and report everything that is wrong with it.
+    """Check a rule file and list all its problems.
 
     \b
     residuum check digits.rsd
@@ -30,7 +31,7 @@ def check(
             raise
         found = [{"line": p.line, "column": p.column, "message": p.message} for p in error.problems]
         print_json({"ok": False, "errors": found})
-        raise typer.Exit(2) from None
+        raise typer.Exit(MISTAKE) from None
     if as_json:
         print_json({"ok": True, "errors": []})
     else:

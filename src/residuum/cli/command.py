@@ -6,9 +6,13 @@ import sys
 
 
 def main() -> None:
-    """Run the command. Ctrl-C ends it without a traceback, also while it is being loaded."""
+    """Run the command line. Ctrl-C ends it without a traceback, also while modules are loaded."""
     try:
-        from residuum.cli.app import main as run
+        from residuum.cli.app import app
+        from residuum.cli.errors import errors_as_messages
     except KeyboardInterrupt:
         sys.exit(130)
-    run()
+    # A label may hold characters that the encoding of the terminal lacks; they are escaped.
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    with errors_as_messages():
+        app()

@@ -1,4 +1,4 @@
-"""`residuum consistency` and `residuum self-consistency`."""
+"""`residuum consistency` and `residuum self-consistency`: mean degrees over the unit cube."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from residuum.analysis import Consistency
 from residuum.analysis import consistency as consistency_of
 from residuum.analysis import self_consistency as self_consistency_of
 from residuum.analysis.results import in_full
+from residuum.cli.errors import warn
 from residuum.cli.inputs import (
     AsJson,
     NoCache,
@@ -35,7 +36,7 @@ Digits = Annotated[
         "--digits",
         min=1,
         max=1000,
-        help="Significant digits of decimals; of bounds and what lies between, as many as hold.",
+        help="Significant digits of exact values. Bounds have at most as many as are certain.",
     ),
 ]
 
@@ -47,7 +48,7 @@ def consistency(
     no_cache: NoCache = False,
     as_json: AsJson = False,
 ) -> None:
-    """Integrate formulas over the unit cube of their atoms: 1 where truth is preserved.
+    """Compute the mean degree of formulas over all degrees of their atoms: 1 if truth is preserved.
 
     \b
     residuum consistency "P -> (Q -> P)"
@@ -55,7 +56,7 @@ def consistency(
     residuum consistency "P -> (Q -> P)" -r s-godel --digits 50
     """
     measure = partial(consistency_of, cache=not no_cache)
-    _report(measure, formulas, relaxation, digits, as_json, wants_tautologies=True)
+    _print_results(measure, formulas, relaxation, digits, as_json, wants_tautologies=True)
 
 
 def self_consistency(
@@ -65,16 +66,16 @@ def self_consistency(
     no_cache: NoCache = False,
     as_json: AsJson = False,
 ) -> None:
-    """Integrate F <-> F for formulas F: how far they imply themselves.
+    """Compute the mean degree of F <-> F for each formula F.
 
     \b
     residuum self-consistency "P & Q"
     """
     measure = partial(self_consistency_of, cache=not no_cache)
-    _report(measure, formulas, relaxation, digits, as_json, wants_tautologies=False)
+    _print_results(measure, formulas, relaxation, digits, as_json, wants_tautologies=False)
 
 
-def _report(
+def _print_results(
     measure: Callable[..., Consistency],
     formulas: list[str],
     names: list[str] | None,
@@ -99,18 +100,18 @@ def _report(
             for one, result in zip(chosen, results, strict=False):
                 found.append((formula, one, result))
                 if not as_json:
-                    say(f"  {one.name:<{width}}  {shown(result, digits)}")
+                    say(f"  {one.name:<{width}}  {consistency_in_words(result, digits)}")
     except KeyboardInterrupt:
         if as_json:
-            print_json([_object(*one) for one in found])
-        say(f"residuum: interrupted after {len(found)} of {count} results", err=True)
+            print_json([_result_object(*one) for one in found])
+        warn(f"interrupted after {len(found)} of {count} results")
         raise
     if as_json:
-        print_json([_object(*one) for one in found])
+        print_json([_result_object(*one) for one in found])
 
 
-def shown(result: Consistency, digits: int) -> str:
-    """Return a result in words: its decimals and what they are of, or the interval."""
+def consistency_in_words(result: Consistency, digits: int) -> str:
+    """Return the decimals of a result with its exact value, or with its bounds."""
     decimal = result.decimal(digits)
     if result.exact is None:
         low, high = _outwards(result.low, digits, -1), _outwards(result.high, digits, 1)
@@ -120,13 +121,13 @@ def shown(result: Consistency, digits: int) -> str:
 
 
 def _outwards(bound: float, digits: int, direction: int) -> str:
-    """Return a bound with so many decimals, rounded away from the value."""
+    """Return a bound with this many decimals, rounded away from the value."""
     rounding = ROUND_CEILING if direction > 0 else ROUND_FLOOR
     decimals = min(digits, 17)  # a bound is a double
     return str(Decimal(bound).quantize(Decimal(1).scaleb(-decimals), rounding=rounding))
 
 
-def _object(formula: Formula, relaxation: Relaxation, result: Consistency) -> dict[str, Any]:
+def _result_object(formula: Formula, relaxation: Relaxation, result: Consistency) -> dict[str, Any]:
     return {
         "formula": str(formula),
         "relaxation": relaxation.name,

@@ -1,4 +1,4 @@
-"""`residuum gradients`: where a relaxation gives learning nothing to go by."""
+"""`residuum gradients`: the gradient of a formula where the formula is violated."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from residuum.cli.outputs import print_json, print_table
 def gradients(
     formula: FormulaText,
     relaxation: RelaxationNames = None,
-    points: Annotated[int, typer.Option(min=1, help="How many points are drawn.")] = 2**14,
+    points: Annotated[int, typer.Option(min=1, help="The number of random points.")] = 2**14,
     as_json: AsJson = False,
 ) -> None:
     """Show how a formula's gradient behaves where the formula is violated.
 
-    Points are uniform degrees of the atoms. A point violates the formula when it is false of
-    the degrees rounded at 1/2; it is stuck when its gradient is exactly zero.
+    Points are uniform degrees of the atoms. A point violates the formula if the formula is false
+    for the degrees rounded at 1/2. A point is stuck if its gradient is exactly zero.
 
     \b
     residuum gradients "P -> Q"
@@ -49,16 +49,16 @@ def gradients(
         (
             (
                 name,
-                _percent(result.violated),
-                _percent(result.stuck),
-                _percent(result.stuck_logits),
+                _percent_or_blank(result.violated),
+                _percent_or_blank(result.stuck),
+                _percent_or_blank(result.stuck_logits),
                 f"{result.mean_size:.3f}",
-                _percent(result.raising),
+                _percent_or_blank(result.raising),
             )
             for name, result in found.items()
         ),
     )
 
 
-def _percent(share: float | None) -> str:
+def _percent_or_blank(share: float | None) -> str:
     return "" if share is None else f"{share:.1%}"

@@ -1,4 +1,4 @@
-"""What the verbs take from the command line and from standard input."""
+"""Arguments and options that several verbs have, and how they are read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ FormulaText = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 NoCache = Annotated[
-    bool, typer.Option("--no-cache", help="Compute afresh; neither use nor keep results on disk.")
+    bool,
+    typer.Option(
+        "--no-cache", help="Compute everything; neither read nor write the cache on disk."
+    ),
 ]
 RelaxationNames = Annotated[
     list[str] | None,
@@ -29,8 +32,8 @@ RelaxationNames = Annotated[
         "--relaxation",
         "-r",
         metavar="NAME",
-        help="A relaxation, such as r-product or 's-yager(2)'; repeat it, or separate names by "
-        "commas. Without it: the five of the paper.",
+        help="A relaxation, such as r-product or 's-yager(2)'. Repeat the option, or separate "
+        "names by commas. Without it: the five of the paper.",
         autocompletion=lambda incomplete: _names_starting_with(incomplete),
     ),
 ]
@@ -38,10 +41,10 @@ _PICTURE = typer.Option(
     "--output",
     "-o",
     metavar="FILE",
-    help="The picture: PNG, SVG or PDF, by the ending of its name.",
+    help="The picture to write; the ending .png, .svg or .pdf decides its format.",
 )
-Picture = Annotated[Path, _PICTURE]
-MaybePicture = Annotated[Path | None, _PICTURE]
+PictureFile = Annotated[Path, _PICTURE]
+MaybePictureFile = Annotated[Path | None, _PICTURE]
 
 
 def _names_starting_with(incomplete: str) -> list[str]:
@@ -49,15 +52,18 @@ def _names_starting_with(incomplete: str) -> list[str]:
 
 
 def read_formula(text: str) -> Formula:
-    """Return the formula of an argument; `-` stands for standard input."""
+    """Return the formula of an argument; `-` reads standard input."""
     if text != "-":
         return parse(text)
     try:
         return parse(sys.stdin.buffer.read().decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise ResiduumError(f"standard input is not UTF-8 text (byte {error.start})") from None
+        raise ResiduumError(
+            f"standard input: expected UTF-8 text, got another byte at {error.start}; convert it "
+            "to UTF-8"
+        ) from None
 
 
 def read_relaxations(names: list[str] | None) -> tuple[Relaxation, ...]:
-    """Return the relaxations asked for, or the paper's five."""
+    """Return the relaxations by name; without names, the five of the paper."""
     return default_relaxations([part for name in names or () for part in name.split(",")])

@@ -1,4 +1,4 @@
-"""Ctrl-C that is never lost."""
+"""Ctrl-C that is never lost and never stops a line in the middle."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ T = TypeVar("T")
 
 
 def heeding_interrupts(items: Iterable[T]) -> Iterator[T]:
-    """Yield the items; an interrupt stops the one that is awaited, or else comes before the next.
+    """Yield the items; an interrupt stops the computation of an item, not the caller between items.
 
-    So what the caller does between items, such as printing one, is done as a whole; a second
-    interrupt stops even that. Python only prints what is raised in a callback, and a lazy import
-    has such callbacks; other libraries drop an interrupt, or turn it into an error of their own:
-    it is raised all the same, as soon as the item is there.
+    An interrupt while the caller works, for instance prints an item, is raised before the next
+    item. A second interrupt stops at once. Some interrupts would be lost: Python only prints an
+    exception of a callback (lazy imports have callbacks), and libraries drop an interrupt or turn
+    it into an error of their own. Such an interrupt is raised as soon as the item is computed.
     """
     handler, hook = signal.getsignal(signal.SIGINT), sys.unraisablehook
-    if handler is not signal.default_int_handler:  # ignored, or someone else's business
+    if handler is not signal.default_int_handler:  # ignored, or handled by other code
         yield from items
         return
     pressed = waiting = False
@@ -61,13 +61,13 @@ def heeding_interrupts(items: Iterable[T]) -> Iterator[T]:
 
 @contextmanager
 def holding_interrupts(announce: Callable[[], None]) -> Iterator[Callable[[], bool]]:
-    """Hold the first interrupt back; yield a function that says whether there was one.
+    """Hold back the first interrupt; yield a function that says whether there was one.
 
-    It is announced at once, and the caller stops where nothing is lost. A second one stops
-    whatever is going on.
+    `announce` is called at once, and the caller stops where nothing is lost. A second interrupt
+    stops at once.
     """
     handler = signal.getsignal(signal.SIGINT)
-    if handler is not signal.default_int_handler:  # ignored, or someone else's business
+    if handler is not signal.default_int_handler:  # ignored, or handled by other code
         yield lambda: False
         return
     pressed = False

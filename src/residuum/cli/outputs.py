@@ -1,8 +1,8 @@
 """How the verbs print: tables for people, JSON for programs.
 
 All text for people goes through this module, which makes it printable: a label in a rule file or
-a value in a record may hold escape sequences, and these must not reach the terminal. Nor is it
-markup of Rich.
+a value in a record may hold escape sequences, which must not reach the terminal. Text is not markup
+of Rich either.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from residuum.printable import printable, printable_lines
 
 
 def say(line: str = "", *, err: bool = False) -> None:
-    """Print one line; a line break in it is shown as an escape."""
+    """Print one line; a line break in it is printed as an escape."""
     typer.echo(printable(line), err=err)
 
 
@@ -26,12 +26,12 @@ def say_lines(text: str, *, err: bool = False) -> None:
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON, in ASCII: what cannot be printed is an escape of JSON."""
+    """Print a value as JSON in ASCII; other characters are escapes of JSON."""
     typer.echo(json.dumps(value, indent=2))
 
 
 def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
-    """Print names and values in two columns, without wrapping or cutting anything."""
+    """Print names and values in two columns; nothing is wrapped or cut."""
     listed = list(pairs)
     width = max(len(name) for name, _ in listed)
     for name, value in listed:
@@ -39,7 +39,7 @@ def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
 
 
 def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table as wide as the terminal."""
+    """Print a table that fits the width of the terminal."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table

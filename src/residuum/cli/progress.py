@@ -1,4 +1,4 @@
-"""A progress bar for people who wait."""
+"""A progress bar on stderr for long computations."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from residuum.cli.interrupts import heeding_interrupts
 T = TypeVar("T")
 
 PATIENCE: Final = 1.0
-"""Seconds that nobody minds."""
+"""Seconds before the bar is shown."""
 
 BLINK: Final = 0.1
-"""Seconds; a bar for a shorter wait would only flicker."""
+"""The shortest wait in seconds for which the bar is shown, so that it does not flicker."""
 
 
 def with_progress(items: Iterable[T], count: int, doing: str) -> Iterator[T]:
-    """Yield the items; once that takes a while, show a bar on stderr, if that is a terminal.
+    """Yield the items; after a second, show a progress bar if stderr is a terminal.
 
-    The bar stands only while an item is awaited, so that the caller may print between them.
+    The bar is shown only while an item is computed, so that the caller may print between items.
     """
     items = heeding_interrupts(items)
     if not sys.stderr.isatty():

@@ -1,4 +1,4 @@
-"""`residuum relaxations`: the catalogue."""
+"""`residuum relaxations`: the list of relaxations, and all about one of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from residuum.relaxations import Relaxation, parameter_of, relaxation, relaxatio
 def relaxations(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME", help="Describe these in full, instead of listing all."),
+        typer.Argument(
+            metavar="NAME", help="Describe these relaxations in full. Without a name: list all."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -34,9 +36,9 @@ def relaxations(
             print_pairs(_in_full(one))
     else:
         heads = ("name", "parameter", "t-norm", "has jumps", "P1")
-        print_table(heads, map(_row, chosen))
+        print_table(heads, map(_list_row, chosen))
         say("P1: every connective is sub-differentiable inside the unit cube.")
-        say("All formulas, the penalty, LaTeX and where the jumps are: residuum relaxations NAME")
+        say("For formulas, penalty, LaTeX and jumps: residuum relaxations NAME")
 
 
 def _described(one: Relaxation) -> dict[str, Any]:
@@ -55,8 +57,8 @@ def _described(one: Relaxation) -> dict[str, Any]:
     }
 
 
-def _value(one: Relaxation) -> str:
-    # A special value is another t-norm, whose formulas mention no parameter.
+def _parameter_values(one: Relaxation) -> str:
+    # For some values of the parameter the formulas do not mention it.
     return ", ".join(f"{symbol} = {value}" for symbol, value in one.parameters.items())
 
 
@@ -68,7 +70,7 @@ def _p1(one: Relaxation) -> str:
     return f"no: {', '.join(failing)}" if failing else "yes"
 
 
-def _row(one: Relaxation) -> tuple[str, ...]:
+def _list_row(one: Relaxation) -> tuple[str, ...]:
     parameter = parameter_of(one.name)
     return (
         one.name,
@@ -86,7 +88,7 @@ def _in_full(one: Relaxation) -> list[tuple[str, str]]:
     return [
         ("name", one.name),
         ("kind", f"{one.kind}-logic" if len(one.kind) == 1 else "S- and R-logic at once"),
-        *([("parameter", _value(one) or parameter.range)] if parameter else []),
+        *([("parameter", _parameter_values(one) or parameter.range)] if parameter else []),
         ("t-norm", one.structure),
         *one.expressions.items(),
         ("conjoined", _conjoined(one)),

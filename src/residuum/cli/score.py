@@ -39,12 +39,12 @@ def score(
         content, source = unpack(Path(file)), file
     found = score_of(*read_predictions(content, source))
     if as_json:
-        print_json(_object(found))
+        print_json(_score_object(found))
     else:
-        _print(found)
+        _print_score(found)
 
 
-def _object(found: Score) -> dict[str, object]:
+def _score_object(found: Score) -> dict[str, object]:
     types = {kind: _shares(tally) | {"support": tally.gold} for kind, tally in found.types.items()}
     return {**_shares(found.overall), "accuracy": found.accuracy, "types": types}
 
@@ -53,13 +53,13 @@ def _shares(tally: Tally) -> dict[str, float]:
     return {"precision": tally.precision, "recall": tally.recall, "f1": tally.f1}
 
 
-def _print(found: Score) -> None:
+def _print_score(found: Score) -> None:
     heads = ("chunk", "precision", "recall", "F1", "found", "there", "right")
     rows = {**found.types, "all": found.overall}
-    print_table(heads, [(name, *_cells(tally)) for name, tally in rows.items()])
+    print_table(heads, [(name, *_tally_cells(tally)) for name, tally in rows.items()])
     say(f"{found.tags:,} tags in {len(found.sentences):,} sentences, {found.accuracy:.2f}% right")
 
 
-def _cells(tally: Tally) -> tuple[str, ...]:
+def _tally_cells(tally: Tally) -> tuple[str, ...]:
     shares = (f"{share:.2f}" for share in _shares(tally).values())
     return (*shares, f"{tally.guessed:,}", f"{tally.gold:,}", f"{tally.correct:,}")

@@ -1,4 +1,4 @@
-"""`residuum show`: a formula, read back."""
+"""`residuum show`: a formula in all notations, its atoms, and whether it is a tautology."""
 
 from __future__ import annotations
 
@@ -26,10 +26,12 @@ def show(formula: FormulaText, as_json: AsJson = False) -> None:
         answer = {"tautology": verdict.answer, "countermodel": countermodel, **unknown}
         print_json({**written, "atoms": atoms, **answer})
         return
-    print_pairs([*written.items(), ("atoms", ", ".join(atoms)), ("tautology", _in_words(verdict))])
+    print_pairs(
+        [*written.items(), ("atoms", ", ".join(atoms)), ("tautology", _verdict_in_words(verdict))]
+    )
 
 
-def _in_words(verdict: Verdict) -> str:
+def _verdict_in_words(verdict: Verdict) -> str:
     if verdict.answer is None:
         return f"unknown: {verdict.reason}"
     if verdict.witness is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from residuum.cli.inputs import (
     AsJson,
     FormulaText,
-    Picture,
+    PictureFile,
     RelaxationNames,
     read_formula,
     read_relaxations,
@@ -16,7 +16,7 @@ from residuum.reports import check_picture, draw_surfaces, save_picture
 
 def surface(
     formula: FormulaText,
-    output: Picture,
+    output: PictureFile,
     relaxation: RelaxationNames = None,
     as_json: AsJson = False,
 ) -> None:

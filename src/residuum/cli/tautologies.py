@@ -1,4 +1,4 @@
-"""`residuum tautologies`: the paper's table, exact, beside the printed one."""
+"""`residuum tautologies`: the table of the paper, computed exactly, beside the printed figures."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from residuum.analysis import Cell, catalogue, tautology_table
 from residuum.analysis.results import in_full
-from residuum.cli.consistency import shown
-from residuum.cli.inputs import AsJson, MaybePicture, NoCache, RelaxationNames, read_relaxations
+from residuum.cli.consistency import consistency_in_words
+from residuum.cli.inputs import AsJson, MaybePictureFile, NoCache, RelaxationNames, read_relaxations
 from residuum.cli.outputs import print_json, print_table, say
 from residuum.cli.progress import with_progress
 from residuum.relaxations import Relaxation
@@ -17,13 +17,13 @@ from residuum.reports import check_picture, draw_tautologies, save_picture
 
 def tautologies(
     relaxation: RelaxationNames = None,
-    output: MaybePicture = None,
+    output: MaybePictureFile = None,
     no_cache: NoCache = False,
     as_json: AsJson = False,
 ) -> None:
     """Print the consistency of each tautology of the paper's full table.
 
-    Figures that were printed otherwise, beyond rounding, are marked ≠ and listed below.
+    Figures that differ from the printed ones beyond rounding are marked ≠ and listed below.
 
     With --output the table is also drawn, as a heat map.
 
@@ -39,38 +39,38 @@ def tautologies(
     rows: list[list[Cell]] = []
     try:
         for cells in with_progress(table, len(catalogue()), "integrating"):
-            rows.append(cells)  # noqa: PERF402  # an interrupt leaves those so far
+            rows.append(cells)  # noqa: PERF402  # after an interrupt the rows so far are printed
     except KeyboardInterrupt:
-        _print(chosen, rows, as_json)
+        _print_rows(chosen, rows, as_json)
         done = f"{len(rows)} of {len(catalogue())} rows"
         say(f"the table is incomplete: interrupted after {done}", err=as_json)
         raise
     if output:
         save_picture(draw_tautologies(rows), output)
-    _print(chosen, rows, as_json)
+    _print_rows(chosen, rows, as_json)
     if output and not as_json:
         say(f"{output}: the table as a heat map")
 
 
-def _print(chosen: Sequence[Relaxation], rows: Sequence[list[Cell]], as_json: bool) -> None:
+def _print_rows(chosen: Sequence[Relaxation], rows: Sequence[list[Cell]], as_json: bool) -> None:
     if as_json:
-        print_json([_object(cell) for cells in rows for cell in cells])
+        print_json([_cell_object(cell) for cells in rows for cell in cells])
         return
     print_table(
         ("row", "formula", *(one.name for one in chosen)),
-        ([cells[0].row.name, str(cells[0].row.formula), *map(_shown, cells)] for cells in rows),
+        ([cells[0].row.name, str(cells[0].row.formula), *map(_cell_text, cells)] for cells in rows),
     )
     wrong = [cell for cells in rows for cell in cells if cell.disagrees]
     say(f"{len(wrong)} figures differ from the printed ones beyond rounding:")
     for cell in wrong:
         name = f"{cell.row.name}, {cell.relaxation}"
-        say(f"  {name:<16} {shown(cell.computed, 6)}, printed {cell.printed:g}")
+        say(f"  {name:<16} {consistency_in_words(cell.computed, 6)}, printed {cell.printed:g}")
     for cells in rows:
         if not cells[0].row.is_tautology:
             say(f"{cells[0].row.name} as printed is not a tautology: {cells[0].row.formula}")
 
 
-def _shown(cell: Cell) -> str:
+def _cell_text(cell: Cell) -> str:
     result = cell.computed
     value = f"≈{result.value:.4f}" if result.exact is None else str(result.exact)
     if len(value) > 9:
@@ -78,7 +78,7 @@ def _shown(cell: Cell) -> str:
     return f"{value} ≠" if cell.disagrees else value
 
 
-def _object(cell: Cell) -> dict[str, Any]:
+def _cell_object(cell: Cell) -> dict[str, Any]:
     result = cell.computed
     return {
         "row": cell.row.name,

@@ -44,10 +44,10 @@ def truth(
     for written in degrees or ():
         atom, value = _read_degree(written, known)
         if atom in given:
-            raise DegreeError(f"`{atom}` is given twice")
+            raise DegreeError(f"`{atom}`: expected one degree, got two; remove one")
         given[atom] = value
     values = {
-        chosen.name: float(degree_of_truth(read, _numbers(given, chosen), chosen))
+        chosen.name: float(degree_of_truth(read, _as_numbers(given, chosen), chosen))
         for chosen in read_relaxations(relaxation)
     }
     if as_json:
@@ -59,11 +59,11 @@ def truth(
         print_pairs((name, f"{value:.12g}") for name, value in values.items())
 
 
-def _numbers(
+def _as_numbers(
     given: dict[str, Fraction], relaxation: Relaxation
 ) -> dict[str | Atom, Fraction | float]:
-    # Without a generator every value is one of the degrees or its complement: exact fractions
-    # never grow, and rounding cannot cross the jumps of such a logic.
+    # Without a generator every value is one of the degrees or its complement. Exact fractions then
+    # stay small, and rounding cannot cross a jump.
     convert = float if relaxation.has_generator else Fraction
     return {atom: convert(value) for atom, value in given.items()}
 
@@ -71,13 +71,17 @@ def _numbers(
 def _read_degree(written: str, known: list[str]) -> tuple[str, Fraction]:
     atom, equals, number = written.rpartition("=")
     if not equals:
-        raise DegreeError(f"`{written}`: expected ATOM=DEGREE, such as P=0.3")
+        raise DegreeError(
+            f"expected ATOM=DEGREE, such as P=0.3, got `{written}`; write the atom and its degree"
+        )
     if atom not in known:
         listed = ", ".join(f"`{name}`" for name in known) or "none"
         raise DegreeError(
-            f"`{atom}` is no atom of the formula; its atoms: {listed}.{suggest(atom, known)}"
+            f"expected an atom of the formula ({listed}), got `{atom}`.{suggest(atom, known)}"
         )
     value = read_number(number)
     if not isinstance(value, Fraction) or not 0 <= value <= 1:
-        raise DegreeError(f"`{atom}`: a degree of truth is a number in [0, 1], got `{number}`")
+        raise DegreeError(
+            f"`{atom}`: expected a degree of truth in [0, 1], got `{number}`; change it"
+        )
     return atom, value

@@ -1,7 +1,7 @@
-"""Pictures, by Matplotlib: the extra `report`, loaded only when one is drawn."""
+"""The report and its pictures. Matplotlib (the extra `report`) is loaded only to draw."""
 
 from residuum.reports.figures import check_picture as check_picture
 from residuum.reports.figures import picture as picture
 from residuum.reports.figures import save_picture as save_picture
-from residuum.reports.heat_maps import draw_tautologies as draw_tautologies
-from residuum.reports.surfaces import draw_surfaces as draw_surfaces
+from residuum.reports.surface_figures import draw_surfaces as draw_surfaces
+from residuum.reports.tautology_figures import draw_tautologies as draw_tautologies

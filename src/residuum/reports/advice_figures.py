@@ -1,4 +1,4 @@
-"""What becomes of violated groundings under each relaxation, as bars."""
+"""The picture of advice: what becomes of violated groundings under each relaxation."""
 
 from __future__ import annotations
 
@@ -15,21 +15,24 @@ if TYPE_CHECKING:
     from residuum.advice import Measured
 
 PANELS_IN_A_ROW: Final = 2
-COLOURS: Final = {"mended": "#1f8f57", "evaded": "#c2410c", "still violated": "#b9bdc4"}
-HATCHES: Final = {"mended": "", "evaded": "////", "still violated": ""}
+BAR_COLOURS: Final = {"mended": "#1f8f57", "evaded": "#c2410c", "still violated": "#b9bdc4"}
+BAR_HATCHES: Final = {"mended": "", "evaded": "////", "still violated": ""}
 
 
 def draw_advice(measured: Sequence[Measured]) -> Figure:
-    """Draw the shares of violated groundings that are mended, evaded, and neither.
+    """Draw the shares of violated groundings that are mended, evaded, or still violated.
 
-    There is a panel for each rule and sample in which any grounding is violated.
+    Each rule and sample with a violated grounding has a panel.
     """
     panels: dict[tuple[str, str], list[Measured]] = {}
     for one in measured:
         if one.mended is not None:
             panels.setdefault((one.rule, one.sample), []).append(one)
     if not panels:
-        raise PictureError("no grounding is violated, so that there is nothing to draw")
+        raise PictureError(
+            "expected a violated grounding to draw, got none; leave out --output, or give "
+            "predictions that break a rule"
+        )
     columns = min(len(panels), PANELS_IN_A_ROW)
     rows = -(-len(panels) // columns)
     height = 0.22 * max(map(len, panels.values())) + 0.75
@@ -42,18 +45,18 @@ def draw_advice(measured: Sequence[Measured]) -> Figure:
             names = [short(one.relaxation) for one in found] if number % columns == 0 else []
             place.set_yticks(range(len(found)), names or [""] * len(found))
         figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper center",
-                      ncols=len(COLOURS), frameon=False)  # fmt: skip
+                      ncols=len(BAR_COLOURS), frameon=False)  # fmt: skip
         caption(figure, "Violated groundings, after the logits followed the rule's gradient.")
         return settle(figure)
 
 
 def _draw(place: Axes, found: Sequence[Measured]) -> None:
     lefts = [0.0] * len(found)
-    for label, colour in COLOURS.items():
+    for label, colour in BAR_COLOURS.items():
         widths = [_share(one, label) for one in found]
         place.barh(
             range(len(found)), widths, left=lefts, color=colour, label=label, height=0.75,
-            hatch=HATCHES[label], edgecolor=INK, linewidth=0.4,
+            hatch=BAR_HATCHES[label], edgecolor=INK, linewidth=0.4,
         )  # fmt: skip
         lefts = [left + width for left, width in zip(lefts, widths, strict=True)]
     place.invert_yaxis()

@@ -1,4 +1,4 @@
-"""The chunking study as a section: the paper's table, what rules change, pictures, claims."""
+"""The section of the chunking study: claims, the paper's table, effects of rules, pictures."""
 
 from __future__ import annotations
 
@@ -7,18 +7,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from residuum.reports.chunking_weights import draw_weights, weigh
-from residuum.reports.learning_figures import Curves, draw_learning, points
-from residuum.reports.measure_figures import Mark, Panel, draw_beside
-from residuum.reports.sections import Block, Fold, Heading, Picture, Section, Table, Text
-from residuum.reports.series import Points, looks
+from residuum.reports.blocks import Block, Fold, Heading, Picture, Section, Table, Text
+from residuum.reports.chunking_figures import draw_chunking_weights, weigh
+from residuum.reports.colours import looks
 from residuum.reports.study_blocks import (
-    as_table,
-    counted,
-    judged,
-    nothing_yet,
+    claims_of,
+    no_runs,
     numbers_of,
-    sort_out,
+    report_table,
+    run_counts,
+    runs_of_study,
+)
+from residuum.reports.study_figures import (
+    Curves,
+    Mark,
+    MeasurePanel,
+    Points,
+    draw_learning,
+    draw_measures,
+    mean_curve,
 )
 from residuum.results import Record
 from residuum.study.chunking.claim_rules import CORPUS
@@ -32,18 +39,18 @@ from residuum.study.chunking.tables import NOTES, tables_of
 from residuum.study.planning import PAPER, SEEDS
 
 COMMAND: Final = "residuum study chunking"
-DRAWN: Final = {
+DRAWN_MEASURES: Final = {
     "f1": "F1, likeliest tags",
     "viterbi_f1": "F1, tags that obey the rules",
     "violations": "Transitions against the rules",
 }
 RULES: Final = {(False, False): "no rules", (True, False): "rules", (True, True): "+ unlabelled"}
-"""What is learnt beside labels, in short, by whether there are rules, and on other sentences."""
+"""Short words by whether a run learns from rules, and whether also on unlabelled sentences."""
 
 
 def chunking_section(records: Sequence[Record]) -> Section:
-    """Report all runs of the study among the records, or say that there are none."""
-    runs = sort_out(records, STUDY, TUNING, SCHEME, sift)
+    """Report the runs of the study among the records."""
+    runs = runs_of_study(records, STUDY, TUNING, SCHEME, sift)
     title = "Chunking: tags of words, from labels and from rules between neighbours"
     intro = Text(
         "A tagger learns from labelled sentences which words begin a chunk, go on with it, or are "
@@ -52,7 +59,7 @@ def chunking_section(records: Sequence[Record]) -> Section:
         "they can be obeyed in decoding in any case."
     )
     if not runs.own:
-        return Section("chunking", title, [intro, *nothing_yet(COMMAND)], runs.warnings)
+        return Section("chunking", title, [intro, *no_runs(COMMAND)], runs.warnings)
     chosen = of_presets(runs.finished)
     findings = Findings(chosen.records)
     kinds = sorted({_texts(record) for record in runs.finished}, key=str)
@@ -61,11 +68,11 @@ def chunking_section(records: Sequence[Record]) -> Section:
         title,
         [
             intro,
-            counted(runs, len(chosen.records)),
+            run_counts(runs, len(chosen.records)),
             *_what_is_missing(findings),
-            *judged(evaluate(findings, runs.own)),
+            *claims_of(evaluate(findings, runs.own)),
             *([Text(NOTES)] if chosen.records else []),
-            *(block for texts in kinds for block in _report(texts, findings, runs.finished)),
+            *(block for texts in kinds for block in _report_texts(texts, findings, runs.finished)),
         ],
         runs.warnings,
     )
@@ -77,7 +84,7 @@ def _texts(record: Record) -> Texts:
 
 
 def _what_is_missing(findings: Findings) -> list[Block]:
-    """Say which cells of the paper's table have no run, or not all of its seeds."""
+    """Name the cells of the paper's table that have no run, or not all seeds."""
     seeds: dict[tuple[Row, str], int] = {}
     for setting in findings.settings:
         for system in findings.systems(setting):
@@ -107,8 +114,8 @@ def _what_is_missing(findings: Findings) -> list[Block]:
     return blocks
 
 
-def _report(texts: Texts, findings: Findings, finished: Iterable[Record]) -> list[Block]:
-    """Report one text with one set of vectors."""
+def _report_texts(texts: Texts, findings: Findings, finished: Iterable[Record]) -> list[Block]:
+    """Report the runs on one text with one set of word vectors."""
     records = [record for record in finished if _texts(record) == texts]
     chosen = of_presets(records).records
     name = "-".join(filter(None, ("chunking", texts.corpus, texts.embeddings)))
@@ -119,12 +126,12 @@ def _report(texts: Texts, findings: Findings, finished: Iterable[Record]) -> lis
         found = list(tables_of(findings, texts, ("argmax", "viterbi")))
         figures = {one.measure: one for one in found if isinstance(one, Figures)}
         changes = [one for one in found if isinstance(one, Differences)]
-        table_of = partial(_as_table, name=name, command=f"{command} --table")
+        table_of = partial(_measure_table, name=name, command=f"{command} --table")
         blocks += [
-            _beside(figures, name, again),
+            _measures_picture(figures, name, again),
             table_of(figures["f1"]),
             *map(table_of, changes[:1]),
-            _learning(texts, chosen, name, again),
+            _learning_picture(texts, chosen, name, again),
             Fold(
                 "Tags that obey the rules, violations, and what obeying changes",
                 [
@@ -135,23 +142,23 @@ def _report(texts: Texts, findings: Findings, finished: Iterable[Record]) -> lis
         ]
     else:
         blocks.append(Text("No run has the settings that were chosen on DEV."))
-    return [*blocks, *_weights(texts, records, name, again)]
+    return [*blocks, *_weights_pictures(texts, records, name, again)]
 
 
-def _as_table(table: Figures | Differences, *, name: str, command: str) -> Table:
+def _measure_table(table: Figures | Differences, *, name: str, command: str) -> Table:
     own = table.measure if isinstance(table, Figures) else table.name
-    return as_table(table, f"{name}-{own}", command, numbers_of(table))
+    return report_table(table, f"{name}-{own}", command, numbers_of(table))
 
 
-def _beside(figures: Mapping[str, Figures], name: str, command: str) -> Picture:
+def _measures_picture(figures: Mapping[str, Figures], name: str, command: str) -> Picture:
     texts = figures["f1"].texts
     panels = [
-        Panel(label, {
+        MeasurePanel(label, {
             relaxation: [Mark(cells[place].summary, cells[place].printed)
                          for cells in figures[measure].rows.values()]
             for place, relaxation in enumerate(figures[measure].relaxations)
         })
-        for measure, label in DRAWN.items()
+        for measure, label in DRAWN_MEASURES.items()
     ]  # fmt: skip
     places = [row.name.replace(" + C", "\n+ C").replace(", ", "\n") for row in figures["f1"].rows]
     return Picture(
@@ -160,18 +167,18 @@ def _beside(figures: Mapping[str, Figures], name: str, command: str) -> Picture:
         "F1 of the likeliest tags and of those that obey the rules, and the share of transitions "
         f"of the former that break them, for {texts}, by relaxation, share of the sentences and "
         "rules; the tables below have the same figures.",
-        draw_beside(panels, places, "share of the sentences; + C: with rules", "percent"),
+        draw_measures(panels, places, "share of the sentences; + C: with rules", "percent"),
         command,
     )
 
 
-def _learning(texts: Texts, records: Iterable[Record], name: str, command: str) -> Picture:
+def _learning_picture(texts: Texts, records: Iterable[Record], name: str, command: str) -> Picture:
     curves: dict[Row, dict[str, list[Points]]] = {}
     for record in records:
         known: Any = record.configuration
         row = Row(known["fraction"], known["constraints"], known["unlabelled"])
         of_row = curves.setdefault(row, {})
-        of_row.setdefault(known["relaxation"], []).append(points(record, ["dev/f1"]))
+        of_row.setdefault(known["relaxation"], []).append(mean_curve(record, ["dev/f1"]))
     columns: dict[str, dict[str, Curves]] = {}
     for row, by_name in sorted(curves.items()):
         column = columns.setdefault(f"{100 * row.fraction:g}% of the sentences", {})
@@ -188,7 +195,9 @@ def _learning(texts: Texts, records: Iterable[Record], name: str, command: str) 
     )
 
 
-def _weights(texts: Texts, records: Iterable[Record], name: str, command: str) -> list[Block]:
+def _weights_pictures(
+    texts: Texts, records: Iterable[Record], name: str, command: str
+) -> list[Block]:
     by_share: dict[float, list[Record]] = {}
     for record in records:
         known: Any = record.configuration
@@ -206,7 +215,7 @@ def _weights(texts: Texts, records: Iterable[Record], name: str, command: str) -
                     "transitions of the former that break them, against the weight of the rules, "
                     f"for {where}, by relaxation. Runs of a relaxation differ in nothing else; a "
                     "warm-up has the same weight.",
-                    draw_weights(weighed),
+                    draw_chunking_weights(weighed),
                     f"{command} --fraction {fraction:g} --weight WEIGHT",
                 )
             )

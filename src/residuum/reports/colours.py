@@ -1,19 +1,62 @@
-"""Colours that can be read on light and on dark pages."""
+"""Colours and markers: those of the page, of degrees, and of each relaxation in every picture.
+
+All colours can be read on a light and on a dark page.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from residuum.reports.figures import COLOURS
+from residuum.reports.figures import COLOUR_MAP, short
+from residuum.study.planning import PAPER
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LIGHT: Final = "#ffffff"
 DARK: Final = "#15171c"
-"""The backgrounds of the page; its style sheet has the same."""
+"""The backgrounds of the page, light and dark. `templates/report.css` gets them from here."""
 
 SERIES: Final = ("#c2410c", "#2b7bd1", "#1f8f57", "#a04fc4", "#8a7a12", "#d1366f", "#7a7f87")
-"""Lines that differ: each has a contrast of 3 or more with either page, as WCAG asks."""
+"""Colours of lines. Each has a contrast of at least 3 with both backgrounds, as WCAG asks."""
 
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X")
+
+
+class Look(NamedTuple):
+    """How a relaxation is drawn."""
+
+    colour: str
+    marker: str
+
+
+def looks(relaxations: Iterable[str]) -> dict[str, Look]:
+    """Return a look for each relaxation, and for the paper's relaxations in any case.
+
+    The paper's come first, so that each of them looks the same in every picture.
+    """
+    others = sorted(set(relaxations) - {*PAPER})
+    return {
+        name: Look(SERIES[number % len(SERIES)], MARKERS[number % len(MARKERS)])
+        for number, name in enumerate([*PAPER, *others])
+    }
+
+
+def draw_legend(figure: Figure, looked: Mapping[str, Look]) -> None:
+    """Write the names of relaxations above a figure, each with its colour and marker."""
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], color=look.colour, marker=look.marker, markersize=5, linewidth=1.2)
+        for look in looked.values()
+    ]
+    legend = figure.legend(
+        handles, ["name"] * len(looked), loc="outside upper center", ncols=min(len(looked), 5),
+        frameon=False,
+    )  # fmt: skip
+    for text, name in zip(legend.get_texts(), looked, strict=True):
+        text.set_text(short(name))  # Matplotlib leaves out a label that begins with _
 
 
 def luminance(colour: str) -> float:
@@ -41,6 +84,6 @@ def heat(degree: float) -> tuple[str, str]:
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
-    cell = to_hex(colormaps[COLOURS](degree))
+    cell = to_hex(colormaps[COLOUR_MAP](degree))
     text = max(("#000000", "#ffffff"), key=lambda ink: contrast(ink, cell))
     return cell, text

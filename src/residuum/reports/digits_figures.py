@@ -1,4 +1,4 @@
-"""Pictures of the digits study: measures beside the printed ones, learning curves, weights."""
+"""Pictures of the digits study: measures, learning curves, and the weight of the rules."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from residuum.reports.colours import draw_legend, looks
 from residuum.reports.figures import INK, caption, house_style, new_figure, settle
-from residuum.reports.learning_figures import draw_learning, points
-from residuum.reports.measure_figures import Mark, Panel
-from residuum.reports.series import Points, looks, name_series, width_of
+from residuum.reports.study_figures import (
+    Mark,
+    MeasurePanel,
+    Points,
+    draw_learning,
+    mean_curve,
+    width_of,
+)
 from residuum.results import Record
 from residuum.study.digits.tables import Table
 
@@ -18,11 +24,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def panel_of(
+def measure_panel(
     label: str, table: Table, shown: Callable[[float], float] = lambda value: value
-) -> Panel:
-    """Return a measure as it is drawn; `shown` is what becomes of each value."""
-    return Panel(label, {
+) -> MeasurePanel:
+    """Return the panel of a table; `shown` maps each value to the one that is drawn."""
+    return MeasurePanel(label, {
         name: [
             Mark(
                 cell.summary and replace(cell.summary, mean=shown(cell.summary.mean)),
@@ -34,7 +40,6 @@ def panel_of(
     })  # fmt: skip
 
 
-# Curves of a run whose mean is drawn, by protocol: a pipeline has a stage for each network.
 CURVES: Final = {
     "joint": {
         "Digit": ("joint: dev/digit_accuracy",),
@@ -45,16 +50,18 @@ CURVES: Final = {
         "Coherence": ("Sum: dev/coherence", "Product: dev/coherence"),
     },
 }
+"""The curves of a run whose mean is drawn, by protocol. A pipeline has one stage per network."""
 
 
 def draw_digits_learning(
     runs: Mapping[int, Mapping[str, Sequence[Record]]], protocol: str
 ) -> Figure:
-    """Draw curves over training: a column for each size of DIGIT."""
+    """Draw learning curves: a column for each size of DIGIT, then each relaxation's runs."""
     return draw_learning({
         f"DIGIT {size:,}": {
             f"{label} on DEV, %": {
-                name: [points(one, curves) for one in records] for name, records in by_name.items()
+                name: [mean_curve(one, curves) for one in records]
+                for name, records in by_name.items()
             }
             for label, curves in CURVES[protocol].items()
         }
@@ -66,17 +73,17 @@ SCORE: Final = "joint: dev/score"
 
 
 def scores_by_weight(records: Iterable[Record]) -> dict[int, dict[str, Points]]:
-    """Return the best score on DEV and the weight of the rules of each joint run.
+    """Return the weight of the rules and the best score on DEV of each joint run.
 
-    They are by size of DIGIT and relaxation, for relaxations with two weights or more. A run whose
-    Digit was never usable has the score 0.
+    The pairs are grouped by size of DIGIT and relaxation. A relaxation with fewer than two weights
+    is left out. A run whose Digit was never usable has the score 0.
     """
     found: defaultdict[int, defaultdict[str, list[tuple[float, float]]]]
     found = defaultdict(lambda: defaultdict(list))
     for record in records:
         known: Any = record.configuration
         if SCORE in record.curves and known["weight"] > 0:
-            score = max([0.0, *(value for _, value in points(record, [SCORE]))])
+            score = max([0.0, *(value for _, value in mean_curve(record, [SCORE]))])
             found[known["digit_size"]][known["relaxation"]].append((known["weight"], score))
     kept: dict[int, dict[str, Points]] = {
         size: {
@@ -89,12 +96,12 @@ def scores_by_weight(records: Iterable[Record]) -> dict[int, dict[str, Points]]:
     return {size: by_name for size, by_name in kept.items() if by_name}
 
 
-def draw_weights(scores: Mapping[int, Mapping[str, Points]]) -> Figure:
-    """Draw the score on DEV against the weight of the rules: each run, and the best at a weight."""
+def draw_digits_weights(scores: Mapping[int, Mapping[str, Points]]) -> Figure:
+    """Draw the score on DEV against the weight of the rules: all runs, and the best per weight."""
     from matplotlib.ticker import LogFormatter
 
     class PlainNumbers(LogFormatter):
-        """Numbers as they are; the usual formatter writes formulas, which are not read here."""
+        """Plain numbers. LogFormatter writes TeX formulas, and `text.parse_math` is off."""
 
         def __call__(self, x: float, pos: int | None = None) -> str:
             return f"{x:g}" if super().__call__(x, pos) else ""
@@ -126,7 +133,7 @@ def draw_weights(scores: Mapping[int, Mapping[str, Points]]) -> Figure:
             place.set_xlabel("weight of the rules, λ")
             place.grid(linewidth=0.3, color=INK, alpha=0.3)
         figure.axes[0].set_ylabel("score on DEV, %")
-        name_series(figure, {name: looked[name] for name in names})
+        draw_legend(figure, {name: looked[name] for name in names})
         caption(
             figure,
             "Small: single runs, which differ in other settings, too, such as rates and lengths. "

@@ -1,4 +1,4 @@
-"""The digits study as a section: tables beside the paper's, pictures, significance, claims."""
+"""The section of the digits study: claims, tables beside the paper's, pictures, significance."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any, Final
 
+from residuum.reports.blocks import Block, Entry, Fold, Heading, Picture, Section, Table, Text
 from residuum.reports.digits_figures import (
     draw_digits_learning,
-    draw_weights,
-    panel_of,
+    draw_digits_weights,
+    measure_panel,
     scores_by_weight,
 )
-from residuum.reports.measure_figures import draw_beside
-from residuum.reports.sections import Block, Entry, Fold, Heading, Picture, Section, Table, Text
 from residuum.reports.study_blocks import (
-    as_table,
-    counted,
-    judged,
-    nothing_yet,
+    claims_of,
+    no_runs,
     numbers_of,
-    sort_out,
+    report_table,
+    run_counts,
+    runs_of_study,
 )
+from residuum.reports.study_figures import draw_measures
 from residuum.results import Record
 from residuum.study.digits.claims import evaluate
 from residuum.study.digits.findings import LAWS, Findings, Setting, System, of_presets, sift
@@ -41,8 +41,8 @@ COMMAND: Final = "residuum study digits"
 
 
 def digits_section(records: Sequence[Record]) -> Section:
-    """Report all runs of the study among the records, or say that there are none."""
-    runs = sort_out(records, STUDY, TUNING, SCHEME, sift)
+    """Report the runs of the study among the records."""
+    runs = runs_of_study(records, STUDY, TUNING, SCHEME, sift)
     title = "Digits: sums and products learnt from rules alone"
     intro = Text(
         "One network learns digits from labels; two others learn what two digits add up to and "
@@ -50,22 +50,22 @@ def digits_section(records: Sequence[Record]) -> Section:
         "are labelled, PAIR how many pairs the rules are applied to."
     )
     if not runs.own:
-        return Section("digits", title, [intro, *nothing_yet(COMMAND)], runs.warnings)
+        return Section("digits", title, [intro, *no_runs(COMMAND)], runs.warnings)
     chosen = of_presets(runs.finished)
     findings = Findings(chosen.records)
     kinds = [
         block
-        for _, kind in groupby(tables(findings), _kind)
-        for block in _report_kind(list(kind), findings, chosen.records)
+        for _, kind in groupby(tables(findings), _experiment_of_table)
+        for block in _report_experiment(list(kind), findings, chosen.records)
     ]
     return Section(
         "digits",
         title,
         [
             intro,
-            counted(runs, len(chosen.records)),
+            run_counts(runs, len(chosen.records)),
             *_what_is_missing(findings),
-            *judged(evaluate(findings, runs.own)),
+            *claims_of(evaluate(findings, runs.own)),
             *([Text(NOTES)] if kinds else []),
             *kinds,
             *_report_weights(runs.own),
@@ -74,12 +74,12 @@ def digits_section(records: Sequence[Record]) -> Section:
     )
 
 
-def _kind(table: DigitsTable) -> tuple[str, str, str, int]:
+def _experiment_of_table(table: DigitsTable) -> tuple[str, str, str, int]:
     return table.images, table.pair_pool, table.protocol, table.pair_size
 
 
 def _what_is_missing(findings: Findings) -> list[Block]:
-    """Say which of the paper's experiments have no run at all."""
+    """Name the experiments of the paper that have no run."""
     run = {
         (system.protocol, setting.pair_size)
         for setting in findings.settings
@@ -97,10 +97,10 @@ def _what_is_missing(findings: Findings) -> list[Block]:
     return [Text(f"Of the paper's experiments on MNIST these were not run: {'; '.join(lacking)}.")]
 
 
-def _report_kind(
+def _report_experiment(
     found: Sequence[DigitsTable], findings: Findings, records: Iterable[Record]
 ) -> list[Block]:
-    """Report one protocol and size of PAIR on one set of images."""
+    """Report one experiment: a protocol and a size of PAIR on one set of images."""
     first = found[0]
     name = _slug(first)
     by_measure = {table.measure: table for table in found}
@@ -112,8 +112,8 @@ def _report_kind(
         f"Accuracy and coherence: {where}",
         f"Accuracy of Digit, accuracy of Sum and Product, and coherence for {where}, by "
         "relaxation and size of DIGIT; the tables below have the same figures.",
-        draw_beside(
-            [panel_of(label, by_measure[measure]) for measure, label in MAIN.items()], *axes
+        draw_measures(
+            [measure_panel(label, by_measure[measure]) for measure, label in MAIN.items()], *axes
         ),
         command,
     )
@@ -122,15 +122,16 @@ def _report_kind(
         f"Violations: {where}",
         "How often Sum and Product break the rules, and the laws of arithmetic, in percent of the "
         f"test examples, for {where}, by relaxation and size of DIGIT.",
-        draw_beside([
-            panel_of(f"Against {label}", by_measure[measure], lambda value: 100 - value)
+        draw_measures([
+            measure_panel(f"Against {label}", by_measure[measure], lambda value: 100 - value)
             for measure, label in (("coherence", "the rules"), *((law, law) for law in LAWS))
         ], *axes),
         command,
     )  # fmt: skip
-    of_kind = [record for record in records if _place(record) == _kind(first)]
+    here = _experiment_of_table(first)
+    own = [record for record in records if _experiment_of_run(record) == here]
     runs: dict[int, dict[str, list[Record]]] = {}
-    for record in sorted(of_kind, key=_order):
+    for record in sorted(own, key=_by_size_and_relaxation):
         known: Any = record.configuration
         by_name = runs.setdefault(known["digit_size"], {})
         by_name.setdefault(known["relaxation"], []).append(record)
@@ -145,22 +146,26 @@ def _report_kind(
     return [
         Heading(name, f"{where[0].upper()}{where[1:]}"),
         beside,
-        _as_table(by_measure["operator_accuracy"], name),
+        _measure_table(by_measure["operator_accuracy"], name),
         violations,
         learning,
         Fold(
             "Digit, coherence, the laws of arithmetic, and how sure the differences are",
             [
-                *(_as_table(by_measure[one], name) for one in TITLES if one != "operator_accuracy"),
+                *(
+                    _measure_table(by_measure[one], name)
+                    for one in TITLES
+                    if one != "operator_accuracy"
+                ),
                 _significance(first, findings, name),
             ],
         ),
     ]
 
 
-def _as_table(table: DigitsTable, name: str) -> Table:
+def _measure_table(table: DigitsTable, name: str) -> Table:
     numbers = [_flat(cell) for cell in numbers_of(table)]
-    return as_table(table, f"{name}-{table.measure}", f"{_command(table)} --table", numbers)
+    return report_table(table, f"{name}-{table.measure}", f"{_command(table)} --table", numbers)
 
 
 def _flat(cell: dict[str, Any]) -> dict[str, Any]:
@@ -169,7 +174,10 @@ def _flat(cell: dict[str, Any]) -> dict[str, Any]:
 
 
 def _significance(table: DigitsTable, findings: Findings, name: str) -> Table:
-    """Compare R-Product, or the first that was run, with the others on sums and products."""
+    """Compare R-Product with the other relaxations on sums and products.
+
+    If R-Product was not run, the first relaxation of the table takes its place.
+    """
     measure = "operator_accuracy"
     rows, numbers = [], []
     for size in table.digit_sizes:
@@ -209,7 +217,7 @@ def _significance(table: DigitsTable, findings: Findings, name: str) -> Table:
 def _report_weights(records: Iterable[Record]) -> list[Block]:
     by_place: dict[tuple[str, str, str, int], list[Record]] = {}
     for record in records:
-        by_place.setdefault(_place(record), []).append(record)
+        by_place.setdefault(_experiment_of_run(record), []).append(record)
     blocks: list[Block] = []
     for (images, pool, protocol, size), found in sorted(by_place.items()):
         scores = scores_by_weight(found)
@@ -223,19 +231,19 @@ def _report_weights(records: Iterable[Record]) -> list[Block]:
                     "The score on DEV, which is the mean of Digit's accuracy and both coherences, "
                     f"against the weight of the rules for {where}, by relaxation and size of "
                     "DIGIT. Runs for tuning and finished ones, which differ in other settings too.",
-                    draw_weights(scores),
+                    draw_digits_weights(scores),
                 )
             )
     return blocks or [Text("No relaxation was run with two weights λ of the rules or more.")]
 
 
-def _place(record: Record) -> tuple[str, str, str, int]:
+def _experiment_of_run(record: Record) -> tuple[str, str, str, int]:
     known: Any = record.configuration
     return known["images"], known["pair_pool"], known["protocol"], known["pair_size"]
 
 
-def _order(record: Record) -> tuple[int, int, str, int]:
-    """Sort by size, then the paper's relaxations before others, as in its tables."""
+def _by_size_and_relaxation(record: Record) -> tuple[int, int, str, int]:
+    """Return a sort key: by size, then the paper's relaxations in its order, then others."""
     known: Any = record.configuration
     usual, name = PAPER["joint"], known["relaxation"]
     place = usual.index(name) if name in usual else len(usual)

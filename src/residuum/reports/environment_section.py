@@ -1,4 +1,4 @@
-"""With what the figures were made, and how to make them again."""
+"""The section of versions and commands: how the report and its runs were made."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from residuum.errors import RecordError
-from residuum.reports.sections import Block, Commands, Entry, Section, Table, Text, count_of
+from residuum.reports.blocks import Block, Commands, Entry, Section, Table, Text, count_of
 from residuum.results import Record
 
 LIBRARIES: Final = ("residuum", "numpy", "scipy", "python-flint", "matplotlib", "torch")
 MOST_NAMED: Final = 3
-"""Damaged records that a message names."""
+"""The number of damaged records that the warning names."""
 
 RECORDED: Final = ("study", "device", "torch", "python", "residuum")
 COMMANDS: Final = (
@@ -28,9 +28,9 @@ COMMANDS: Final = (
 
 
 def environment_section(records: Sequence[Record], damaged: Sequence[RecordError] = ()) -> Section:
-    """Name the versions, of this page and of the runs, and the commands behind each figure.
+    """List the commands behind the report, and the versions of libraries, here and of the runs.
 
-    `damaged` are the errors of records that could not be read, and are in no section.
+    `damaged` are the errors of records that could not be read. A warning counts them.
     """
     here = {
         "Python": platform.python_version(),

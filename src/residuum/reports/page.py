@@ -1,44 +1,45 @@
-"""Sections as one HTML file that needs nothing else to be shown."""
+"""Sections as one HTML page: no script, and nothing that is fetched from elsewhere."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from residuum.errors import PictureError
-from residuum.files import replacing
 from residuum.printable import printable
+from residuum.reports.blocks import Picture, Section, with_safe_names
 from residuum.reports.colours import DARK, LIGHT, heat
-from residuum.reports.figures import house_style
-from residuum.reports.inline_pictures import inline_svg
-from residuum.reports.sections import Picture, Section, with_safe_names
+from residuum.reports.figures import INK, house_style, picture, write_whole
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from matplotlib.figure import Figure
 
 TITLE: Final = "Relaxations of logic for learning: what was found"
 
 
 def check_page(path: Path) -> None:
-    """Raise at once what would make the page fail after the work is done."""
+    """Raise now what would make the page fail after a long computation."""
     if not path.absolute().parent.is_dir():
         raise PictureError(f"`{path}`: there is no folder `{path.parent}`; make it first")
     _template()
-    with house_style():  # is Matplotlib there?
+    with house_style():  # raises if Matplotlib is missing
         pass
 
 
 def render_page(sections: Sequence[Section]) -> str:
-    """Return the report as HTML: no script, and no address that is fetched.
+    """Return the report as HTML.
 
-    Whatever the sections hold is text: the template escapes it, and here it is made printable.
+    All that the sections hold is text: it is made printable, and the template escapes it.
     """
     template = _template()
     from markupsafe import Markup
 
-    def drawn(picture: Picture) -> Markup:
-        return Markup(inline_svg(picture.figure, picture.name, picture.description))
+    def drawn(block: Picture) -> Markup:
+        return Markup(inline_svg(block.figure, block.name, block.description))
 
     return template.render(
         title=TITLE,
@@ -51,19 +52,44 @@ def render_page(sections: Sequence[Section]) -> str:
 
 
 def _shown(value: object) -> object:
-    """Return what the template puts into the page, before it escapes it."""
-    return printable(value) if type(value) is str else value  # not what is HTML already
+    """Return a value as the template shows it, before it is escaped."""
+    return printable(value) if type(value) is str else value  # Markup is HTML already
+
+
+# What only a separate file needs, and what the style sheet says for all pictures of the page.
+_PREAMBLE: Final = re.compile(r"^.*?(?=<svg)|<metadata>.*?</metadata>|<style.*?</style>", re.DOTALL)
+# Only tags are changed. The words of a picture stand between them.
+_TAG: Final = re.compile(r"<[^>]*>")
+_FONT: Final = re.compile(r"font-family: [^;]*; ")
+# Coordinates keep a hundredth of a point. Numbers below 1 are factors, and keep all digits.
+_DIGITS: Final = re.compile(r"([1-9]\d*\.\d\d)\d+")
+_NAME: Final = re.compile(r'\bid="|\bhref="#|\burl\(#')
+_SIZE: Final = re.compile(r'(<svg[^>]*?) width="[^"]*" height="[^"]*"')
+REMS_AN_INCH: Final = 8.0
+"""The width of a picture on the page. Its letters are then nearly as large as those around it."""
+
+
+def inline_svg(figure: Figure, name: str, description: str) -> str:
+    """Return a figure as an element of HTML, in the colour of the text around it.
+
+    `name` comes before each id in the picture, with a colon between, so that ids are unique on the
+    page. It is a name from `with_safe_names`, which has no colon.
+    """
+    svg = _PREAMBLE.sub("", picture(figure, "svg", is_inline=True).decode("utf-8"))
+    svg = re.sub(r" *\n *", " ", _TAG.sub(lambda tag: _fitted(tag[0], name), svg))
+    width = f"--width: {REMS_AN_INCH * figure.get_figwidth():.1f}rem"
+    words = f'role="img" aria-label="{escape(printable(description))}" style="{width}"'
+    return _SIZE.sub(lambda found: f"{found[1]} {words}", svg, count=1)
+
+
+def _fitted(tag: str, name: str) -> str:
+    tag = _DIGITS.sub(r"\1", _FONT.sub("", tag)).replace(INK, "currentColor")
+    return _NAME.sub(lambda found: f"{found[0]}{name}:", tag)
 
 
 def write_page(path: Path, page: str) -> None:
-    """Write the report whole, in the place of what was there."""
-    try:
-        with replacing(path) as file:
-            file.write(page.encode("utf-8"))
-    except OSError as error:
-        raise PictureError(
-            f"`{path}` cannot be written ({error.strerror}); name another file"
-        ) from None
+    """Write the report, whole, in the place of a file that was there."""
+    write_whole(path, page.encode("utf-8"))
 
 
 def _template() -> Template:
@@ -71,7 +97,7 @@ def _template() -> Template:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:
         raise PictureError(
-            "the report is written by Jinja2, which is not installed; "
+            "expected Jinja2 to write the report, and it is not installed; "
             "run: pip install 'residuum[report]'"
         ) from None
     environment = Environment(

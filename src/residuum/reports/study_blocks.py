@@ -1,11 +1,11 @@
-"""What sections of studies have in common: which runs they tell of, their tables and claims."""
+"""Blocks that the sections of all studies have: their runs, tables and claims."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from residuum.reports.sections import (
+from residuum.reports.blocks import (
     Block,
     Claims,
     Commands,
@@ -22,9 +22,11 @@ from residuum.study.sifting import Sifted, tell_skipped
 
 
 class Runs(NamedTuple):
-    """The runs of a study: those that count, those of them that saw TEST, and how many others.
+    """The runs of a study.
 
-    `warnings` say which records are skipped, and why.
+    `own` are all runs of the present version of the study, those of tuning included. `finished` are
+    the ones measured on TEST. `outdated` counts the runs of other versions. `warnings` say which
+    records are skipped, and why.
     """
 
     own: list[Record]
@@ -33,14 +35,14 @@ class Runs(NamedTuple):
     warnings: list[str]
 
 
-def sort_out(
+def runs_of_study(
     records: Iterable[Record],
     study: str,
     tuning: str,
     scheme: int,
     sift: Callable[[Iterable[Record]], Sifted],
 ) -> Runs:
-    """Find the runs of a study; those of another version of it mean something else."""
+    """Return the runs of a study among records; runs of another version are only counted."""
     of_study = [record for record in records if record.study in (study, tuning)]
     present = [record for record in of_study if record.scheme == scheme]
     own, skipped = sift(present)
@@ -49,14 +51,14 @@ def sort_out(
     return Runs(own, finished, len(of_study) - len(present), warnings)
 
 
-def nothing_yet(command: str) -> list[Block]:
-    """Say that there are no runs, and how to make some."""
+def no_runs(command: str) -> list[Block]:
+    """Return blocks that say that there are no runs, and how to make some."""
     words = Text("No runs of this study were found. These commands make some:")
     return [words, Commands([f"{command} --quick", "residuum report"])]
 
 
-def counted(runs: Runs, in_tables: int) -> Text:
-    """Say how many runs of each kind there are."""
+def run_counts(runs: Runs, in_tables: int) -> Text:
+    """Return a sentence with the number of runs of each kind."""
     return Text(
         f"{count_of(len(runs.finished), 'finished run')}, of which {in_tables:,} with the "
         "settings that were chosen on DEV stand in the tables; "
@@ -65,8 +67,8 @@ def counted(runs: Runs, in_tables: int) -> Text:
     )
 
 
-def judged(verdicts: Sequence[Verdict]) -> list[Block]:
-    """Return the claims of the paper, and what was found of each."""
+def claims_of(verdicts: Sequence[Verdict]) -> list[Block]:
+    """Return the claims of the paper, each with its verdict."""
     return [
         Text("What the paper claims of this experiment, and what the runs say:"),
         Claims([
@@ -76,10 +78,10 @@ def judged(verdicts: Sequence[Verdict]) -> list[Block]:
     ]  # fmt: skip
 
 
-def as_table(
+def report_table(
     table: tables.Table, name: str, command: str, numbers: Sequence[Mapping[str, object]]
 ) -> Table:
-    """Return a table of a study as one of the report, with its numbers as data."""
+    """Return a table of a study as a block of the report."""
     rows = [
         [
             Entry(text.strip("* ") if number == 0 else text.replace("*", ""),
@@ -92,7 +94,7 @@ def as_table(
 
 
 def numbers_of(table: tables.Table) -> list[dict[str, Any]]:
-    """Return the cells of a table as data, each with what it is of."""
+    """Return the cells of a table as data, each with the entries that all cells share."""
     content = table.to_json()
     cells = content.pop("cells")
     return [{**content, **cell} for cell in cells]

@@ -1,4 +1,4 @@
-"""What a sweep has tried: a dot for each trial, and the best so far as a line."""
+"""The picture of a sweep: a dot for each trial, and a line for the best so far."""
 
 from __future__ import annotations
 
@@ -19,10 +19,13 @@ DOT: Final = "#2563a8"
 
 
 def draw_sweep(found: Sequence[Progress], measure: str) -> Figure:
-    """Draw a panel for each configuration of which any trial is done."""
+    """Draw a panel for each configuration with a finished trial."""
     panels = [one for one in found if one.values]
     if not panels:
-        raise PictureError("no trial is done yet, so that there is nothing to draw")
+        raise PictureError(
+            "expected a finished trial to draw, got none; leave out --output, or "
+            "run the sweep first"
+        )
     columns = min(len(panels), PANELS_IN_A_ROW)
     rows = -(-len(panels) // columns)
     with house_style():

@@ -1,4 +1,4 @@
-"""The sections that need no runs: the question, the relaxations, the tautologies."""
+"""The sections that need no records: the question, the relaxations, the tautologies."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from residuum.analysis import Cell
 from residuum.analysis.results import in_full
 from residuum.logic import render
 from residuum.relaxations import Relaxation
-from residuum.reports.heat_maps import MARKS
-from residuum.reports.roundings import rounded
-from residuum.reports.sections import Entry, Fold, Picture, Section, Table, Text
-from residuum.reports.surfaces import draw_surfaces
+from residuum.reports.blocks import Entry, Fold, Picture, Section, Table, Text
+from residuum.reports.figures import rounded
+from residuum.reports.surface_figures import draw_surfaces
+from residuum.reports.tautology_figures import MARKS
 from residuum.syntax import parse
 
-PAPER: Final = (
+CITATION: Final = (
     "Medina Grespan, Gupta and Srikumar, “Evaluating Relaxations of Logic for Neural Networks” "
     "(IJCAI 2021)"
 )
 CONNECTIVES: Final = {"not": "¬x", "and": "x ∧ y", "or": "x ∨ y", "implies": "x → y"}
-DRAWN: Final = ("P -> Q", "P & Q", "P | Q")
+DRAWN_FORMULAS: Final = ("P -> Q", "P & Q", "P | Q")
 
 
 def question_section() -> Section:
-    """Say what this is about."""
+    """Say which question the report answers."""
     return Section(
         "question",
         "The question",
@@ -36,8 +36,8 @@ def question_section() -> Section:
                 "or false and nowhere else. Which one should be used?"
             ),
             Text(
-                f"{PAPER} asked two things of a relaxation: that it preserves truth, so that what "
-                "is a tautology stays true, and that networks learn well with it. This page "
+                f"{CITATION} asked two things of a relaxation: that it preserves truth, so that "
+                "what is a tautology stays true, and that networks learn well with it. This page "
                 "computes their first answer again, exactly, and repeats their experiments, "
                 "each figure beside the one that was printed."
             ),
@@ -46,7 +46,7 @@ def question_section() -> Section:
 
 
 def relaxations_section(relaxations: Sequence[Relaxation]) -> Section:
-    """Show the formulas of relaxations, and their truth over the unit square."""
+    """Show the formulas of relaxations, and pictures of their degrees and gradients."""
     heads = ["relaxation", *CONNECTIVES.values(), "penalty of x"]
     rows = [
         [Entry(one.name), *(Entry(_spelt(one.expressions[name])) for name in CONNECTIVES),
@@ -76,7 +76,7 @@ def relaxations_section(relaxations: Sequence[Relaxation]) -> Section:
             draw_surfaces(text, list(relaxations)),
             command=f'residuum surface "{text}" -o surface.svg',
         )
-        for number, text in enumerate(DRAWN, 1)
+        for number, text in enumerate(DRAWN_FORMULAS, 1)
         for formula in [render(parse(text), "unicode")]
     ]
     return Section(
@@ -95,7 +95,7 @@ def relaxations_section(relaxations: Sequence[Relaxation]) -> Section:
 
 
 def tautologies_section(rows: Sequence[Sequence[Cell]]) -> Section:
-    """Show how much truth of each tautology is preserved, beside what was printed."""
+    """Show the mean degree of each tautology beside the figure of the paper."""
     cells = [cell for row in rows for cell in row]
     wrong = [cell for cell in cells if cell.disagrees]
     not_tautologies = [row[0].row for row in rows if not row[0].row.is_tautology]

@@ -1,4 +1,4 @@
-"""Runs as plain data: what one held, the store that keeps them, and statistics over them."""
+"""Runs as plain data: records, the store and archives that keep them, and statistics over them."""
 
 from residuum.results.archive import merge as merge
 from residuum.results.archive import read_archive as read_archive

@@ -1,4 +1,4 @@
-"""An archive: records as lines of text, small enough to live beside the code they came from."""
+"""Archives: files with one line of JSON per record, small enough for a repository."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from residuum.results.records import Record
 
 
 def write_archive(path: str | Path, records: Iterable[Record]) -> None:
-    """Write records, sorted by id, one line of JSON each; the same records give the same bytes.
+    """Write records, sorted by id, one line of JSON each. Equal records give equal bytes.
 
-    An archive that was there is replaced in one step, or not at all.
+    An archive with this path is replaced in one step, or stays as it was.
     """
     lines = [to_line(record) + "\n" for record in merge(records)]
     try:
@@ -28,28 +28,31 @@ def write_archive(path: str | Path, records: Iterable[Record]) -> None:
             os.fsync(file.fileno())
     except (OSError, ValueError) as error:
         raise RecordError(
-            f"{printable(path)}: the archive cannot be written: {_reason(error)}"
+            f"{printable(path)}: the archive cannot be written ({_reason(error)}); name another "
+            "place, or make room there"
         ) from error
 
 
 def read_archive(path: str | Path, on_damage: OnDamage | None = None) -> list[Record]:
-    """Return the records of an archive; one with damaged lines is refused with their numbers.
+    """Return the records of an archive.
 
-    With `on_damage`, that is called with the error of each damaged line instead, and the other
-    records are returned.
+    If lines are damaged, an error names them all. With `on_damage`, it is called with the error of
+    each damaged line instead, and the other records are returned.
     """
     name = printable(path)
     try:
         content = Path(path).read_bytes()
     except (OSError, ValueError) as error:
-        raise RecordError(f"{name}: the archive cannot be read: {_reason(error)}") from error
+        raise RecordError(
+            f"{name}: the archive cannot be read ({_reason(error)}); name another"
+        ) from error
     found: dict[str, Record] = {}
     damaged: list[RecordError] = []
     for number, line in enumerate(content.removesuffix(b"\n").split(b"\n") if content else (), 1):
         try:
             record = from_line(line)
             if record.id in found:
-                raise RecordError(f"the run {record.id} stands twice")
+                raise RecordError(f"expected each run once, found {record.id} a second time")
             found[record.id] = record
         except RecordError as error:
             damaged.append(RecordError(f"{name}, line {number}: {error}"))
@@ -62,8 +65,8 @@ def read_archive(path: str | Path, on_damage: OnDamage | None = None) -> list[Re
 
 
 _ADVICE: Final = (
-    "Take the archive from version control or from a copy again, or delete these lines: each line "
-    "is a record of its own, and the others can be read."
+    "Restore the archive from version control or from a copy, or delete these lines. Each line is "
+    "one record, and the others can be read."
 )
 
 
@@ -72,7 +75,7 @@ def _reason(error: OSError | ValueError) -> str:
 
 
 def merge(*sources: Iterable[Record]) -> list[Record]:
-    """Return the records of stores and archives together, sorted by id; the first of a run stays.
+    """Return the records of several sources, sorted by id. Of equal ids the first record counts.
 
     `merge(store, read_archive("a.jsonl"), read_archive("b.jsonl"))`
     """

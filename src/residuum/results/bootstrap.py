@@ -30,25 +30,26 @@ from residuum.results.statistics import Comparison, Floats, judge
 
 Integers: TypeAlias = npt.NDArray[np.intp]
 
-_ONE_SEED: Final = "with one seed, this says nothing of what other seeds would give"
+_ABOUT_ONE_SEED: Final = "with one seed, this says nothing about other seeds"
 
 SLIM: Final = 16
 """Rows and columns of the matrices that are multiplied at a time.
 
-So slim, they stay in the cache and on one thread. On a busy machine the threads of a BLAS wait
+Such slim matrices stay in the cache and on one thread. On a busy machine the threads of a BLAS wait
 for each other, and a second becomes a minute.
 """
 
 FEWEST_USABLE: Final = 0.9
-"""Of all resamples; with very few units some draw no example that counts."""
+"""The share of resamples that must have a score. With few units some draw no example."""
 
 
 @final
 @dataclass(frozen=True)
 class Ratio:
-    """Scores that are ratios of sums over examples, arrays (seeds, examples) above and below.
+    """A score that is a ratio of sums over examples; both arrays are (seeds, examples).
 
-    For F1, twice the chunks found rightly in a sentence, over those predicted and those there.
+    For F1, the numerator is twice the correct chunks of a sentence, and the denominator the
+    predicted plus the gold chunks.
     """
 
     numerator: npt.ArrayLike
@@ -58,7 +59,7 @@ class Ratio:
 @final
 @dataclass(frozen=True)
 class Resampled:
-    """Scores of systems, by seed and in every resample of seeds and units."""
+    """Scores of systems, by seed and in each resample of seeds and units."""
 
     by_seed: Mapping[str, Floats]
     resampled: Mapping[str, Floats]
@@ -69,7 +70,7 @@ class Resampled:
         return {name: float(scores.mean()) for name, scores in self.by_seed.items()}
 
     def compare(self, first: str, second: str, *, confidence: float = 0.95) -> Comparison:
-        """Compare two of the systems, in the unit of their scores."""
+        """Compare two systems; the difference is in the unit of their scores."""
         differences = self.by_seed[first] - self.by_seed[second]
         seeds = len(differences)
         variance = float((self.resampled[first] - self.resampled[second]).var(ddof=1))
@@ -78,7 +79,7 @@ class Resampled:
         scale = max(float(np.abs(self.by_seed[name]).max()) for name in (first, second))
         difference = float(differences.mean())
         judged = judge(difference, math.sqrt(variance), freedom, confidence, scale=scale)
-        return judged if seeds > 1 or judged.note else replace(judged, note=_ONE_SEED)
+        return judged if seeds > 1 or judged.note else replace(judged, note=_ABOUT_ONE_SEED)
 
 
 def resample(
@@ -88,20 +89,22 @@ def resample(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Resampled:
-    """Resample seeds and units, the same for all systems, which had the same of both.
+    """Resample seeds and units, the same for all systems. All systems share seeds and examples.
 
-    A system is an array (seeds, examples) of outcomes, of which the mean is taken, or a `Ratio`.
-    `units` are the indices (examples, k) of what each example is made of: two images, or one
-    sentence. Without them each example is its own unit.
+    A system is an array (seeds, examples) of outcomes, whose mean is the score, or a `Ratio`.
+    `units` are the indices (examples, k) of the units in each example: two images, or one sentence.
+    Without `units` each example is its own unit.
     """
     if not systems or resamples < 2:
-        raise ComparisonError("expected one system and two resamples at least")
+        raise ComparisonError(
+            "expected at least one system and two resamples, got fewer; give more"
+        )
     parts = {name: _parts(system) for name, system in systems.items()}
     shapes = {numerator.shape for numerator, _ in parts.values()}
     if len(shapes) > 1:
         raise ComparisonError(
             "expected the same seeds and examples of all systems, got arrays of the shapes "
-            f"{sorted(shapes)}"
+            f"{sorted(shapes)}; leave out what only some systems have"
         )
     [(seeds, examples)] = shapes
     rng = np.random.default_rng(seed)
@@ -115,12 +118,12 @@ def resample(
         above, below, totals = np.split(totals, np.cumsum([len(numerator), len(denominator)]))
         with np.errstate(divide="ignore", invalid="ignore"):
             scores[name] = (drawn * (above / below)).sum(axis=0)
-    # A resample without an example that counts has no score.
+    # A resample whose denominator is zero has no score.
     usable = np.all([np.isfinite(score) for score in scores.values()], axis=0)
     if usable.sum() < max(2, FEWEST_USABLE * resamples):
         raise ComparisonError(
             f"expected enough units to resample, got {count}: {resamples - usable.sum()} of "
-            f"{resamples} resamples drew no example that counts"
+            f"{resamples} resamples drew no example that counts; use a larger test set"
         )
     by_seed = {
         name: above.sum(axis=1) / below.sum(axis=1) for name, (above, below) in parts.items()
@@ -137,15 +140,15 @@ def paired_bootstrap(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Comparison:
-    """Compare two systems on the same seeds and examples; the arguments are those of `resample`."""
+    """Compare two systems on the same seeds and examples; see `resample` for the arguments."""
     both = resample({"first": first, "second": second}, units, resamples=resamples, seed=seed)
     return both.compare("first", "second", confidence=confidence)
 
 
 def weighted_totals(rows: Floats, indices: Integers, weights: Floats) -> Floats:
-    """Return the sums of rows (rows, examples) over examples, for each column of weights of units.
+    """Return the weighted sums of rows (rows, examples) over examples, one column per resample.
 
-    An example is in a resample once for every way to choose a copy of each of its units.
+    The weight of an example is the product of the weights of its units.
     """
     product = weights[indices[:, 0]]
     for column in indices.T[1:]:
@@ -155,7 +158,10 @@ def weighted_totals(rows: Floats, indices: Integers, weights: Floats) -> Floats:
 
 
 def _drawn_weights(count: int, resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """Yield how often each unit is drawn, one column per resample, and at the end a row of ones."""
+    """Yield blocks of weights: how often each unit is drawn, one column per resample.
+
+    The last row is one, for units that repeat within an example.
+    """
     for start in range(0, resamples, SLIM):
         size = min(SLIM, resamples - start)
         drawn = rng.integers(count, size=(size, count)) + count * np.arange(size)[:, None]
@@ -165,48 +171,51 @@ def _drawn_weights(count: int, resamples: int, rng: np.random.Generator) -> Iter
 
 
 def _drawn_seeds(count: int, resamples: int, rng: np.random.Generator) -> Floats:
-    """Return the share of each seed, one column per resample; there is no choice of one seed."""
+    """Return the weight of each seed, one column per resample. One seed always has the weight 1."""
     drawn = max(1, count - 1)
     return rng.multinomial(drawn, [1 / count] * count, size=resamples).T / drawn
 
 
 def _parts(system: npt.ArrayLike | Ratio) -> tuple[Floats, Floats]:
-    """Return numerator and denominator, the latter with one row where all seeds share it."""
+    """Return numerator and denominator. The latter has one row if all seeds share it."""
     if isinstance(system, Ratio):
-        above, below = _outcomes(system.numerator), _outcomes(system.denominator)
+        above, below = _outcome_matrix(system.numerator), _outcome_matrix(system.denominator)
     else:
-        above = _outcomes(system)
+        above = _outcome_matrix(system)
         below = np.ones((1, above.shape[1]))
     if above.shape[1] != below.shape[1] or len(below) not in (1, len(above)):
         raise ComparisonError(
-            f"expected a denominator for each numerator, got {below.shape} for {above.shape}"
+            f"expected a denominator for each numerator, got {below.shape} for {above.shape}; give "
+            "arrays of equal shapes"
         )
     if (below < 0).any() or not (below.sum(axis=1) > 0).all():
-        raise ComparisonError("expected denominators that are not negative and not all zero")
+        raise ComparisonError(
+            "expected denominators from 0 on, not all zero, got others; correct them"
+        )
     return above, below
 
 
-def _outcomes(values: npt.ArrayLike) -> Floats:
+def _outcome_matrix(values: npt.ArrayLike) -> Floats:
     found = np.asarray(values, dtype=np.float64)
     if found.ndim != 2 or not found.size or not np.isfinite(found).all():
         raise ComparisonError(
-            "expected finite outcomes (seeds, examples) of one seed and example at least, got an "
-            f"array of shape {found.shape}"
+            "expected finite outcomes (seeds, examples) of at least one seed and example, got an "
+            f"array of shape {found.shape}; reshape it, and leave out failed runs"
         )
     return found
 
 
 def _compact(units: npt.ArrayLike, examples: int) -> tuple[Integers, int]:
-    """Number the units from 0, and count them.
+    """Return the units numbered from 0, and their count.
 
-    The pair of an image and itself depends on one image, and counts as often as that one: where a
-    unit stands again in an example, the index is that of the row of ones.
+    A pair of an image and itself depends on one image, and counts as often as that image. So a unit
+    that repeats within an example gets the index of the row of ones.
     """
     found = np.asarray(units)
     if found.ndim != 2 or len(found) != examples or not np.issubdtype(found.dtype, np.integer):
         raise ComparisonError(
             f"expected the units of {examples} examples, whole numbers (examples, k), got an array "
-            f"of {found.dtype} of shape {found.shape}"
+            f"of {found.dtype} of shape {found.shape}; give one row for each example"
         )
     names, inverse = np.unique(found, return_inverse=True)
     numbered = inverse.reshape(found.shape)
@@ -215,5 +224,7 @@ def _compact(units: npt.ArrayLike, examples: int) -> tuple[Integers, int]:
         is_repeated = (numbered[:, place, None] == numbered[:, :place]).any(axis=1)
         indices[is_repeated, place] = len(names)
     if len(names) < 2:
-        raise ComparisonError(f"expected two units at least to resample, got {len(names)}")
+        raise ComparisonError(
+            f"expected at least two units to resample, got {len(names)}; use a larger test set"
+        )
     return indices, len(names)

@@ -1,4 +1,4 @@
-"""Records that were damaged: which they are, and how to go on with the others."""
+"""Damaged records: how they are reported, and how to read the others."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Final, TypeAlias
 from residuum.errors import RecordError
 
 OnDamage: TypeAlias = Callable[[RecordError], object]
-"""What is called with the error of each damaged record, as `print` or a list's `append`."""
+"""A function that is called with the error of each damaged record, such as `print`."""
 
 MOST_NAMED: Final = 10
+"""The most damaged records that one error names."""
 
 
 def refuse_damaged(damaged: Sequence[RecordError], advice: str) -> None:
-    """Raise one error that names the damaged records and says what to do, if there are any."""
+    """Raise one error that names all damaged records, if there are any, and says what to do."""
     if not damaged:
         return
     lines = [str(error) for error in damaged[:MOST_NAMED]]

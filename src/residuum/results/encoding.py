@@ -1,12 +1,12 @@
-"""A record as one line of JSON, and back: the form in which stores and archives keep it.
+"""A record as one line of JSON, and back. Stores and archives keep records in this form.
 
-Numbers that JSON has no way to write are the texts "NaN", "Infinity" and "-Infinity". Outcomes
-are packed (eight Booleans to a byte), compressed, and written in base 64. Where it is shorter,
-only the examples are kept in which an array of Booleans differs from one before it: coherence and
-accuracy are the same wherever Digit is right.
+Numbers that JSON lacks are the texts "NaN", "Infinity" and "-Infinity". Outcomes are packed (eight
+Booleans to a byte), compressed, and written in base 64. If it is shorter, an array of Booleans is
+written as its differences from an earlier array: coherence and accuracy agree wherever Digit is
+right.
 
-The last entry is a checksum of all others, by which damage is noticed. Lines of older versions
-have none; they can be read, and their records are marked as not verified.
+The last entry is a checksum of all others, which reveals damage. Lines of older versions have none;
+they can be read, and their records are marked as not verified.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from residuum.errors import RecordError
 from residuum.results.records import MOST_OUTCOMES, Curve, Outcomes, Record
 
 CHECKSUM_LENGTH: Final = 16
-"""Hexadecimal digits: 64 bits, so that one of 10¹⁹ damaged records is taken for sound."""
+"""Hexadecimal digits: 64 bits, so that one of 10¹⁹ damaged records passes as sound."""
 
 LONGEST_REASON: Final = 400
-"""Characters of what a message says about a line: a damaged one may hold names of any length."""
+"""The most characters of a message about a line. A damaged line may hold names of any length."""
 
 _KEYS: Final = (
     "id", "study", "scheme", "configuration", "measures", "curves", "outcomes", "seconds",
@@ -44,7 +44,7 @@ Kind = TypeVar("Kind", bound="dict[str, Any] | list[Any] | str | int")
 def to_line(record: Record) -> str:
     """Return a record as one line of ASCII, the same for equal records.
 
-    A record that is not verified gets no checksum, or it would pass for verified from then on.
+    A record that is not verified gets no checksum. With one it would be read as verified.
     """
     content: dict[str, Any] = {
         "id": record.id,
@@ -66,13 +66,15 @@ def to_line(record: Record) -> str:
 
 
 def from_line(line: str | bytes) -> Record:
-    """Return the record of a line; RecordError if it holds none or another than it claims."""
+    """Return the record of a line; raise RecordError if it is damaged or no record."""
     try:
         content = _parsed(line)
         is_verified = "checksum" in content
         claimed = content.pop("checksum", None)
         if is_verified and claimed != _checksum(content):
-            raise RecordError("its content does not fit its checksum: it was damaged, or edited")
+            raise RecordError(
+                "expected content that fits its checksum, found other content: damaged or edited"
+            )
         record = _record(content, is_verified)
     except RecordError as error:
         reason = textwrap.shorten(str(error), LONGEST_REASON, placeholder=" …")
@@ -81,8 +83,8 @@ def from_line(line: str | bytes) -> Record:
         raise RecordError("this is no record: lists or objects are nested too deeply") from None
     if record.id != content["id"]:
         raise RecordError(
-            f"this is the record of another run, {record.id}, than it says, "
-            f"{reprlib.repr(content['id'])}"
+            f"this is the record of another run: expected {reprlib.repr(content['id'])}, as the "
+            f"line says, found {record.id}"
         )
     return record
 
@@ -101,7 +103,7 @@ def _parsed(line: str | bytes) -> dict[str, Any]:
         ) from None
     except RecordError:
         raise
-    except ValueError as error:  # an integer that Python does not read
+    except ValueError as error:  # an integer that is too long for Python
         raise RecordError(f"expected a line of JSON, found a long integer ({error})") from None
     entries: dict[str, Any] = _expect(content, dict, "the line")
     missing = [key for key in _KEYS if key not in entries]
@@ -125,7 +127,7 @@ def _record(content: dict[str, Any], is_verified: bool) -> Record:
             for name, value in _expect(content["measures"], dict, "measures").items()
         },
         curves={
-            name: _curve(curve, f"curves[{name!r}]")
+            name: _read_curve(curve, f"curves[{name!r}]")
             for name, curve in _expect(content["curves"], dict, "curves").items()
         },
         outcomes=_all_unpacked(_expect(content["outcomes"], dict, "outcomes")),
@@ -136,7 +138,7 @@ def _record(content: dict[str, Any], is_verified: bool) -> Record:
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
-    """Return a digest of the content, whatever the order of its keys and the space between."""
+    """Return a digest of the content. The order of keys and blanks between do not matter."""
     text = json.dumps(content, sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:CHECKSUM_LENGTH]
 
@@ -162,7 +164,7 @@ def _read(value: float | str) -> float:
     return _NUMBERS[value]
 
 
-def _curve(value: object, where: str) -> Curve:
+def _read_curve(value: object, where: str) -> Curve:
     curve = _expect(value, dict, where)
     epochs = _expect(curve.get("epochs"), list, f"{where}['epochs']")
     values = _expect(curve.get("values"), list, f"{where}['values']")
@@ -195,7 +197,10 @@ def _all_unpacked(packed: Mapping[str, object]) -> dict[str, Outcomes]:
         if form["kind"] == "differences":
             other = found.get(_expect(form.get("from"), str, f"{where}['from']"))
             if other is None or other.dtype != np.bool_ or len(array) != len(other):
-                raise RecordError(f"expected `{where}` to differ from as many Booleans before it")
+                raise RecordError(
+                    f"expected `{where}['from']` to name an earlier array of as many Booleans, "
+                    "found none"
+                )
             array = array ^ other
         found[name] = array
         room -= len(array)
@@ -209,7 +214,7 @@ def _packed(array: Outcomes) -> dict[str, Any]:
 
 
 def _unpacked(packed: dict[str, Any], room: int, where: str) -> Outcomes:
-    """Return the outcomes of an array. No more than `room` are decompressed, whatever it says."""
+    """Return the outcomes of an array. Never more than `room` are decompressed."""
     kind = _expect(packed.get("kind"), str, f"{where}['kind']")
     count = _expect(packed.get("count"), int, f"{where}['count']")
     if not 0 <= count <= room:
@@ -229,7 +234,7 @@ def _unpacked(packed: dict[str, Any], room: int, where: str) -> Outcomes:
     except (ValueError, zlib.error) as error:
         raise RecordError(f"`{where}` cannot be decompressed ({error})") from None
     if len(content) != size or not decompressor.eof or decompressor.unused_data:
-        raise RecordError(f"expected `{where}` to have {count} examples, found other than that")
+        raise RecordError(f"expected `{where}` to have {count} examples, found another number")
     found = np.frombuffer(content, dtype=np.uint8)
     return found if kind == "bytes" else np.unpackbits(found, count=count).astype(np.bool_)
 
@@ -248,5 +253,5 @@ def _finite(text: str) -> float:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise RecordError("expected each key once in an object, found one that stands there twice")
+        raise RecordError("expected each key of an object once, found one twice")
     return found

@@ -1,4 +1,4 @@
-"""Where the records lie that a table or a report is made of."""
+"""The records that tables and reports are made from: the default store and the archives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from residuum.results.records import Record
 from residuum.results.store import Store, default_store
 
 ARCHIVES: Final = Path("results")
-"""Where records that belong to a repository lie, below the current folder."""
+"""The folder of archives, below the current folder."""
 
 
 def find_records(
@@ -23,21 +23,21 @@ def find_records(
     studies: Iterable[str] | None = None,
     on_damage: OnDamage | None = None,
 ) -> list[Record]:
-    """Return the records in one store, or without a path in the usual store and the archives.
+    """Return the records of one store; without a path, of the default store and the archives.
 
-    `studies` names those that are wanted; without it, all. A store that was never made is empty,
-    unless it was asked for. A damaged record is refused; with `on_damage`, that is called with
-    its error instead, and the others are returned.
+    `studies` limits the records to some studies. A default store that does not exist is empty. If
+    records are damaged, an error names them all; with `on_damage`, it is called with the error of
+    each instead, and the other records are returned.
     """
     if path is not None and not path.exists():
         raise RecordError(
-            f"there is no store {printable(path)}; name one that a study has written, or leave it "
-            "out"
+            f"there is no store {printable(path)}; name a store that a study has written, or name "
+            "none"
         )
     sources: list[Iterable[Record]] = []
     store = path
     if path is None:
-        with contextlib.suppress(RecordError):  # no place to keep runs in: none were kept
+        with contextlib.suppress(RecordError):  # without a home folder there is no default store
             store = default_store()
     if store is not None and store.exists():
         with Store(store) as opened:
@@ -49,5 +49,5 @@ def find_records(
 
 
 def archived_records(on_damage: OnDamage | None = None) -> list[Record]:
-    """Return the records in all archives below the current folder; see `find_records`."""
+    """Return the records of all archives below the current folder; see `find_records`."""
     return merge(*(read_archive(path, on_damage) for path in sorted(ARCHIVES.glob("*.jsonl"))))

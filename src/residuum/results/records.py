@@ -1,4 +1,4 @@
-"""One training run as plain data: what was asked for, what came out, and on which examples."""
+"""One training run as plain data: its configuration, its measures, and its outcomes by example."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ Outcomes: TypeAlias = npt.NDArray[np.bool_] | npt.NDArray[np.uint8]
 Kept = TypeVar("Kept")
 
 ID_LENGTH: Final = 16
-"""Hexadecimal digits: 64 bits, so that among a million runs two collide once in 10⁷ times."""
+"""Hexadecimal digits of an id: 64 bits, so that a million runs collide with a chance of 10⁻⁷."""
 
 LARGEST_INTEGER: Final = 2**1024
-"""No float reaches it; longer integers are a mistake, and Python will not print the longest."""
+"""Integers must be smaller. No float is larger, and Python refuses to print very long integers."""
 
 MOST_OUTCOMES: Final = 2**24
-"""Of one record, all arrays together. Each takes a byte of memory, however short its line is."""
+"""The most outcomes of one record, all arrays together. Each takes a byte of memory."""
 
 
 @final
 @dataclass(frozen=True)
 class Curve:
-    """A quantity over training: its values and the epochs, in ascending order, they belong to."""
+    """A quantity over training: its values, and their epochs in ascending order."""
 
     epochs: Sequence[int]
     values: Sequence[float]
@@ -48,7 +48,7 @@ class Curve:
         if not is_ascending or len(epochs) != len(values):
             raise RecordError(
                 "expected one epoch for each value, whole numbers from 0 in ascending order, got "
-                f"{len(values)} values and the epochs {reprlib.repr(epochs)}"
+                f"{len(values)} values and the epochs {reprlib.repr(epochs)}; correct the epochs"
             )
         object.__setattr__(self, "epochs", epochs)
         checked = tuple(_number(value, "a value of a curve") for value in values)
@@ -58,14 +58,13 @@ class Curve:
 @final
 @dataclass(frozen=True, eq=False)
 class Record:
-    """One run of a study. Everything is checked, copied and read-only from here on.
+    """One run of a study. All values are checked, copied and read-only.
 
-    `configuration` is all that the run depends on, its seed included. `scheme` is a number that a
-    study raises when the same configuration comes to mean something else. `measures` are in
-    percent. `outcomes` hold one entry per test example: Booleans (right or wrong), or counts up
-    to 255 as `uint8` (the chunks found in a sentence). `is_verified` is False of a record that was
-    read without a checksum, because an older residuum wrote it: damage to it is not noticed. It
-    does not count when records are compared.
+    `configuration` is all that the run depends on, its seed included. A study raises `scheme` when
+    the same configuration comes to mean something else. `measures` are in percent. `outcomes` hold
+    one entry per test example: Booleans (right or wrong), or counts up to 255 as `uint8` (the
+    chunks found in a sentence). `is_verified` is False if the record was read without a checksum,
+    because an older residuum wrote it; damage to it is not noticed. Equality ignores it.
     """
 
     study: str
@@ -81,7 +80,7 @@ class Record:
     def __post_init__(self) -> None:
         seconds = _number(self.seconds, "seconds")
         if not 0 <= seconds < math.inf:
-            raise RecordError(f"expected `seconds` from 0 on, got {seconds!r}")
+            raise RecordError(f"expected finite `seconds` from 0 on, got {seconds!r}; correct it")
         checked: dict[str, Any] = {
             "study": _name(self.study, "study"),
             "scheme": _scheme(self.scheme),
@@ -91,10 +90,11 @@ class Record:
                 for name, value in _entries(self.measures, "measures")
             },
             "curves": {
-                name: _curve(curve, name) for name, curve in _entries(self.curves, "curves")
+                name: _checked_curve(curve, name) for name, curve in _entries(self.curves, "curves")
             },
             "outcomes": {
-                name: _outcomes(array, name) for name, array in _entries(self.outcomes, "outcomes")
+                name: _checked_outcomes(array, name)
+                for name, array in _entries(self.outcomes, "outcomes")
             },
             "seconds": seconds,
             "environment": canonical(self.environment, "environment"),
@@ -111,7 +111,7 @@ class Record:
 
     @property
     def id(self) -> str:
-        """The name of the run: the same for equal configurations under the same scheme."""
+        """The id of the run: the same for equal configurations under the same scheme."""
         return run_id(self.study, self.configuration, self.scheme)
 
     def __eq__(self, other: object) -> bool:
@@ -125,7 +125,7 @@ class Record:
         return Record, tuple(dict(v) if isinstance(v, MappingProxyType) else v for v in values)
 
     def _content(self) -> tuple[Any, ...]:
-        """Return all of it in a form in which NaN equals NaN, and 0.0 is not -0.0."""
+        """Return the content in a form where NaN equals NaN, and 0.0 differs from -0.0."""
         curves = {name: (curve.epochs, curve.values) for name, curve in self.curves.items()}
         outcomes = {name: (a.dtype, a.tobytes()) for name, a in self.outcomes.items()}
         described = (dict(self.measures), curves, self.seconds)
@@ -134,9 +134,9 @@ class Record:
 
 
 def run_id(study: str, configuration: Mapping[str, Scalar], scheme: int) -> str:
-    """Return the name of a run: a digest of the study, the whole configuration and the scheme.
+    """Return the id of a run: a digest of the study, the configuration and the scheme.
 
-    Neither the order of the keys matters nor whether a number is written as 1 or 1.0.
+    The order of the keys does not matter, nor whether a number is written as 1 or 1.0.
 
     >>> run_id("digits", {"relaxation": "r-product", "seed": 20}, scheme=1)
     '6f2f2b3459297e06'
@@ -147,7 +147,7 @@ def run_id(study: str, configuration: Mapping[str, Scalar], scheme: int) -> str:
 
 
 def canonical(values: Mapping[str, Scalar], what: str) -> dict[str, Scalar]:
-    """Return a flat mapping with its keys in order and equal numbers written alike."""
+    """Return a flat mapping with sorted keys, in which equal numbers have equal types."""
     return {key: _scalar(value, f"{what}[{key!r}]") for key, value in _entries(values, what)}
 
 
@@ -164,7 +164,7 @@ def _scalar(value: object, where: str) -> Scalar:
     raise RecordError(
         f"expected `{where}` to be None, True, False, a finite number or text, as JSON has them, "
         f"got {reprlib.repr(value)} ({type(value).__name__}). Convert it, with float() or int() "
-        "or to text, before it is recorded."
+        "or str(), before you record it."
     )
 
 
@@ -173,27 +173,34 @@ def _text(value: str, where: str) -> str:
         value.encode("utf-8")
     except UnicodeEncodeError:
         raise RecordError(
-            f"expected `{where}` to be text that UTF-8 can hold, got {value!a}"
+            f"expected `{where}` to be text that UTF-8 can hold, got {value!a}; replace surrogates"
         ) from None
-    return str.__str__(value)  # an enumeration's member becomes the text that it is
+    return str.__str__(value)  # a member of an enumeration becomes plain text
 
 
 def _name(value: object, where: str) -> str:
     if not isinstance(value, str) or not value:
-        raise RecordError(f"expected `{where}` to be a name, got {reprlib.repr(value)}")
+        raise RecordError(
+            f"expected `{where}` to be a name, got {reprlib.repr(value)}; give some text"
+        )
     return _text(value, where)
 
 
 def _entries(values: Mapping[str, Kept], what: str) -> list[tuple[str, Kept]]:
     if not isinstance(values, Mapping):
-        raise RecordError(f"expected `{what}` to be a mapping, got {reprlib.repr(values)}")
+        raise RecordError(
+            f"expected `{what}` to be a mapping, got {reprlib.repr(values)}; give a dictionary"
+        )
     named = ((_name(key, f"a key of {what}"), value) for key, value in values.items())
     return sorted(named, key=lambda entry: entry[0])
 
 
 def _scheme(value: object) -> int:
     if not _is_whole(value) or not 0 <= value < LARGEST_INTEGER:
-        raise RecordError(f"expected `scheme` to be a whole number, got {reprlib.repr(value)}")
+        raise RecordError(
+            f"expected `scheme` to be a whole number from 0 on, got {reprlib.repr(value)}; change "
+            "it"
+        )
     return int(value)
 
 
@@ -207,16 +214,18 @@ def _number(value: object, where: str) -> float:
             return float(value)
         except OverflowError:
             pass
-    raise RecordError(f"expected `{where}` to be a number, got {reprlib.repr(value)}")
+    raise RecordError(f"expected `{where}` to be a number, got {reprlib.repr(value)}; convert it")
 
 
-def _curve(value: object, name: str) -> Curve:
+def _checked_curve(value: object, name: str) -> Curve:
     if not isinstance(value, Curve):
-        raise RecordError(f"expected `curves[{name!r}]` to be a Curve, got {reprlib.repr(value)}")
+        raise RecordError(
+            f"expected `curves[{name!r}]` to be a Curve, got {reprlib.repr(value)}; make it a Curve"
+        )
     return value
 
 
-def _outcomes(value: object, name: str) -> Outcomes:
+def _checked_outcomes(value: object, name: str) -> Outcomes:
     if not isinstance(value, np.ndarray):
         found = reprlib.repr(value)
     elif value.ndim != 1 or value.dtype not in (np.bool_, np.uint8):
@@ -227,5 +236,5 @@ def _outcomes(value: object, name: str) -> Outcomes:
         return kept
     raise RecordError(
         f"expected `outcomes[{name!r}]` to be a NumPy array of Booleans, or of counts as uint8, "
-        f"with one axis, got {found}"
+        f"with one axis, got {found}; convert it"
     )

@@ -1,7 +1,6 @@
-"""What runs with different seeds say together: means, t-tests, many comparisons at once.
+"""Statistics over seeds: means, t-tests, and the correction for many comparisons.
 
-Nothing here answers with NaN. What cannot be known from the runs at hand is None, and a note says
-why.
+No result is NaN. A number that the runs cannot tell is None, and a note says why.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Row = TypeVar("Row")
 
 ROUNDING: Final = 1e-12
-"""Relative; deviations smaller than this come from rounding, not from the runs."""
+"""Deviations below this, relative to the values, come from rounding."""
 
-_ONE_SEED: Final = "two seeds at least are needed to know how much they vary"
-_NO_SCALE: Final = "all the differences are the same, so that nothing shows how much they vary"
+_TOO_FEW_SEEDS: Final = "at least two seeds are needed to know how much they vary"
+_NO_SCALE: Final = "all differences are the same, so nothing shows how much they vary"
 
 
 @final
@@ -41,9 +40,9 @@ class Summary:
 @final
 @dataclass(frozen=True)
 class Comparison:
-    """How much higher the first of two systems scores: an estimate, its interval, a p-value.
+    """The score of one system minus that of another: an estimate, its interval, a p-value.
 
-    The p-value is two-sided. It and the interval are None where the runs cannot tell.
+    The p-value is two-sided. It and the interval are None if the runs cannot tell.
     """
 
     difference: float
@@ -56,9 +55,9 @@ class Comparison:
 @final
 @dataclass(frozen=True)
 class Best:
-    """The best of several systems and those that are not significantly worse, itself included.
+    """The best of several systems, and `ties`: those not significantly worse, the best included.
 
-    `p_values` compare each of the others with it, corrected for all comparisons made.
+    `p_values` compare each other system with the best, corrected for all comparisons.
     """
 
     name: str
@@ -67,30 +66,31 @@ class Best:
 
 
 def mean_and_deviation(values: Sequence[float]) -> Summary:
-    """Summarise a measure over all seeds.
+    """Return the mean and the sample standard deviation of a measure over all seeds.
 
     >>> mean_and_deviation([96.0, 97.0, 98.0])
     Summary(mean=97.0, deviation=1.0, count=3, note='')
     """
     sample = _sample(values)
     if len(sample) < 2:
-        return Summary(float(sample[0]), None, 1, _ONE_SEED)
+        return Summary(float(sample[0]), None, 1, _TOO_FEW_SEEDS)
     return Summary(float(sample.mean()), float(sample.std(ddof=1)), len(sample))
 
 
 def paired_t_test(
     first: Sequence[float], second: Sequence[float], *, confidence: float = 0.95
 ) -> Comparison:
-    """Compare two systems by one measure per seed; entry by entry they had the same seed."""
+    """Compare two systems by one measure per seed; entries of the same index share a seed."""
     one, other = _sample(first), _sample(second)
     if len(one) != len(other):
         raise ComparisonError(
-            f"expected a run of both systems for each seed, got {len(one)} and {len(other)} runs"
+            f"expected a run of both systems for each seed, got {len(one)} and {len(other)} runs; "
+            "leave out the others, or use welch_t_test"
         )
     differences = one - other
     count = len(differences)
     if count < 2:
-        return Comparison(float(differences[0]), None, None, None, _ONE_SEED)
+        return Comparison(float(differences[0]), None, None, None, _TOO_FEW_SEEDS)
     error = float(differences.std(ddof=1)) / math.sqrt(count)
     return judge(float(differences.mean()), error, count - 1, confidence, scale=_scale(one, other))
 
@@ -98,11 +98,11 @@ def paired_t_test(
 def welch_t_test(
     first: Sequence[float], second: Sequence[float], *, confidence: float = 0.95
 ) -> Comparison:
-    """Compare two systems by measures of runs that have nothing in common (Welch 1947)."""
+    """Compare two systems by measures of independent runs (Welch 1947)."""
     one, other = _sample(first), _sample(second)
     difference = float(one.mean() - other.mean())
     if min(len(one), len(other)) < 2:
-        return Comparison(difference, None, None, None, _ONE_SEED)
+        return Comparison(difference, None, None, None, _TOO_FEW_SEEDS)
     shares = [float(sample.var(ddof=1)) / len(sample) for sample in (one, other)]
     variance = sum(shares)
     freedom = math.inf
@@ -115,12 +115,15 @@ def welch_t_test(
 def judge(
     difference: float, error: float, freedom: float, confidence: float, *, scale: float
 ) -> Comparison:
-    """Judge a difference by its standard error and Student's distribution.
+    """Return the interval and p-value of a difference by Student's distribution.
 
-    `scale` is the size of the numbers that were subtracted.
+    `error` is the standard error, `freedom` the degrees of freedom, and `scale` the size of the
+    numbers that were subtracted.
     """
     if not 0 < confidence < 1:
-        raise ComparisonError(f"expected a confidence between 0 and 1, got {confidence!r}")
+        raise ComparisonError(
+            f"expected a confidence between 0 and 1, got {confidence!r}; 0.95 is usual"
+        )
     if error <= ROUNDING * scale:
         if abs(difference) <= ROUNDING * scale:
             return Comparison(0.0, 0.0, 0.0, 1.0, _NO_SCALE)
@@ -137,16 +140,18 @@ def judge(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p-values for being several (Holm 1979), in the order given.
+    """Return p-values corrected for multiple comparisons (Holm 1979), in the given order.
 
-    Rejecting where a corrected one is at most 0.05 rejects any true hypothesis with a chance of
-    at most 0.05, however the tests depend on each other.
+    Rejecting all hypotheses with a corrected p-value of at most 0.05 rejects any true hypothesis
+    with a probability of at most 0.05, however the tests depend on each other.
 
     >>> holm([0.03, 0.01, 0.04])
     [0.06, 0.03, 0.06]
     """
     if not all(0 <= p_value <= 1 for p_value in p_values):
-        raise ComparisonError(f"expected p-values between 0 and 1, got {list(p_values)}")
+        raise ComparisonError(
+            f"expected p-values between 0 and 1, got {list(p_values)}; correct them"
+        )
     corrected = [0.0] * len(p_values)
     largest = 0.0
     for rank, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
@@ -161,10 +166,10 @@ def find_best(
     *,
     significance: float = 0.05,
 ) -> Best:
-    """Find which systems of one row of a table are not significantly worse than the best.
+    """Return the best system, and the systems that are not significantly worse.
 
-    All pairs are compared and corrected for together, because which one is the best was read off
-    the same runs. A comparison that has no p-value counts against nobody.
+    All pairs are compared and corrected together, because the best was chosen by the same runs. A
+    comparison without a p-value counts against neither system.
     """
     rows = {"": means}
     found = find_best_of_each(rows, lambda _, *pair: compare(*pair), significance=significance)
@@ -177,12 +182,13 @@ def find_best_of_each(
     *,
     significance: float = 0.05,
 ) -> dict[Row, Best]:
-    """Find the same for each row of a table, corrected for all comparisons of all rows.
+    """Return the best system of each row of a table, corrected for all comparisons of all rows.
 
-    Where two systems cannot be compared, that counts against neither.
+    Rows are treated as in `find_best`. `compare` returns None for two systems that cannot be
+    compared, which counts against neither.
     """
     if not all(rows.values()):
-        raise ComparisonError("expected the mean of one system at least, got none")
+        raise ComparisonError("expected the mean of at least one system, got none; give one")
     pairs = [(row, *pair) for row in rows for pair in itertools.combinations(rows[row], 2)]
     compared = {pair: compare(*pair) for pair in pairs}
     known = {
@@ -207,7 +213,9 @@ def find_best_of_each(
 def _sample(values: Sequence[float]) -> Floats:
     sample = np.asarray(values, dtype=np.float64)
     if sample.ndim != 1 or not len(sample) or not np.isfinite(sample).all():
-        raise ComparisonError(f"expected one finite number for each run, got {values!r}")
+        raise ComparisonError(
+            f"expected one finite number for each run, got {values!r}; leave out failed runs"
+        )
     return sample
 
 

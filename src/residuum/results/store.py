@@ -1,12 +1,12 @@
 """The store: an SQLite file of records that many processes may write, and that a kill cannot hurt.
 
 A record is written in one transaction and is on disk before `add` returns. Writers wait for each
-other. The file names itself in its header, so that no other file is ever mistaken for a store:
-one that is foreign, damaged or from a newer residuum is refused and left as it is.
+other. The header of the file says that it is a store. A file that is no store, is damaged or comes
+from a newer residuum is refused and not changed.
 
-Damage is noticed in two ways. SQLite checks the structure of the file, indexes included, when it
-is opened, so that no record can hide. The checksum of a record is checked when it is read, and
-so is that its columns say the same as its line.
+Damage is noticed in two ways. When a store is opened, SQLite checks the structure of the file,
+indexes included, so that no record is missed. When a record is read, its checksum is compared with
+its content, and its columns with its line.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from residuum.results.records import Record, Scalar, canonical
 
 APPLICATION: Final = int.from_bytes(b"rsdm", "big")
 SCHEMA: Final = 1
-"""Raise this when the tables, or what they mean, change."""
+"""The version of the layout. Raise it when the tables or their meaning change."""
 
 PATIENCE: Final = 60.0
-"""Seconds to wait for another process to finish writing."""
+"""Seconds to wait for another process that writes."""
 
 _TABLE: Final = """\
 CREATE TABLE runs (
@@ -42,20 +42,22 @@ _ROW: Final = "SELECT id, study, configuration, line FROM runs WHERE id = ?"
 
 
 def default_store() -> Path:
-    """Return the file RESIDUUM_STORE names, or the one in the user's folder for data."""
+    """Return the path of the default store: RESIDUUM_STORE, or else in the user's data folder."""
     chosen = os.environ.get("RESIDUUM_STORE")
     folder = user_folder("data")
     if chosen:
         return Path(chosen)
     if chosen == "" or folder is None:
         found = "RESIDUUM_STORE is empty" if chosen == "" else "this user has no home folder"
-        raise RecordError(f"{found}: name a file in the variable RESIDUUM_STORE to keep runs in")
+        raise RecordError(
+            f"expected a place for the default store, but {found}; name a file in RESIDUUM_STORE"
+        )
     return folder / "runs.sqlite"
 
 
 @final
 class Store:
-    """The records in one file, which is made where there is none. Use it in a `with` block."""
+    """The records in one file, for a `with` block. A file that does not exist is made."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).absolute()
@@ -64,20 +66,20 @@ class Store:
         with _explained(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.exists() and not self.path.is_file():
-                raise RecordError("expected a file to keep runs in, found a folder or device")
+                raise RecordError("expected a file of runs, found a folder or device; name another")
             if self.path.exists() and self.path.stat().st_size == 1:
-                raise RecordError(_FOREIGN)  # to SQLite one byte is an empty file
+                raise RecordError(_FOREIGN)  # SQLite would take one byte for an empty file
             try:
                 self._connection = _connect(self.path)
             except sqlite3.OperationalError:
                 if not _is_all_in_one_file(self.path) or os.access(self.path.parent, os.W_OK):
                     raise
-                # Nobody can write here, not even the files that a store with a log needs to be
-                # read. All of it is in this one file, so SQLite need not look for others.
+                # In a read-only folder SQLite cannot make the files beside a store with a log.
+                # All records are in this one file, so it need not.
                 self._connection = _connect(self.path, "?immutable=1")
 
     def add(self, record: Record) -> bool:
-        """Keep a record; return whether it is new. The first of two with the same id stays."""
+        """Add a record; return whether it is new. A record with the same id stays as it is."""
         row = (*_columns(record), to_line(record))
         with _explained(self.path):
             done = self._open().execute(
@@ -86,17 +88,17 @@ class Store:
         return done.rowcount == 1
 
     def check_writable(self) -> None:
-        """Raise if no record could be added now: better known before a long training."""
+        """Raise RecordError if no record can be added. Call this before a long training."""
         with _explained(self.path):
             connection = self._open()
             connection.execute("BEGIN IMMEDIATE")
-            try:  # a lock alone may also be had of a file that can only be read
+            try:  # SQLite also locks a file that is read-only
                 connection.execute(f"PRAGMA user_version = {SCHEMA}")
             finally:
                 connection.execute("ROLLBACK")
 
     def forget(self, run: str) -> None:
-        """Remove the record with this id, say a damaged one, so that the run can be made again."""
+        """Remove the record with this id, so that a damaged run can be trained again."""
         with _explained(self.path):
             done = self._open().execute("DELETE FROM runs WHERE id = ?", (run,))
         if done.rowcount != 1:
@@ -115,11 +117,11 @@ class Store:
     def records(
         self, study: str | None = None, *, on_damage: OnDamage | None = None, **where: Scalar
     ) -> Iterator[Record]:
-        """Yield the records of a study whose configurations have these values, by their ids.
+        """Yield the records of a study whose configurations have these values, sorted by id.
 
-        All records of the store are read, to notice those whose damage would hide them. If some
-        are damaged, an error that names them is raised at the end; with `on_damage`, that is
-        called with the error of each instead.
+        All records of the store are read, so that a damaged record is never missed. If some are
+        damaged, an error names them all at the end; with `on_damage`, it is called with the error
+        of each instead.
         """
         wanted = canonical(where, "where")
         damaged: list[RecordError] = []
@@ -138,7 +140,7 @@ class Store:
         return self.records()
 
     def close(self) -> None:
-        """Close the file; nothing is lost where this is forgotten."""
+        """Close the file. Nothing is lost without it."""
         if self._connection is not None and self._process == os.getpid():
             self._connection.close()
         self._connection = None
@@ -160,10 +162,11 @@ class Store:
     def _open(self) -> sqlite3.Connection:
         if self._process != os.getpid():
             raise RecordError(
-                "this store was opened by the process this one was forked from; open it again here"
+                "expected a store that this process opened, found one from before a fork; open it "
+                "again"
             )
         if self._connection is None:
-            raise RecordError("this store is closed; open it again")
+            raise RecordError("expected an open store, found a closed one; open it again")
         return self._connection
 
     def _rows(self, question: str, *values: str) -> list[tuple[Any, ...]]:
@@ -180,14 +183,16 @@ class Store:
             raise RecordError(f"{error}\n{_ADVICE}") from None
 
     def _read(self, row: tuple[Any, ...]) -> Record:
-        """Return the record of a row, all of which says the same and fits the checksum."""
+        """Return the record of a row; raise if its columns, line and checksum disagree."""
         *columns, line = row
         try:
             if not isinstance(line, str):
                 raise RecordError(f"expected a line of text, found {type(line).__name__}")
             record = from_line(line)
             if tuple(columns) != _columns(record):
-                raise RecordError("the columns beside its line are those of another record")
+                raise RecordError(
+                    "expected columns that agree with the line, found those of another record"
+                )
         except RecordError as error:
             raise RecordError(
                 f"{printable(self.path)}, run {printable(columns[0])}: {error}"
@@ -195,14 +200,17 @@ class Store:
         return record
 
     def _absent(self, run: str) -> RecordError:
-        return RecordError(f"{printable(self.path)}: there is no run {run!r}")
+        return RecordError(
+            f"{printable(self.path)}: expected the id of a run in this store, got {run!r}; "
+            "`records()` lists them"
+        )
 
 
 def _connect(path: Path, options: str = "") -> sqlite3.Connection:
-    """Open a store, and make one of an empty file."""
+    """Open a store. An empty file becomes a store."""
     place = path.as_uri() + options if options else path
     connection = sqlite3.connect(place, timeout=PATIENCE, isolation_level=None, uri=bool(options))
-    # Damaged text is for the checksum to notice, record by record.
+    # The checksum notices damaged text, record by record.
     connection.text_factory = lambda content: content.decode("utf-8", "replace")
     try:
         _prepare(connection)
@@ -213,24 +221,24 @@ def _connect(path: Path, options: str = "") -> sqlite3.Connection:
 
 
 def _is_all_in_one_file(path: Path) -> bool:
-    """Return whether a store lies here without a log or a journal that belongs to it."""
+    """Return whether this file has neither a log nor a journal beside it."""
     beside = (path.with_name(path.name + end) for end in ("-wal", "-journal"))
     return path.is_file() and not any(one.exists() and one.stat().st_size for one in beside)
 
 
 def _columns(record: Record) -> tuple[str, str, str]:
-    """Return what is kept of a record beside its line."""
+    """Return the columns of a record, without its line."""
     return record.id, record.study, json.dumps(dict(record.configuration))
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    """Make a store of an empty file; refuse what is no store without writing to it.
+    """Make a store of an empty file; raise RecordError if the file is no sound store.
 
-    Only SQLite looks into the file, under its locks: what another process has half made is then
-    not taken for a foreign file, and no lock of this process is lost, as it would be if the file
-    were opened and closed behind SQLite's back.
+    Only SQLite reads the file, under its locks. So a store that another process is making is not
+    taken for a foreign file. And no lock is lost: on POSIX, closing a file that was opened without
+    SQLite would drop all locks of the process.
     """
-    connection.execute("PRAGMA synchronous = EXTRA")  # or the last record may go in a power cut
+    connection.execute("PRAGMA synchronous = EXTRA")  # so that a power cut loses no record
     if _pragma(connection, "user_version") == 0:
         _create(connection)
     version = _pragma(connection, "user_version")
@@ -238,8 +246,8 @@ def _prepare(connection: sqlite3.Connection) -> None:
         raise RecordError(_FOREIGN)
     if version > SCHEMA:
         raise RecordError(
-            f"this store has the layout {version} of a newer residuum, and this one knows "
-            f"{SCHEMA}: install the newer one"
+            f"expected a store with the layout {SCHEMA}, found {version} of a newer residuum; "
+            "install the newer one"
         )
     tables = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'runs'").fetchall()
     if tables != [(_TABLE,)]:
@@ -247,14 +255,14 @@ def _prepare(connection: sqlite3.Connection) -> None:
     [damage] = connection.execute("PRAGMA integrity_check(1)").fetchone()
     if damage != "ok":
         raise RecordError(_DAMAGED.format(damage))
-    # Older versions kept a write-ahead log. From a damaged log SQLite drops records, and says
-    # nothing. Where another process still uses the log, or nobody may write here, it stays.
+    # Older versions used a write-ahead log. SQLite drops records of a damaged log silently, so the
+    # log is removed, unless another process uses it or the store is read-only.
     with contextlib.suppress(sqlite3.OperationalError):
         connection.execute("PRAGMA journal_mode = DELETE")
 
 
 def _create(connection: sqlite3.Connection) -> None:
-    """Make the table in an empty file, unless another process just did: all of it or nothing."""
+    """Make the table in an empty file, in one transaction, unless another process just did."""
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         is_empty = connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None
@@ -275,37 +283,37 @@ def _matches(record: Record, wanted: Mapping[str, Scalar]) -> bool:
 
 
 _ADVICE: Final = (
-    "The other records can be read; `residuum archive` copies them. To make a damaged run again, "
-    "remove its record first, in Python: residuum.results.Store(file).forget(run)"
+    "The other records can be read; `residuum archive` copies them. To train a damaged run again, "
+    "first remove its record in Python: residuum.results.Store(file).forget(run)"
 )
 _DAMAGED: Final = (
-    "this store is damaged ({}); it is left as it is. Move it away, and restore a copy or start "
-    "anew. `.recover` of SQLite's shell may save some of it"
+    "expected a sound store, found a damaged one ({}); it is not changed. Move it away, and "
+    "restore a copy or start a new store. `.recover` of SQLite's shell may save some records"
 )
-_FOREIGN: Final = "this file is no store of runs, and is left as it is; choose another place"
+_FOREIGN: Final = "this file is no store of runs, and is not changed; name another file"
 _REASONS: Final = {
-    "SQLITE_BUSY": "another process has kept it locked for too long ({}); try again later",
-    "SQLITE_LOCKED": "another process has kept it locked for too long ({}); try again later",
+    "SQLITE_BUSY": "another process has locked the store for too long ({}); try again later",
+    "SQLITE_LOCKED": "another process has locked the store for too long ({}); try again later",
     "SQLITE_READONLY_ROLLBACK": (
-        "a process that was writing was killed, and what it left must be undone first ({}); open "
-        "it once where it can be written, or copy it there together with its -journal file"
+        "a killed process left an unfinished write, which must be undone first ({}); open the "
+        "store once where it can be written, or copy it there together with its -journal file"
     ),
-    "SQLITE_READONLY": "it cannot be written ({}); choose another place, or ask for the right to",
-    "SQLITE_PERM": "it cannot be written ({}); choose another place, or ask for the right to",
-    "SQLITE_FULL": "the disk is full ({}); nothing was written",
+    "SQLITE_READONLY": "the store cannot be written ({}); name another file, or get the permission",
+    "SQLITE_PERM": "the store cannot be written ({}); name another file, or get the permission",
+    "SQLITE_FULL": "the disk is full ({}); nothing was written. Free some space",
     "SQLITE_CORRUPT": _DAMAGED,
     "SQLITE_ERROR": _DAMAGED,  # such as a format that SQLite does not know
     "SQLITE_NOTADB": _FOREIGN,
 }
 _OTHERWISE: Final = (
-    "it cannot be used ({}). Its folder must be writable, and its file system know locks and "
-    "shared memory, as local disks do; RESIDUUM_STORE names another place"
+    "the store cannot be used ({}). Its folder must be writable, and its file system must have "
+    "locks and shared memory, as local disks do; name another file in RESIDUUM_STORE"
 )
 
 
 @contextlib.contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Turn what SQLite and the system say into what it means for this store."""
+    """Turn errors of SQLite and of the system into a RecordError about this store."""
     try:
         yield
     except RecordError as error:

@@ -1,11 +1,10 @@
-"""Runs on a Ray cluster: stacks go to workers, records come back to the one store.
+"""Training on a Ray cluster: workers train stacks of runs, and records come back to one store.
 
-What the runs are trained on is put into the cluster once: each node has one copy, which its
-workers share. A stack whose worker or node dies is trained again elsewhere; its records are kept
-by their ids, so that none is there twice.
+The data are put into the cluster once. Each node has one copy, which its workers share. A stack
+whose worker or node dies is trained again elsewhere. The store keeps one record per run.
 
-Ray ends the process that talks to it, without a word, some time after the head of the cluster or
-the raylet of this machine is gone. Both are therefore looked after here, so that it can be said.
+Ray ends the process that uses it, without a message, some time after the head of the cluster or
+the raylet of this machine is gone. So this module checks both itself, and raises an error in time.
 """
 
 from __future__ import annotations
@@ -34,16 +33,16 @@ from residuum.study.running import (
 from residuum.training.devices import DeviceName
 
 MOST_DEATHS: Final = 10
-"""How many workers a stack may lose; one that kills whoever trains it comes to an end."""
+"""The number of workers that a stack may lose before its training fails."""
 
 HEAD_PATIENCE: Final = 45.0
-"""Seconds for which the head may be silent, as it may be started again; Ray waits for 60."""
+"""Seconds to wait for a silent head, which may be restarting. Ray ends the process after 60."""
 
 RAYLET_PATIENCE: Final = 5.0
-"""Seconds for which the raylet of this machine may be silent; Ray waits for about 15."""
+"""Seconds to wait for a silent raylet of this machine. Ray ends the process after about 15."""
 
-BETWEEN_LOOKS: Final = 1.0
-"""Seconds between two looks at whether they still answer."""
+BETWEEN_CHECKS: Final = 1.0
+"""Seconds between two checks of the head and the raylet."""
 
 _MORE_MEMORY: Final = "Use nodes with more memory, or start Ray with fewer CPUs on each"
 _ADVICE: Final = {
@@ -52,30 +51,31 @@ _ADVICE: Final = {
     "ObjectStoreFullError": "Start Ray with a larger --object-store-memory",
     "OutOfDiskError": "Make room on the disk of the nodes",
 }
-"""What to do about exceptions of Ray's that are not those of a cluster that is gone."""
+"""What to do, by exception of Ray. All other exceptions mean that the cluster is gone."""
 
 
 @contextmanager
 def connected(address: str | None, device: DeviceName = "auto") -> Iterator[torch.device]:
-    """Join the cluster at an address, or start one here; yield what its workers train on.
+    """Connect to the cluster at an address, or start one here; yield the device of its workers.
 
-    `auto` is CUDA where the cluster has any GPU; this machine need have none.
+    The device `auto` is CUDA if the cluster has a GPU. This machine need not have one.
     """
     try:
         import ray
     except ImportError:
         raise ResiduumError(
-            "the engine ray is not installed; run: pip install 'residuum[cluster]'"
+            "--engine ray: expected Ray, and it is not installed; run: pip install "
+            "'residuum[cluster]'"
         ) from None
     options: dict[str, Any] = {} if address else {"include_dashboard": False}
     try:
         ray.init(address or "local", logging_level=logging.ERROR, log_to_driver=False, **options)
-    except Exception as error:  # Ray has no common class of what may go wrong here
+    except Exception as error:  # these exceptions of Ray have no common class
         reason = _first_line(error)
         if address is None:
             raise ResiduumError(
-                f"--engine ray: Ray cannot start on this machine: {reason}; see that there is "
-                "memory and room on the disk, or choose --engine local"
+                f"--engine ray: Ray cannot start on this machine: {reason}; free memory and disk "
+                "space, or choose --engine local"
             ) from None
         raise ResiduumError(
             f"--address: no Ray cluster answers at {address}: {reason}; start one with "
@@ -84,7 +84,9 @@ def connected(address: str | None, device: DeviceName = "auto") -> Iterator[torc
     try:
         has_gpus = bool(ray.cluster_resources().get("GPU"))  # type: ignore[no-untyped-call]
         if device == "cuda" and not has_gpus:
-            raise ResiduumError("--device cuda: this cluster has no GPU; choose cpu")
+            raise ResiduumError(
+                "--device cuda: expected a GPU, and this cluster has none; choose cpu"
+            )
         yield torch.device("cuda" if has_gpus and device != "cpu" else "cpu")
     finally:
         ray.shutdown()
@@ -99,7 +101,7 @@ def run_all_on_cluster(
     done: Callable[[Record], None],
     most_together: int = MOST_TOGETHER,
 ) -> None:
-    """Train the runs that the store does not have, each stack with so many GPUs or part of one."""
+    """Train the runs that the store does not have. Each stack gets `gpus` GPUs, also a fraction."""
     import ray
 
     missing = [run for run in dict.fromkeys(runs) if id_of(experiment, run) not in store]
@@ -111,32 +113,32 @@ def run_all_on_cluster(
         train = ray.remote(
             num_cpus=1, num_gpus=gpus, max_retries=MOST_DEATHS, scheduling_strategy="SPREAD"
         )(_train)
-        # In a list a reference is handed on as it is; by itself it would be read for every stack.
+        # Ray passes a reference in a list as it is. A bare one it would resolve for every stack.
         waiting = [
             train.remote([placed], stack)
             for stack in stacks(missing, most_together, lambda _run: None)
         ]
         while waiting:
-            ready, waiting = ray.wait(waiting, timeout=BETWEEN_LOOKS)
+            ready, waiting = ray.wait(waiting, timeout=BETWEEN_CHECKS)
             _wait_for(lifelines)
             for task in ready:
                 for record in ray.get(task):
                     store.add(record)
                     done(record)
     except ray.exceptions.RayTaskError as error:
-        if isinstance(error.cause, ResiduumError):  # Ray has made a traceback of its words
+        if isinstance(error.cause, ResiduumError):  # Ray puts a traceback into its message
             raise ResiduumError(str(error.cause)) from None
         raise
     except (ray.exceptions.RayError, ConnectionError) as error:
         raise _in_words(error, store.path) from None
     finally:
-        with suppress(Exception):  # what is gone need not be cancelled
+        with suppress(Exception):  # a cluster that is gone cancels nothing
             for task in waiting:
                 ray.cancel(task, force=True)
 
 
 class _Lifeline(NamedTuple):
-    """A process of Ray's that this one depends on, and for how long it may be silent."""
+    """A process of Ray that this one depends on, and the seconds that it may be silent."""
 
     name: str
     host: str
@@ -148,7 +150,7 @@ def _lifelines() -> list[_Lifeline]:
     import ray
 
     if ray.util.client.ray.is_connected():  # type: ignore[no-untyped-call]
-        return []  # by ray://, where Ray raises a ConnectionError and ends nothing
+        return []  # with ray:// Ray raises a ConnectionError and does not end the process
     context = ray.get_runtime_context()
     host, _, port = context.gcs_address.rpartition(":")
     nodes = {node["NodeID"]: node for node in ray.nodes()}  # type: ignore[no-untyped-call]
@@ -161,13 +163,13 @@ def _lifelines() -> list[_Lifeline]:
 
 
 def _wait_for(lifelines: Sequence[_Lifeline]) -> None:
-    """Return once all of them answer; raise if one does not for too long."""
+    """Wait until all processes answer; raise ConnectionError if one is silent for too long."""
     start = time.monotonic()
     while silent := [one for one in lifelines if not _answers(one)]:
         for one in silent:
             if time.monotonic() - start > one.patience:
                 raise ConnectionError(f"{one.name} does not answer at {one.host}:{one.port}")
-        time.sleep(BETWEEN_LOOKS / 2)
+        time.sleep(BETWEEN_CHECKS / 2)
 
 
 def _answers(one: _Lifeline) -> bool:
@@ -180,10 +182,10 @@ def _answers(one: _Lifeline) -> bool:
 
 def _in_words(error: Exception, store: Path) -> ResiduumError:
     kind = type(error).__name__
-    advice = _ADVICE.get(kind, "Start it again, or another, or choose --engine local")
+    advice = _ADVICE.get(kind, "Restart the cluster, or choose --engine local")
     return ResiduumError(
-        f"the Ray cluster has failed ({kind}: {_first_line(error)}). {advice}; then give the same "
-        f"command again. It goes on from the finished runs, which are all kept in {store}"
+        f"the Ray cluster has failed ({kind}: {_first_line(error)}). {advice}; then run the same "
+        f"command again. It continues after the finished runs, which are all kept in {store}"
     )
 
 
@@ -197,7 +199,7 @@ def _train(placed: list[Any], stack: Sequence[Any]) -> list[Record]:
 
 @lru_cache(maxsize=1)
 def _fetched(placed: Any) -> Any:
-    """Return what was put into the cluster; a worker reads it once."""
+    """Return an object of the cluster; a worker fetches it once."""
     import ray
 
     return ray.get(placed)

@@ -1,4 +1,4 @@
-"""How far a sweep has come, read from its store and from what Optuna remembers."""
+"""The progress of a sweep, read from the store of runs and from the storage of Optuna."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 from residuum.results import Record, Store, run_id
 from residuum.sweeps.definitions import REDUCTION, Sweep
 from residuum.sweeps.running import final_runs, runs_of
-from residuum.sweeps.scores import dev_value
 from residuum.sweeps.searching import Search
 from residuum.sweeps.storage import Note, open_storage, storage_beside
-from residuum.sweeps.studies import TUNED
+from residuum.sweeps.tuned_studies import TUNED, dev_value
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
@@ -22,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far the search of one configuration has come.
+    """The progress of the search of one configuration.
 
-    `values` are the means on DEV of the trials that went all the way, by number; `given_up`
-    counts the others that are over. The seconds left are those of one device, None if nothing is
-    known yet.
+    `values` are the means on DEV of the finished trials, by number. `given_up` counts the pruned
+    trials, and `final_runs` the finished runs of the winner. `seconds_left` is for one device, and
+    None before the first run is finished.
     """
 
     configuration: Mapping[str, Any]
@@ -44,19 +43,21 @@ class Progress:
 
 
 def sweep_progress(sweep: Sweep, path: Path, note: Note = lambda _line: None) -> list[Progress]:
-    """Return the progress of each configuration; nothing is written, nothing trained."""
+    """Return the progress of each configuration. Nothing is written."""
     is_new = sweep.storage is None and not storage_beside(path).exists()
     if is_new or not path.exists():
         return [Progress(one, sweep.trials, {}, 0, {}, 0, None) for one in sweep.configurations]
     with open_storage(sweep, path, note) as storage, Store(path) as store:
-        seen = [_look(sweep, Search(sweep, one, storage), store) for one in sweep.configurations]
-    everywhere = _pace([record for one in seen for record in one.records])
-    return [one.progress(sweep, everywhere) for one in seen]
+        found = [
+            _look_up(sweep, Search(sweep, one, storage), store) for one in sweep.configurations
+        ]
+    overall = _seconds_per_epoch([record for one in found for record in one.records])
+    return [one.progress(sweep, overall) for one in found]
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """What there is of a configuration."""
+class _Found:
+    """The trials and records of one configuration."""
 
     configuration: Mapping[str, Any]
     trials: Sequence[FrozenTrial]
@@ -64,9 +65,9 @@ class _Seen:
     records: Sequence[Record]
     final_records: Sequence[Record]
 
-    def progress(self, sweep: Sweep, everywhere: float | None) -> Progress:
+    def progress(self, sweep: Sweep, overall: float | None) -> Progress:
         best = max(self.values, key=lambda number: (self.values[number], -number), default=None)
-        pace = _pace(self.records) or everywhere
+        pace = _seconds_per_epoch(self.records) or overall
         left = _epochs_wanted(sweep, self.configuration) - sum(map(_epochs, self.records))
         return Progress(
             self.configuration,
@@ -79,10 +80,10 @@ class _Seen:
         )
 
 
-def _look(sweep: Sweep, search: Search, store: Store) -> _Seen:
+def _look_up(sweep: Sweep, search: Search, store: Store) -> _Found:
     tuned = TUNED[sweep.study].module
 
-    def found(study: str, runs: Iterable[Any]) -> list[Record]:
+    def records_of(study: str, runs: Iterable[Any]) -> list[Record]:
         ids = [run_id(study, run.configuration, tuned.SCHEME) for run in runs]
         return [store.get(one) for one in ids if one in store]
 
@@ -90,7 +91,7 @@ def _look(sweep: Sweep, search: Search, store: Store) -> _Seen:
     records: dict[str, Record] = {}
     for trial in trials:
         for epochs in sweep.rungs:
-            mine = found(tuned.TUNING, runs_of(sweep, search, trial, epochs))
+            mine = records_of(tuned.TUNING, runs_of(sweep, search, trial, epochs))
             records |= {record.id: record for record in mine}
             if epochs is None and len(mine) == len(sweep.seeds):
                 total = sum(dev_value(record, sweep.measure) for record in mine)
@@ -99,13 +100,13 @@ def _look(sweep: Sweep, search: Search, store: Store) -> _Seen:
     if values:
         number = max(values, key=lambda one: (values[one], -one))
         [best] = [trial for trial in trials if trial.number == number]
-        finals = found(tuned.STUDY, final_runs(sweep, search, best))
+        finals = records_of(tuned.STUDY, final_runs(sweep, search, best))
         records |= {record.id: record for record in finals}
-    return _Seen(search.configuration, trials, values, list(records.values()), finals)
+    return _Found(search.configuration, trials, values, list(records.values()), finals)
 
 
-def _pace(records: Sequence[Record]) -> float | None:
-    """Return the mean seconds of an epoch of a run."""
+def _seconds_per_epoch(records: Sequence[Record]) -> float | None:
+    """Return the mean seconds per epoch of finished runs; None without runs."""
     epochs = sum(map(_epochs, records))
     return sum(record.seconds for record in records) / epochs if epochs else None
 
@@ -115,7 +116,10 @@ def _epochs(record: Record) -> int:
 
 
 def _epochs_wanted(sweep: Sweep, configuration: Mapping[str, Any]) -> float:
-    """Return the epochs of all runs of a search; where they are searched for, by their mean."""
+    """Return the epochs of all runs of a search.
+
+    If the epochs are searched for, their mean stands for all runs.
+    """
     fixed = {**sweep.settings, **configuration}
     if "epochs" in sweep.space:
         ends = sweep.space["epochs"].extremes

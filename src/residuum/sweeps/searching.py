@@ -1,4 +1,4 @@
-"""One search: which settings are tried, as Optuna proposes and remembers them."""
+"""The search of one configuration: Optuna proposes settings and remembers their values."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, final
 
-from residuum.sweeps.definitions import Sweep
-from residuum.sweeps.spaces import Choice
+from residuum.sweeps.definitions import Choice, Sweep
 from residuum.sweeps.storage import Storage
 
 if TYPE_CHECKING:
@@ -16,15 +15,15 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
 _DECIDED: Final = "decided"
-"""Under which attribute of a search the settings are kept that the file does not decide."""
+"""The attribute of an Optuna study that holds the settings which data and device decide."""
 
 
 @final
 class Search:
     """The trials of one configuration of a sweep.
 
-    They are asked for in rounds. A round is a block of trials in the order of their numbers, so
-    that a process that goes on for another, dead one has the same rounds.
+    Trials are asked for in rounds. A round is a block of trials with consecutive numbers, so that a
+    process that continues for a dead one has the same rounds.
     """
 
     def __init__(self, sweep: Sweep, configuration: Mapping[str, Any], storage: Storage) -> None:
@@ -38,7 +37,7 @@ class Search:
                 study_name=sweep.name(configuration),
                 storage=storage.optuna,
                 direction="maximize",
-                # A GridSampler that is told the last value would stop a loop that there is not.
+                # A GridSampler would stop the study after the last value; there is no loop to stop.
                 sampler=optuna.samplers.RandomSampler(),
                 load_if_exists=True,
             )
@@ -46,12 +45,13 @@ class Search:
         self.decided: dict[str, Any] | None = storage.reach(
             lambda: self._study.user_attrs.get(_DECIDED)
         )
-        """What data and device have decided, if anything was run yet."""
+        """The settings that data and device decide; None before the first run."""
 
     def decide(self, settings: Mapping[str, Any]) -> None:
-        """Keep what data and device decide, once: who goes on elsewhere has the same.
+        """Store the settings that data and device decide, unless they are stored already.
 
-        It is written in any case: a storage that cannot be is then noticed before training.
+        A search that continues on another machine then has the same settings. They are written in
+        any case, so that a storage that cannot be written is noticed before training.
         """
         decided = dict(settings) if self.decided is None else self.decided
         self._storage.reach(lambda: self._study.set_user_attr(_DECIDED, decided))
@@ -59,24 +59,24 @@ class Search:
 
     @property
     def trials(self) -> list[FrozenTrial]:
-        """All trials whose settings are known."""
+        """All trials whose settings are complete."""
         trials = self._storage.reach(self._all)
         return [trial for trial in trials if trial.params.keys() == self._sweep.space.keys()]
 
     def next_round(self) -> list[FrozenTrial]:
-        """Return the trials of the round under way, or of a new one; none if all are done."""
+        """Return the trials of the unfinished round, or of a new one; empty if all are done."""
         return self._storage.reach(self._next_round)
 
     def report(self, trial: FrozenTrial, epochs: int, value: float) -> None:
-        """Keep what a trial had reached after some epochs."""
+        """Store the value of a trial after some epochs."""
         self._storage.reach(lambda: self._report(trial, epochs, value))
 
     def finish(self, trial: FrozenTrial, value: float) -> None:
-        """Keep what a trial has reached."""
+        """Store the final value of a trial."""
         self._storage.reach(lambda: self._study.tell(trial.number, value, skip_if_finished=True))
 
     def give_up(self, trial: FrozenTrial) -> None:
-        """Keep that a trial was not worth going on with."""
+        """Mark a trial as pruned."""
         from optuna.trial import TrialState
 
         self._storage.reach(
@@ -102,7 +102,7 @@ class Search:
             self._resumed(trial).report(value, epochs)
 
     def _all(self) -> list[FrozenTrial]:
-        """Return all trials but those that came to nothing."""
+        """Return all trials but the failed ones."""
         from optuna.trial import TrialState
 
         known = self._study.get_trials(deepcopy=False)
@@ -115,7 +115,7 @@ class Search:
                 dimension.suggest(trial, name)
 
     def _mend(self) -> None:
-        """See to trials whose process died while their settings were being chosen."""
+        """Complete or fail trials whose process died while their settings were chosen."""
         from optuna.trial import TrialState
 
         for trial in self._all():
@@ -123,7 +123,7 @@ class Search:
             if not missing:
                 continue
             if self._sweep.sampler == "grid":
-                # Its number stands for a point of the grid; given up, the point would come later.
+                # Its number stands for a point of the grid. A failed trial would move that point.
                 with self._sampling(trial.number):
                     self._study.sampler.before_trial(self._study, trial)
                     resumed = self._resumed(trial)
@@ -139,7 +139,7 @@ class Search:
 
     @contextmanager
     def _sampling(self, number: int) -> Iterator[None]:
-        """Let settings be chosen as the sweep says, for the trial of this number."""
+        """Use the sampler of the sweep for the trial of this number."""
         self._study.sampler, usual = self._sampler(number), self._study.sampler
         try:
             yield
@@ -147,7 +147,7 @@ class Search:
             self._study.sampler = usual
 
     def _sampler(self, number: int) -> BaseSampler:
-        """Return a sampler; its chances depend on the number of the trial alone."""
+        """Return a sampler whose random numbers depend only on the number of the trial."""
         import optuna
 
         if self._sweep.sampler == "grid":

@@ -1,7 +1,8 @@
-"""Where Optuna keeps its trials, and the one way to it, which outlasts an outage.
+"""The storage in which Optuna keeps its trials: an SQLite file or a database server.
 
-No training is lost with a storage: finished runs are in the store, and a search that starts anew
-has the same trials. What is said of a storage never holds its password.
+All access goes through `Storage.reach`, which waits while a server is away. No training is lost
+with a storage: finished runs are in the store, and a new search has the same trials. No message
+holds the password of a storage.
 """
 
 from __future__ import annotations
@@ -21,33 +22,33 @@ if TYPE_CHECKING:
     from sqlalchemy import URL
 
 PAUSES: Final = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 30.0, 30.0)
-"""Seconds to wait before each new attempt to reach a storage that fails: two minutes in all."""
+"""Seconds to wait before each new attempt to reach a storage, two minutes in all."""
 
 SECONDS_TO_CONNECT: Final = 10
-"""How long one attempt to connect to PostgreSQL may take; by itself it may take minutes."""
+"""The most seconds of one attempt to connect to PostgreSQL. The default may be minutes."""
 
 Note = Callable[[str], None]
-"""Shows a line of text to the user."""
+"""A function that shows a line of text to the user."""
 
 T = TypeVar("T")
 
 _DRIVERS: Final = ("psycopg", "psycopg2")
-"""The drivers for PostgreSQL, the preferred one first."""
+"""Drivers for PostgreSQL; the first that is installed is used."""
 
 _NO_DRIVER: Final = (
-    "storage: PostgreSQL needs its driver psycopg, which is not installed; run: pip install "
-    "'residuum[postgres]'"
+    "storage: expected psycopg, the driver of PostgreSQL, and it is not installed; run: pip "
+    "install 'residuum[postgres]'"
 )
 
 _TABLES: Final = frozenset({"studies", "trials", "version_info"})
-"""Tables that every version of Optuna has."""
+"""Tables that every version of Optuna makes."""
 
 _REFUSALS: Final = ("authentication failed", "does not exist", "no pg_hba.conf entry", "host name")
-"""What a server says to a connection that it will always refuse; such an error has no code."""
+"""Words in the message of a server that will always refuse. Such an error has no code."""
 
 
 class _Trouble(NamedTuple):
-    """What is wrong with a storage, what to do about it, and whether it may pass by itself."""
+    """What is wrong with a storage, what to do, and whether waiting may help."""
 
     found: str
     remedy: str
@@ -62,30 +63,31 @@ _SQLITE_TROUBLES: Final = {
     "SQLITE_PROTOCOL": _LOCKED,
     "SQLITE_READONLY": _READ_ONLY,
     "SQLITE_PERM": _READ_ONLY,
-    "SQLITE_CANTOPEN": _Trouble("is no file that can be opened", "Name one in a writable folder"),
+    "SQLITE_CANTOPEN": _Trouble("cannot be opened", "Name a file in a writable folder"),
     "SQLITE_FULL": _Trouble("cannot grow, as the disk is full", "Free some space"),
-    "SQLITE_IOERR": _Trouble("cannot be read or written", "See to the disk and its free space"),
+    "SQLITE_IOERR": _Trouble("cannot be read or written", "Check the disk and its free space"),
     "SQLITE_CORRUPT": _Trouble("is damaged", "Move it away"),
     "SQLITE_NOTADB": _Trouble("is no SQLite file, and is left as it is", "Move it away"),
 }
 
 
 def storage_beside(store: Path) -> Path:
-    """Return the file of Optuna's that belongs to a store."""
+    """Return the file in which Optuna keeps the trials that belong to a store."""
     return store.absolute().with_name(f"{store.name}.sweeps")
 
 
 def open_storage(sweep: Sweep, store: Path, note: Note = lambda _line: None) -> Storage:
-    """Open the storage that a sweep names, or the file beside the store."""
+    """Open the storage that a sweep names; without a name, the file beside the store."""
     try:
         import optuna
     except ImportError:
         raise ResiduumError(
-            "sweeps search with Optuna, which is not installed; run: pip install 'residuum[sweeps]'"
+            "expected Optuna to search with, and it is not installed; run: pip install "
+            "'residuum[sweeps]'"
         ) from None
     from sqlalchemy import URL
 
-    # It would tell of every trial, and of failures with their statements in SQL.
+    # Otherwise Optuna logs every trial, and failures with their SQL.
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     if sweep.storage is None:
         url = URL.create("sqlite", database=str(storage_beside(store)))
@@ -96,7 +98,7 @@ def open_storage(sweep: Sweep, store: Path, note: Note = lambda _line: None) -> 
 
 @final
 class Storage:
-    """A storage of Optuna's, for a `with` block. Each contact with it goes through `reach`."""
+    """The storage of a sweep, for a `with` block. All access goes through `reach`."""
 
     def __init__(self, url: URL, store: Path, note: Note) -> None:
         self.name = _name(url)
@@ -107,11 +109,10 @@ class Storage:
         self.optuna: RDBStorage = self.reach(lambda: self._open(url))
         self._is_open = True
 
-    def reach(self, contact: Callable[[], T]) -> T:
-        """Return what a contact with the storage returns; try again where the failure may pass.
+    def reach(self, access: Callable[[], T]) -> T:
+        """Return the result of an access to the storage; try again if waiting may help.
 
-        A contact is repeated from its start. It must come to the same then, as it must for a
-        process that goes on for another, dead one.
+        A failed access is repeated from its start, so its repetition must have the same result.
         """
         from optuna.exceptions import StorageInternalError
         from sqlalchemy.exc import SQLAlchemyError
@@ -119,7 +120,7 @@ class Storage:
         waited = 0.0
         for pause in (*PAUSES, None):
             try:
-                result = contact()
+                result = access()
             except (SQLAlchemyError, StorageInternalError) as error:
                 trouble = self._trouble(error)
             else:
@@ -148,9 +149,9 @@ class Storage:
             storage = _connected(url, {} if is_file else _engine_options(url))
         except ResiduumError:
             raise
-        except (TypeError, ValueError):  # their text may hold a password
-            raise self._error("has an option after `?` that makes no sense", "Mend it") from None
-        except RuntimeError as error:  # in which Optuna says that its tables have changed
+        except (TypeError, ValueError):  # the message may hold a password
+            raise self._error("has an unknown option after `?`", "Correct it") from None
+        except RuntimeError as error:  # Optuna says that its tables have changed
             found = f"was made by another version of Optuna ({error})"
             raise self._error(found, "Do that, or name another storage") from None
         if is_file:
@@ -158,7 +159,7 @@ class Storage:
         return storage
 
     def _refuse_foreign(self, url: URL) -> None:
-        """Refuse a database of something else, to which Optuna would add its tables."""
+        """Raise if the database belongs to another program; Optuna would add its tables to it."""
         from sqlalchemy import create_engine, inspect
 
         engine = create_engine(url)
@@ -168,13 +169,13 @@ class Storage:
             engine.dispose()
         if found and not found & _TABLES:
             raise self._error(
-                f"is no storage of Optuna's: it has the tables {', '.join(sorted(found))}, and is "
-                "left as it is",
+                f"is no storage of Optuna: it has the tables {', '.join(sorted(found))}, and is "
+                "left unchanged",
                 "Name another file",
             )
 
     def _trouble(self, error: Exception) -> _Trouble:
-        """Return what an exception of SQLAlchemy's means, or one that Optuna has made of it."""
+        """Return what an exception of SQLAlchemy or Optuna means for the user."""
         from sqlalchemy.exc import (
             DBAPIError,
             InterfaceError,
@@ -184,7 +185,7 @@ class Storage:
         )
 
         cause = error if isinstance(error, SQLAlchemyError) else error.__cause__
-        if isinstance(cause, PendingRollbackError):  # Optuna has asked again, of a lost connection
+        if isinstance(cause, PendingRollbackError):  # Optuna used a lost connection again
             cause = cause.__context__
         reason = cause.orig if isinstance(cause, DBAPIError) else cause
         words = " ".join(str(reason or error).split())
@@ -201,22 +202,22 @@ class Storage:
         )
         is_refused = not self._is_open and any(refusal in words for refusal in _REFUSALS)
         if is_lost and not is_refused:
-            return _Trouble(f"does not answer ({words})", "See that its server runs", True)
-        return _Trouble(f"cannot be used ({words})", "Mend that, or name another storage")
+            return _Trouble(f"does not answer ({words})", "Check that its server runs", True)
+        return _Trouble(f"cannot be used ({words})", "Correct that, or name another storage")
 
     def _error(self, found: str, remedy: str) -> ResiduumError:
         return ResiduumError(
-            f"storage: {self.name} {found}. {remedy}; then give the same command again. It goes on "
-            f"from the finished runs, which are all kept in {self._store}"
+            f"storage: {self.name} {found}. {remedy}; then run the same command again. It "
+            f"continues after the finished runs, which are all kept in {self._store}"
         )
 
 
 def _parsed(text: str) -> URL:
-    """Return a URL as SQLAlchemy reads it, with a driver for PostgreSQL that is installed."""
+    """Return the URL of a storage; one of PostgreSQL gets a driver that is installed."""
     from sqlalchemy import make_url
     from sqlalchemy.exc import ArgumentError
 
-    # The text is not shown, nor what SQLAlchemy says of it: both may hold part of a password.
+    # No message shows the text, nor that of SQLAlchemy: both may hold part of a password.
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
@@ -224,11 +225,11 @@ def _parsed(text: str) -> URL:
     if url is None or "@" in (url.host or ""):
         raise ResiduumError(
             "storage: expected a URL such as postgresql://user@host/database or sqlite:///file, "
-            "got something else. In a password write %40 for @, %3A for :, %2F for / and %25 for %"
+            "got another form. In a password write %40 for @, %3A for :, %2F for / and %25 for %"
         )
     if url.drivername not in ("postgres", "postgresql"):
         return url
-    # SQLAlchemy has one driver that it takes, whatever is installed.
+    # By default SQLAlchemy takes psycopg2, also where only psycopg is installed.
     for driver in _DRIVERS:
         try:
             importlib.import_module(driver)
@@ -241,7 +242,7 @@ def _parsed(text: str) -> URL:
 def _connected(url: URL, options: dict[str, Any]) -> RDBStorage:
     from optuna.storages import RDBStorage
 
-    # Optuna would take braces for a place that it has to fill.
+    # Optuna formats the URL, so braces must be doubled.
     text = url.render_as_string(hide_password=False).replace("{", "{{").replace("}", "}}")
     try:
         return RDBStorage(text, engine_kwargs=options)
@@ -250,15 +251,15 @@ def _connected(url: URL, options: dict[str, Any]) -> RDBStorage:
     if missing == "psycopg":
         raise ResiduumError(_NO_DRIVER)
     raise ResiduumError(
-        f"storage: {url.drivername} needs the Python package {missing}, which is not installed; "
+        f"storage: {url.drivername} expects the Python package {missing}, which is not installed; "
         "install it with pip, or name another storage"
     )
 
 
 def _make_quick(storage: RDBStorage) -> None:
-    """Let no commit to a file wait for the disk; Optuna has a dozen of them for each trial.
+    """Let commits to an SQLite file not wait for the disk. Optuna makes a dozen per trial.
 
-    What a power cut may take is asked for again with the same outcome.
+    Trials that a power cut loses are asked for again, with the same result.
     """
     from sqlalchemy import event
 
@@ -270,7 +271,7 @@ def _make_quick(storage: RDBStorage) -> None:
 
 
 def _engine_options(url: URL) -> dict[str, Any]:
-    """Return how to connect to a server: a connection that was lost in a pause is made again."""
+    """Return the options of a connection to a server. A lost connection is replaced."""
     options: dict[str, Any] = {"pool_pre_ping": True}
     if url.get_driver_name() in _DRIVERS and "connect_timeout" not in url.query:
         options["connect_args"] = {"connect_timeout": SECONDS_TO_CONNECT}
@@ -278,7 +279,7 @@ def _engine_options(url: URL) -> dict[str, Any]:
 
 
 def _name(url: URL) -> str:
-    """Return what a storage is called in messages: neither user nor password nor options."""
+    """Return the name of a storage in messages: without user, password and options."""
     if url.get_backend_name() == "sqlite":
         return url.database or "SQLite's memory"
     host = f"{url.host or ''}:{url.port}" if url.port else url.host or ""
@@ -286,7 +287,7 @@ def _name(url: URL) -> str:
 
 
 def _secrets(url: URL) -> list[str]:
-    """Return what must not be said, the longest first."""
+    """Return the passwords in a URL, the longest first."""
     hidden = [value for key, value in url.query.items() if "pass" in key.lower()]
     found = [str(one) for one in (url.password, *hidden) if one]
     return sorted(found, key=len, reverse=True)

@@ -1,12 +1,12 @@
-"""What the weight of the rules changes: which runs are compared, and where they are drawn."""
+"""Pictures of the weight of the rules: which runs are compared, and where they are drawn."""
 
 import statistics
 
 import pytest
 
 from made_up_chunk_runs import run, runs
-from residuum.reports.chunking_weights import draw_weights, weigh
-from residuum.reports.series import looks
+from residuum.reports.chunking_figures import draw_chunking_weights, weigh
+from residuum.reports.colours import looks
 
 WEIGHTS = (0.01, 0.1, 1.0)
 
@@ -45,7 +45,7 @@ def test_runs_with_other_settings_are_not_mixed_in():
     assert min(one.measures["f1"] for one in used) > 50
 
 
-def test_of_kinds_with_several_weights_that_of_the_study_counts():
+def test_of_several_groups_the_one_with_the_settings_of_the_study_is_drawn():
     chosen = [*weighed("r-product")[:6], *runs("r-product", 80)]
     more = [*weighed("r-product", 30, layers=5), *runs("r-product", 30, layers=5)]
     for records in ([*chosen, *more], [*more, *chosen]):
@@ -65,7 +65,7 @@ def test_a_warm_up_with_the_weight_of_the_rules_differs_in_nothing_else():
     assert len(found.without) == 1
 
 
-def test_one_weight_shows_nothing():
+def test_a_relaxation_with_one_weight_is_left_out():
     assert weigh([]) == {}
     assert weigh([*runs("r-product", 80), *runs("r-product", 80, constraints=True)]) == {}
 
@@ -73,7 +73,7 @@ def test_one_weight_shows_nothing():
 def test_each_measure_is_drawn_by_its_mean_and_deviation():
     labelled = weighed("r-product", viterbi=3.0)
     everywhere = weighed("r-product", level=75, unlabelled=True, viterbi=1.0, violations=0.2)
-    upper, lower = draw_weights(weigh([*labelled, *everywhere])).axes
+    upper, lower = draw_chunking_weights(weigh([*labelled, *everywhere])).axes
     assert upper.get_title() == "r-product"
     for place, measures in ((upper, ("f1", "viterbi_f1")), (lower, ("violations",))):
         for style, records in (("-", labelled), ("--", everywhere)):
@@ -89,7 +89,7 @@ def test_each_measure_is_drawn_by_its_mean_and_deviation():
 
 
 def test_both_decodings_differ_in_colour():
-    upper, _ = draw_weights(weigh(weighed("r-product", viterbi=3.0))).axes
+    upper, _ = draw_chunking_weights(weigh(weighed("r-product", viterbi=3.0))).axes
     by_colour = {line.get_color(): line for line in upper.lines if is_curve(line, "-")}
     plain = by_colour.pop(looks(["r-product"])["r-product"].colour)
     [obeying] = by_colour.values()
@@ -97,7 +97,7 @@ def test_both_decodings_differ_in_colour():
 
 
 def test_the_axis_is_logarithmic_and_no_rules_stand_left_of_all_weights():
-    figure = draw_weights(weigh([*weighed("s-product"), *runs("s-product", 82)]))
+    figure = draw_chunking_weights(weigh([*weighed("s-product"), *runs("s-product", 82)]))
     for place in figure.axes:
         assert place.get_xscale() == "log"
         without, *named = place.get_xticks()

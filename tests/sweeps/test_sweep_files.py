@@ -7,8 +7,8 @@ import pytest
 
 from residuum.study.planning import SEEDS
 from residuum.sweeps import SweepError, read_sweep
-from residuum.sweeps.files import TOGETHER
-from residuum.sweeps.spaces import Choice, Range
+from residuum.sweeps.definitions import Choice, Range
+from residuum.sweeps.sweep_files import TOGETHER
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "sweeps"
 
@@ -43,7 +43,7 @@ def write(folder, **changes):
     return path
 
 
-def test_what_is_not_said_is_usual(tmp_path):
+def test_keys_that_are_not_given_have_defaults(tmp_path):
     sweep = read_sweep(write(tmp_path))
     assert (sweep.sampler, sweep.pruner, sweep.measure) == ("grid", "none", "score")
     assert (sweep.trials, sweep.together) == (2, TOGETHER["grid"])
@@ -70,7 +70,7 @@ def test_lists_are_choices_and_tables_are_ranges(tmp_path):
     }
 
 
-def test_lists_in_each_multiply_out_and_its_tables_add_up(tmp_path):
+def test_lists_in_each_give_all_combinations_and_its_tables_add_up(tmp_path):
     path = write(
         tmp_path, settings__relaxation=None, settings__digit_size=None,
         each__relaxation='["r-product", "s-product"]', each__digit_size="[20, 30]",
@@ -86,6 +86,15 @@ def test_lists_in_each_multiply_out_and_its_tables_add_up(tmp_path):
         {"relaxation": "s-product", "digit_size": 30},
         {"relaxation": "s-godel", "digit_size": 20, "warm_up": 1, "warm_up_rate": 0.1},
     )
+
+
+def test_word_vectors_are_found_from_the_folder_of_the_file(tmp_path):
+    path = write(
+        tmp_path, study='"chunking"', settings__images=None, settings__digit_size=None,
+        settings__pair_size=None, settings__corpus='"sample"', settings__constraints="true",
+        settings__embeddings='"vectors.txt"',
+    )  # fmt: skip
+    assert read_sweep(path).settings["embeddings"] == str(tmp_path / "vectors.txt")
 
 
 @pytest.mark.parametrize(
@@ -115,7 +124,7 @@ def test_a_search_is_named_by_what_decides_it_and_the_budget_does_not(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"study": None}, "study: expected the study to tune"),
+        ({"study": None}, "study: expected digits or chunking, got none"),
         ({"study": '"digit"'}, "study: expected digits or chunking, got 'digit'. Did you mean"),
         ({"budget": "3"}, "budget: expected one of study, "),
         ({"space": "{}"}, "space: expected a table of settings to search for"),
@@ -125,7 +134,7 @@ def test_a_search_is_named_by_what_decides_it_and_the_budget_does_not(tmp_path):
         ({"space__wieght": "[1]"}, "Did you mean `weight`?"),
         ({"space__weight": "[]"}, "space.weight: expected at least one value"),
         ({"space__weight": "1"}, "space.weight: expected a list of values or a range"),
-        ({"space__weight": "[1, 1.0]"}, "space.weight[1]: 1.0 stands there twice"),
+        ({"space__weight": "[1, 1.0]"}, "space.weight[1]: expected each value once, got 1.0"),
         ({"space__weight": '[1, "2"]'}, "space.weight[1]: expected a number, got '2'"),
         ({"space__batch": "[1.5]"}, "space.batch[0]: expected a whole number, got 1.5"),
         ({"space__batch": "[true]"}, "space.batch[0]: expected a whole number, got True"),
@@ -148,23 +157,23 @@ def test_a_search_is_named_by_what_decides_it_and_the_budget_does_not(tmp_path):
         ({"space__warm_up_relaxation": '["x-product"]'}, "space.warm_up_relaxation: "),
         ({"settings__epochs": None}, "settings.epochs: expected a value, got none"),
         ({"settings__epochs": '"9"'}, "settings.epochs: expected a whole number, got '9'"),
-        ({"settings__seed": "1"}, "settings.seed: seeds are no setting"),
-        ({"settings__learning_rate": "1"}, "space.learning_rate: learning_rate is also fixed"),
-        ({"each__epochs": "[1]"}, "each.epochs: epochs stands in another table"),
+        ({"settings__seed": "1"}, "settings.seed: "),
+        ({"settings__learning_rate": "1"}, "space.learning_rate: expected learning_rate in"),
+        ({"each__epochs": "[1]"}, "each.epochs: expected epochs in one table"),
         ({"each__digitsize": "[1]"}, "each[0].digitsize: expected one of"),
         ({"each": "3"}, "each: expected a list, got 3"),
         ({"final__epochs": "0"}, "final.epochs: expected at least 1, got 0"),
-        ({"final__images": '"mnist"'}, "final.images: all runs share it"),
-        ({"settings__images": None, "each__images": '"mnist"'}, "each.images: all runs share it"),
+        ({"final__images": '"mnist"'}, "final.images: expected the same images for all runs"),
+        ({"settings__images": None, "each__images": '"mnist"'}, "each.images: expected the same"),
         ({"seeds": "[]"}, "seeds: expected at least one value"),
-        ({"seeds": "[-1]"}, "seeds: expected numbers from 0 on, got -1"),
+        ({"seeds": "[-1]"}, "seeds: expected whole numbers from 0 on, got -1"),
         ({"final_seeds": '["a"]'}, "final_seeds[0]: expected a whole number, got 'a'"),
         ({"trials": "0"}, "trials: expected at least 1, got 0"),
-        ({"sampler": '"tpe"'}, "trials: expected how many settings tpe may try"),
+        ({"sampler": '"tpe"'}, "trials: expected the number of settings"),
         ({"sampler": '"random"'}, "sampler: expected grid or tpe, got 'random'"),
         ({"measure": '"test"'}, "measure: expected a measure on DEV (score, digit_accuracy"),
         ({"pruner": '"halving"'}, "least_epochs: expected the epochs before the first halving"),
-        ({"least_epochs": "3"}, 'least_epochs: only pruner = "halving" has them'),
+        ({"least_epochs": "3"}, 'least_epochs: expected pruner = "halving"'),
     ],
 )  # fmt: skip
 def test_a_mistake_is_refused_with_the_path_of_its_key(tmp_path, changes, message):
@@ -178,7 +187,7 @@ def test_a_mistake_is_refused_with_the_path_of_its_key(tmp_path, changes, messag
 def test_broken_toml_is_refused_with_its_line(tmp_path):
     path = tmp_path / "sweep.toml"
     path.write_text('study = "digits"\n[space\n')
-    with pytest.raises(SweepError, match=r"expected TOML: .*line 2"):
+    with pytest.raises(SweepError, match=r"expected TOML, .*line 2"):
         read_sweep(path)
     path.write_bytes(b"study = '\xff'")
     with pytest.raises(SweepError, match="UTF-8"):

@@ -12,8 +12,7 @@ from residuum.study.digits import running as digits
 from residuum.study.running import finish_at_once, make_records, run_all
 from residuum.sweeps import read_sweep
 from residuum.sweeps.running import run_sweep
-from residuum.sweeps.scores import dev_value
-from residuum.sweeps.studies import TUNED
+from residuum.sweeps.tuned_studies import TUNED, dev_value
 
 DIGITS = """
 study = "digits"
@@ -113,7 +112,7 @@ def test_a_value_on_dev_is_that_of_the_selected_state():
     assert (dev_value(one, "score"), dev_value(one, "sum")) == (7.0, 2.0)
 
 
-def test_a_run_that_was_never_usable_has_nothing():
+def test_a_run_that_was_never_usable_has_the_value_0():
     one = record(
         joint__dev_of_score=Curve([10], [float("-inf")]), joint__selected=Curve([10], [-1.0])
     )

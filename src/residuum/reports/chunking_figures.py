@@ -1,4 +1,4 @@
-"""What the weight of the rules changes in the chunking study."""
+"""Pictures of the chunking study: F1 and violations against the weight of the rules."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
-from residuum.reports.colours import SERIES
+from residuum.reports.colours import SERIES, Look, looks
 from residuum.reports.figures import INK, caption, house_style, new_figure, settle, short
-from residuum.reports.series import Look, looks
 from residuum.results import Record, mean_and_deviation
 from residuum.study.ablations import but_weight
 from residuum.study.chunking.findings import of_presets
@@ -23,9 +22,10 @@ if TYPE_CHECKING:
 
 
 class Weighed(NamedTuple):
-    """Runs of a relaxation whose settings are else equal: those without rules, and by weight.
+    """Runs of one relaxation that differ in nothing but the weight of the rules and the seed.
 
-    `labelled` learnt the rules where there are labels, `everywhere` on other sentences, too.
+    `without` learnt no rules. `labelled` learnt them on the labelled sentences, and `everywhere`
+    also on unlabelled ones; both are by weight.
     """
 
     without: Sequence[Record]
@@ -34,28 +34,29 @@ class Weighed(NamedTuple):
 
     @property
     def weights(self) -> set[float]:
-        """All that were run."""
+        """All weights that were run."""
         return {*self.labelled, *self.everywhere}
 
     @property
     def runs(self) -> list[Record]:
-        """All of them."""
+        """All runs, with rules and without."""
         return list(chain(self.without, *self.labelled.values(), *self.everywhere.values()))
 
 
 def weigh(records: Iterable[Record]) -> dict[str, Weighed]:
-    """Return the runs of each relaxation that differ in the weight, or in having rules, alone.
+    """Return for each relaxation the runs that differ only in the weight, or in having rules.
 
-    Where they differ in more, the kind with the settings of the study counts, else the one with
-    the most weights, then that with the most runs. Relaxations that have no kind with two weights
-    are left out.
+    Runs with several other settings form several groups. The group with the settings of the study
+    is taken, else the one with the most weights, then the one with the most runs. A relaxation
+    whose groups all have fewer than two weights is left out.
     """
-    kinds: defaultdict[str, defaultdict[object, list[Record]]]
-    kinds = defaultdict(lambda: defaultdict(list))
+    by_name: defaultdict[str, defaultdict[object, list[Record]]]
+    by_name = defaultdict(lambda: defaultdict(list))
     for record in records:
-        kinds[str(record.configuration["relaxation"])][_kind(record)].append(record)
+        name = str(record.configuration["relaxation"])
+        by_name[name][_other_settings(record)].append(record)
     found: dict[str, Weighed] = {}
-    for name, groups in kinds.items():
+    for name, groups in by_name.items():
         weighed = [_by_weight(group) for group in groups.values()]
         if varying := [one for one in weighed if len(one.weights) > 1]:
             found[name] = max(varying, key=_rank)
@@ -67,8 +68,8 @@ def _rank(weighed: Weighed) -> tuple[bool, int, int]:
     return bool(of_presets(runs).records), len(weighed.weights), len(runs)
 
 
-def _kind(record: Record) -> object:
-    """Return what runs must have in common; without a warm-up its settings are of no account."""
+def _other_settings(record: Record) -> object:
+    """Return the settings that runs of one group share, without those of an absent warm-up."""
     known = but_weight(record)
     dropped = {"seed", "constraints", "unlabelled"}
     if not known["warm_up"]:
@@ -91,7 +92,7 @@ def _by_weight(records: Iterable[Record]) -> Weighed:
 
 
 class Stroke(NamedTuple):
-    """How runs are drawn that learnt the rules somewhere, and the words for it."""
+    """How a line is drawn, by the sentences on which the rules were learnt, and its label."""
 
     line: Literal["-", "--"]
     marker: Literal["full", "none"]
@@ -101,10 +102,10 @@ class Stroke(NamedTuple):
 LABELLED: Final = Stroke("-", "full", "rules on the sentences with labels")
 EVERYWHERE: Final = Stroke("--", "none", "rules on sentences without labels, too")
 GREY: Final = SERIES[-1]
-"""Of none of the paper's relaxations."""
+"""The colour of Viterbi decoding, which no relaxation of the paper has."""
 
 
-def draw_weights(found: Mapping[str, Weighed]) -> Figure:
+def draw_chunking_weights(found: Mapping[str, Weighed]) -> Figure:
     """Draw F1 and violations against the weight of the rules, a column for each relaxation."""
     looked = looks(found)
     weights = sorted(set[float]().union(*(one.weights for one in found.values())))
@@ -160,9 +161,9 @@ def _draw_measure(place: Axes, weighed: Weighed, measure: str, look: Look) -> No
 
 
 def _set_axis(place: Axes, weights: Sequence[float]) -> None:
-    """Make the axis of the weights logarithmic; its first tick is where runs without rules stand.
+    """Make the axis of weights logarithmic. Its first tick is the place of runs without rules.
 
-    Of the weights a few are named, as there is room for.
+    At most three weights are labelled, because there is no room for more.
     """
     from matplotlib.ticker import NullLocator
 
@@ -177,7 +178,7 @@ def _set_axis(place: Axes, weights: Sequence[float]) -> None:
 
 
 def _power(weight: float) -> str:
-    """Return a small power of ten as one, and any other number as it is."""
+    """Return 0.01 and smaller powers of ten as 10⁻², other numbers as they are."""
     mantissa, power = f"{weight:e}".split("e")
     if float(mantissa) != 1 or int(power) > -2:
         return f"{weight:g}"

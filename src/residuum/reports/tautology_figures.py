@@ -1,4 +1,4 @@
-"""The table of tautologies as a heat map."""
+"""The picture of the table of tautologies: a heat map."""
 
 from __future__ import annotations
 
@@ -10,8 +10,15 @@ import numpy as np
 
 from residuum.analysis import Cell
 from residuum.logic import render
-from residuum.reports.figures import COLOURS, caption, house_style, new_figure, settle, short
-from residuum.reports.roundings import rounded
+from residuum.reports.figures import (
+    COLOUR_MAP,
+    caption,
+    house_style,
+    new_figure,
+    rounded,
+    settle,
+    short,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,22 +26,23 @@ if TYPE_CHECKING:
 
 WIDTH: Final = 0.95
 HEIGHT: Final = 0.23
-"""The size of a cell, in inches."""
+"""The width and height of a cell in inches."""
 
-LONGEST_NAME: Final = 13
-"""How many letters a cell is wide; longer names are slanted."""
+LONGEST_UPRIGHT: Final = 13
+"""The longest name in characters that fits above a cell. Longer names are slanted."""
 
 MARKS: Final = {
     "≠": "differs beyond rounding from the figure printed in the paper, which follows",
     "†": "is no tautology as printed",
     "≈": "the last decimal is not certain",
 }
+"""The marks in the table, and what they mean."""
 
 
 def draw_tautologies(rows: Sequence[Sequence[Cell]]) -> Figure:
-    """Draw the rows of `tautology_table`, one section below the other."""
+    """Draw the rows of `tautology_table` as a heat map, by section of the paper's table."""
     sections = [list(group) for _, group in groupby(rows, lambda cells: cells[0].row.section)]
-    columns, lines = len(rows[0]), len(rows) + len(sections)  # a section starts with its name
+    columns, lines = len(rows[0]), len(rows) + len(sections)  # the name of a section has a line
     with house_style():
         figure = new_figure(WIDTH * columns + 3.8, HEIGHT * lines + 0.8)
         place = figure.add_subplot(xlim=(0, columns), ylim=(lines, 0), frame_on=False)
@@ -55,7 +63,7 @@ def draw_tautologies(rows: Sequence[Sequence[Cell]]) -> Figure:
 
 def _name_columns(place: Axes, names: Sequence[str]) -> None:
     slanted: dict[str, Any] = (
-        {"rotation": 30, "ha": "left"} if max(map(len, names)) > LONGEST_NAME else {}
+        {"rotation": 30, "ha": "left"} if max(map(len, names)) > LONGEST_UPRIGHT else {}
     )
     place.set_xticks(np.arange(len(names)) + 0.5, names, **slanted)
 
@@ -72,7 +80,7 @@ def _fill(place: Axes, top: int, section: Sequence[Sequence[Cell]]) -> None:
         values,
         vmin=0,
         vmax=1,
-        cmap=COLOURS,
+        cmap=COLOUR_MAP,
         edgecolors="white",
     )
     for y, cells in enumerate(section, top):
@@ -84,7 +92,7 @@ def _fill(place: Axes, top: int, section: Sequence[Sequence[Cell]]) -> None:
             place.text(
                 x + 0.5,
                 y + 0.5,
-                _figure(cell),
+                _cell_text(cell),
                 ha="center",
                 va="center",
                 color="white" if cell.computed.value < 0.5 else "black",
@@ -92,12 +100,12 @@ def _fill(place: Axes, top: int, section: Sequence[Sequence[Cell]]) -> None:
             )
 
 
-def _figure(cell: Cell) -> str:
-    figure = rounded(cell.computed)
-    return f"{figure} ≠ {cell.printed:g}" if cell.disagrees else figure
+def _cell_text(cell: Cell) -> str:
+    value = rounded(cell.computed)
+    return f"{value} ≠ {cell.printed:g}" if cell.disagrees else value
 
 
 def _legend(place: Axes) -> list[str]:
-    """Explain the marks that occur."""
+    """Return an explanation of each mark that occurs."""
     written = "".join(text.get_text() for text in place.texts)
     return [f"{mark}  {meaning}" for mark, meaning in MARKS.items() if mark in written]

@@ -1,4 +1,4 @@
-"""Pictures of two atoms: the numbers drawn, against formulas written by hand."""
+"""Pictures of one or two atoms: the numbers drawn, against formulas written by hand."""
 
 from fractions import Fraction
 
@@ -10,8 +10,13 @@ import residuum as rs
 from residuum.errors import PictureError, ResiduumError
 from residuum.relaxations import PAPER
 from residuum.reports import draw_surfaces, picture
-from residuum.reports.panels import ARROWS
-from residuum.reports.surfaces import LONGEST, STEEPEST
+from residuum.reports.surface_figures import (
+    ARROW_LENGTH,
+    ARROWS,
+    LARGEST_ARROW,
+    LARGEST_ON_AXIS,
+    cut_at_jumps,
+)
 
 # Worked out by hand from the definitions, for 0 < p, q < 1.
 BY_HAND = {
@@ -66,7 +71,7 @@ def test_colours_are_degrees_at_the_middle_of_each_cell(text, name):
 
 
 @pytest.mark.parametrize(("text", "name"), CASES)
-def test_arrows_are_gradients_and_dots_stand_where_they_vanish(text, name):
+def test_arrows_are_gradients_and_dots_are_zero_gradients(text, name):
     degree, step = BY_HAND[text][name], 1e-6
     arrows, dots = arrows_and_dots(only_panel(text, name))
 
@@ -79,19 +84,19 @@ def test_arrows_are_gradients_and_dots_stand_where_they_vanish(text, name):
     sizes = np.hypot(*expected)
     assert (sizes > 1e-6).all()
     drawn = np.array([arrows.U, arrows.V])
-    assert np.allclose(drawn, expected * np.minimum(1, STEEPEST / sizes), rtol=1e-6, atol=1e-6)
+    assert np.allclose(drawn, expected * np.minimum(1, LARGEST_ARROW / sizes), rtol=1e-6, atol=1e-6)
     assert np.abs(gradient(*dots.T)).max(initial=0) < 1e-8
     assert len(arrows.X) + len(dots) == ARROWS.shape[1]
 
 
-def test_steep_arrows_are_cut_and_flat_places_dotted():
+def test_large_gradients_are_cut_and_zero_gradients_are_dots():
     arrows, dots = arrows_and_dots(only_panel("P -> Q", "r-product"))
-    assert np.hypot(arrows.U, arrows.V).max() == pytest.approx(STEEPEST)
-    assert STEEPEST / arrows.scale == pytest.approx(LONGEST)
+    assert np.hypot(arrows.U, arrows.V).max() == pytest.approx(LARGEST_ARROW)
+    assert LARGEST_ARROW / arrows.scale == pytest.approx(ARROW_LENGTH)
     assert {(p < q) for p, q in dots} == {True}
 
 
-def test_no_arrow_stands_on_a_usual_kink():
+def test_no_arrow_is_where_gradients_often_do_not_exist():
     p, q = ARROWS
     for kink in (p - q, p + q - 1, p - 1 / 2, q - 1 / 2, p - 2 * q, 2 * p - q):
         assert np.abs(kink).min() > 1e-3
@@ -112,7 +117,7 @@ def test_the_papers_five_are_drawn_side_by_side_by_default():
     assert [Fraction(mean.lstrip("≈")) for mean in means] == by_hand
 
 
-def test_more_than_five_go_on_in_the_next_row():
+def test_more_than_five_relaxations_continue_in_the_next_row():
     figure = draw_surfaces("P -> Q", ["s-godel"] * 7)
     rows = [panel.get_subplotspec().rowspan.start for panel in figure.axes[:-1]]
     assert rows == [0] * 5 + [1] * 2
@@ -133,11 +138,79 @@ def test_texts_and_formulas_give_the_same_picture():
         ("forall x in D: P(x)", "expand"),
     ],
 )
-def test_what_has_no_two_axes_is_refused(text, message):
+def test_a_formula_without_one_or_two_atoms_is_refused(text, message):
     with pytest.raises(ResiduumError, match=message):
         draw_surfaces(text)
 
 
-def test_no_relaxation_is_no_picture():
+def test_an_empty_list_of_relaxations_is_refused():
     with pytest.raises(PictureError, match="at least one relaxation"):
         draw_surfaces("P", [])
+
+
+# The degree and the gradient of a formula of one atom, by hand, for 0 < p < 1.
+CURVES_BY_HAND = {
+    ("P | ~P", "s-product"): (lambda p: 1 - p + p * p, lambda p: 2 * p - 1),
+    ("P | ~P", "s-godel"): (lambda p: np.maximum(p, 1 - p), lambda p: np.sign(p - 0.5)),
+    ("P | ~P", "lukasiewicz"): (np.ones_like, np.zeros_like),
+    ("P -> ~P", "r-product"): (
+        lambda p: np.minimum(1, (1 - p) / p),
+        lambda p: np.where(p < 0.5, 0, -1 / p**2),
+    ),
+    ("P -> ~P", "r-godel"): (
+        lambda p: np.where(p <= 0.5, 1, 1 - p),
+        lambda p: np.where(p < 0.5, 0, -1),
+    ),
+}
+
+
+def curves(text, name):
+    upper, lower = draw_surfaces(text, [name]).axes
+    return upper.lines[-1].get_xydata(), lower.lines[-1].get_xydata()
+
+
+@pytest.mark.parametrize(("text", "name"), CURVES_BY_HAND)
+def test_curves_and_gradients_are_those_worked_out_by_hand(text, name):
+    for drawn, by_hand in zip(curves(text, name), CURVES_BY_HAND[text, name], strict=True):
+        kept = drawn[~np.isnan(drawn[:, 1])]
+        assert len(kept) >= len(drawn) - 1
+        assert np.allclose(kept[:, 1], by_hand(kept[:, 0]), rtol=1e-12, atol=1e-12)
+        assert kept[[0, -1], 0] == pytest.approx([0, 1], abs=0.01)
+
+
+def gaps(drawn):
+    return list(drawn[np.isnan(drawn[:, 1]), 0])
+
+
+@pytest.mark.parametrize("name", rs.relaxation_names())
+def test_only_jumps_leave_gaps(name):
+    # The nilpotent minimum of p and p is 0 up to 1/2, and p from there on.
+    at = [pytest.approx(0.5, abs=0.01)] if "nilpotent" in name else []
+    assert gaps(curves("P & P", name)[0]) == at
+
+
+def test_a_jump_and_a_kink_leave_gaps_where_they_are():
+    degree, gradient = curves("P -> ~P", "r-godel")
+    assert gaps(degree) == gaps(gradient) == [pytest.approx(0.5, abs=0.01)]
+    degree, gradient = curves("P | ~P", "s-godel")
+    assert gaps(degree) == []
+    assert gaps(gradient) == [pytest.approx(0.5, abs=0.01)]
+
+
+def test_smooth_and_kinked_curves_are_not_cut():
+    x = np.linspace(0, 1, 500)
+    for values in (np.sqrt(x), x**3, np.abs(x - 0.3), np.sin(9 * x), np.maximum(0, 2 * x - 1)):
+        assert not np.isnan(cut_at_jumps(values)).any()
+
+
+def test_the_axis_of_gradients_is_shared_and_bounded():
+    figure = draw_surfaces("P -> ~P", ["r-godel", "r-schweizer-sklar(-1)"])
+    limits = {axes.get_ylim() for axes in figure.axes[1::2]}
+    assert limits == {(-1.1 * LARGEST_ON_AXIS, 1.1 * LARGEST_ON_AXIS)}
+    assert {axes.get_ylim() for axes in figure.axes[::2]} == {(-0.05, 1.05)}
+
+
+def test_labels_name_the_atom_the_mean_and_the_curves():
+    upper, lower = draw_surfaces("P | ~P", ["s-product"]).axes
+    assert (upper.get_ylabel(), lower.get_ylabel()) == ("degree", "gradient")
+    assert lower.get_xlabel() == "P\nmean 5/6"
