@@ -159,9 +159,9 @@ def test_a_missing_library_is_named_with_how_to_install_it(residuum, monkeypatch
             raise ImportError(f"No module named {name!r}", name=missing)
         return plain(name, *rest, **options)
 
-    from residuum.study.digits import running
+    from residuum.study.digits import experiment
 
-    running.sets_of.cache_clear()
+    experiment._sets.cache_clear()
     monkeypatch.setattr(builtins, "__import__", without)
     code, _, err = residuum("study", "digits", *TINY, "--store", "runs.sqlite")
     assert code == 2

@@ -12,8 +12,8 @@ import torch
 from killed_training import Silent, StopError, Stopping
 from residuum.errors import RecordError, ResiduumError
 from residuum.results import Store
-from residuum.study.chunking.corpus import Corpus, load_corpus
-from residuum.study.chunking.running import Chunking
+from residuum.study.chunking.data.corpus import Corpus, load_corpus
+from residuum.study.chunking.experiment import Chunking
 from residuum.study.chunking.settings import Settings
 from residuum.study.running import run_all
 from residuum.training import checkpoints
@@ -141,7 +141,9 @@ def test_a_record_that_cannot_be_written_says_where_its_run_is_kept(store, monke
 
     with monkeypatch.context() as patch:
         patch.setattr(Store, "add", full)
-        with pytest.raises(ResiduumError, match=r"disk is full.*\. The run is trained, and kept"):
+        with pytest.raises(
+            ResiduumError, match=r"disk is full.*\. The run is trained, and its checkpoint is in"
+        ):
             train(store)
     train(store, Untrained())
     assert len(list(store)) == 1

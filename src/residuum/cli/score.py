@@ -10,10 +10,10 @@ import typer
 
 from residuum.cli.inputs import AsJson
 from residuum.cli.outputs import print_json, print_table, say
-from residuum.study.chunking.predictions import read_predictions
+from residuum.study.chunking.data.columns import read_predictions
 from residuum.study.chunking.scoring import Score, Tally
 from residuum.study.chunking.scoring import score as score_of
-from residuum.study.unpacking import unpack
+from residuum.study.data_files import unpack
 
 
 def score(

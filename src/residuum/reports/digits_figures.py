@@ -12,7 +12,7 @@ from residuum.reports.learning_figures import draw_learning, points
 from residuum.reports.measure_figures import Mark, Panel
 from residuum.reports.series import Points, looks, name_series, width_of
 from residuum.results import Record
-from residuum.study.digits.tables import Table
+from residuum.study.digits.tables import DigitsTable as Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from residuum.reports.colours import MARKERS, SERIES
 from residuum.reports.figures import short
-from residuum.study.planning import PAPER
+from residuum.study.common_settings import PAPER
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from residuum.study.planning import SEEDS
+from residuum.study.common_settings import SEEDS
 from residuum.sweeps.checking import check_sweep
 from residuum.sweeps.definitions import PrunerName, SamplerName, Sweep
 from residuum.sweeps.spaces import Choice, Dimension, Range, Space, grid_size

@@ -8,9 +8,9 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, final, get_type_hints
 
-from residuum.study import planning
+from residuum.study import common_settings as planning
 from residuum.study.chunking import settings as chunking
-from residuum.study.chunking.corpus import CorpusName
+from residuum.study.chunking.data.corpus import CorpusName
 from residuum.study.digits import settings as digits
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class TunedDigits(Tuned):
 
     def of_length(self, run: Any, epochs: int) -> Any:
         """Return a run of so many epochs, a warm-up and a first stage in proportion."""
-        from residuum.study.digits.planning import of_length
+        from residuum.study.common_settings import of_length
 
         return of_length(run, epochs)
 
@@ -97,8 +97,8 @@ class TunedDigits(Tuned):
 
     def load(self, fixed: Values, device: torch.device) -> Data:
         """Load the images."""
-        from residuum.study.digits.images import load_images
-        from residuum.study.digits.running import Digits
+        from residuum.study.digits.data.images import load_images
+        from residuum.study.digits.experiment import Digits
 
         images = load_images(fixed["images"])
         usual = "bfloat16" if device.type == "cuda" else "float32"
@@ -130,10 +130,10 @@ class TunedChunking(Tuned):
 
     def load(self, fixed: Values, device: torch.device) -> Data:
         """Load the sentences and the vectors."""
-        from residuum.study.chunking.corpus import load_corpus
-        from residuum.study.chunking.running import Chunking
-        from residuum.study.chunking.vectors import read_vectors
-        from residuum.study.chunking.vocabulary import make_lexicon
+        from residuum.study.chunking.data.corpus import load_corpus
+        from residuum.study.chunking.data.vectors import read_vectors
+        from residuum.study.chunking.data.vocabulary import make_lexicon
+        from residuum.study.chunking.experiment import Chunking
 
         corpus = load_corpus(fixed["corpus"])
         path = fixed.get("embeddings")
@@ -146,7 +146,7 @@ class TunedChunking(Tuned):
 
     def check(self, run: Any, data: Data) -> None:
         """Divide the sentences as a run does."""
-        from residuum.study.chunking.splits import make_split
+        from residuum.study.chunking.data.splits import make_split
 
         make_split(len(data.tuning.corpus.train), run.fraction, run.seed)  # type: ignore[attr-defined]
 

@@ -8,7 +8,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from residuum.errors import ResiduumError, suggest
-from residuum.study.choices import check_choice
+from residuum.study.common_settings import check_choice
 
 _WORDS: Mapping[Any, str] = {
     bool: "true or false",

@@ -25,7 +25,7 @@ from torch import Tensor
 
 from residuum.errors import ResiduumError
 from residuum.files import replacing
-from residuum.training.tasks import Curves, Training
+from residuum.training.loop import Curves, Training
 
 SPARE: Final = 2**24
 """Bytes that must be free beside the checkpoints themselves: records are written, too."""

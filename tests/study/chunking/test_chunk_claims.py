@@ -3,12 +3,11 @@
 import pytest
 
 from made_up_chunk_runs import SEEDS, VECTORS, run, runs
-from residuum.study.chunking.claim_rules import RULES, About
-from residuum.study.chunking.claims import claims, evaluate
+from residuum.study.chunking.claims import RULES, About, claims, evaluate
 from residuum.study.chunking.findings import Findings, of_presets
 from residuum.study.chunking.settings import TUNING
-from residuum.study.claims import told
-from residuum.study.planning import PAPER
+from residuum.study.common_settings import PAPER
+from residuum.study.verdicts import told
 
 SHARES = (0.1, 1.0)
 PAIR = About(better=["r-product"], worse=["s-product"], embeddings=VECTORS)

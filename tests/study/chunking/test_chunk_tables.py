@@ -17,8 +17,8 @@ from residuum.study.chunking.findings import (
 )
 from residuum.study.chunking.published import published_f1
 from residuum.study.chunking.tables import tables
-from residuum.study.findings import RESAMPLES
-from residuum.study.tables import MISSING, to_markdown
+from residuum.study.grouped_runs import RESAMPLES
+from residuum.study.table_format import MISSING, to_markdown
 
 BOTH = ("argmax", "viterbi")
 HERE = Setting("conll2000", VECTORS, 0.1)

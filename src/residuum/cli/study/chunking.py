@@ -28,14 +28,14 @@ from residuum.cli.study.watching import Part, Words
 from residuum.errors import ResiduumError
 from residuum.relaxations.meanings import find_meaning
 from residuum.results import Record
-from residuum.study.chunking.corpus import Corpus, CorpusName
+from residuum.study.chunking.data.corpus import Corpus, CorpusName
 from residuum.study.chunking.findings import Decoding, System, label, measures_of
 from residuum.study.chunking.settings import STUDY, TUNING, Settings
-from residuum.study.planning import SEEDS
+from residuum.study.common_settings import SEEDS
 from residuum.training.devices import DeviceName, find_device
 
 if TYPE_CHECKING:
-    from residuum.study.chunking.vectors import WordVectors
+    from residuum.study.chunking.data.vectors import WordVectors
 
 FRACTIONS: Final[dict[CorpusName, tuple[float, ...]]] = {"conll2000": (0.1, 1.0), "sample": (1.0,)}
 """The shares of the sentences that are compared; a tenth of the sample is too little to learn."""
@@ -159,10 +159,10 @@ def _train(
     """Run what is missing, and print what came out."""
     chosen = find_device(device)
     from residuum.cli.study.chunking_reports import print_summary
-    from residuum.study.chunking.corpus import load_corpus
-    from residuum.study.chunking.gold import gold_report
-    from residuum.study.chunking.running import Chunking
-    from residuum.study.chunking.splits import make_split
+    from residuum.study.chunking.data.corpus import load_corpus
+    from residuum.study.chunking.data.splits import make_split
+    from residuum.study.chunking.experiment import Chunking
+    from residuum.study.chunking.transitions import gold_report
 
     corpus = load_corpus(wanted.corpus or "sample")
     vectors = _vectors(embeddings, corpus)
@@ -181,14 +181,14 @@ def _train(
 
 
 def _vectors(path: Path | None, corpus: Corpus) -> WordVectors | None:
-    from residuum.study.chunking.vectors import read_vectors
-    from residuum.study.chunking.vocabulary import make_lexicon
+    from residuum.study.chunking.data.vectors import read_vectors
+    from residuum.study.chunking.data.vocabulary import make_lexicon
 
     return None if path is None else read_vectors(path, make_lexicon(corpus).words)
 
 
 def _plan(wanted: Wanted, corpus: str, embeddings: str | None) -> list[Settings]:
-    from residuum.study.chunking.presets import plan
+    from residuum.study.chunking.settings import plan
 
     fractions = wanted.fractions or FRACTIONS[wanted.corpus or "sample"]
     if wanted.unlabelled and min(fractions) >= 1:

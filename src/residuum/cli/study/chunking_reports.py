@@ -8,14 +8,13 @@ from typing import Final
 from residuum.cli.outputs import print_table, say
 from residuum.cli.study.reports import print_report
 from residuum.results import Record, mean_and_deviation
-from residuum.study.chunking.baseline import f1_of_words
 from residuum.study.chunking.claims import evaluate
-from residuum.study.chunking.corpus import Corpus
+from residuum.study.chunking.data.corpus import Corpus
 from residuum.study.chunking.findings import Decoding, Findings, of_presets, sift
+from residuum.study.chunking.scoring import f1_of_words
 from residuum.study.chunking.settings import STUDY
-from residuum.study.chunking.table_rows import DECIMALS, TITLES
-from residuum.study.chunking.tables import NOTES, tables
-from residuum.study.tables import MISSING, shown
+from residuum.study.chunking.tables import DECIMALS, NOTES, TITLES, tables
+from residuum.study.table_format import MISSING, shown
 
 _SHOWN: Final[dict[Decoding, tuple[str, ...]]] = {
     "argmax": ("f1", "violations", "soft_violations"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from residuum.cli.outputs import print_json, print_table, say, say_lines
-from residuum.study.claims import Verdict, told
-from residuum.study.findings import Chosen
-from residuum.study.sifting import Skipped, tell_skipped
-from residuum.study.tables import Table, to_markdown
+from residuum.study.grouped_runs import Chosen
+from residuum.study.skipped_records import Skipped, tell_skipped
+from residuum.study.table_format import Table, to_markdown
+from residuum.study.verdicts import Verdict, told
 
 
 def print_report(

@@ -19,7 +19,7 @@ from residuum.printable import printable, printable_lines
 if TYPE_CHECKING:
     from residuum.results import Record
     from residuum.study.running import Run, Stage
-    from residuum.training.tasks import Curves
+    from residuum.training.loop import Curves
 
 STOPPING: Final = "finishing the epoch under way; press Ctrl-C again to stop at once"
 

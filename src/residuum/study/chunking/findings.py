@@ -11,12 +11,12 @@ import numpy.typing as npt
 from residuum.errors import ResiduumError
 from residuum.results import Ratio, Record
 from residuum.results.records import canonical
-from residuum.study import findings, sifting
-from residuum.study.chunking.presets import preset
-from residuum.study.chunking.settings import SCHEME, STUDY, Settings
-from residuum.study.findings import Chosen
-from residuum.study.planning import of_length
-from residuum.study.sifting import MeasuredOn, Sifted
+from residuum.study import skipped_records as sifting
+from residuum.study.chunking.settings import SCHEME, STUDY, Settings, preset
+from residuum.study.common_settings import of_length
+from residuum.study.grouped_runs import Chosen, GroupedRuns
+from residuum.study.grouped_runs import Outcomes as GroupedOutcomes
+from residuum.study.skipped_records import MeasuredOn, Sifted
 
 Decoding = Literal["argmax", "viterbi"]
 
@@ -116,7 +116,7 @@ def measures_of(record: Record, decoding: Decoding) -> dict[str, float]:
 
 
 @final
-class Findings(findings.Findings[Setting, System]):
+class Findings(GroupedRuns[Setting, System]):
     """Runs of the chunking study; test sentences are the units that are resampled."""
 
     def place(self, record: Record) -> tuple[Setting, System]:
@@ -133,7 +133,7 @@ class Findings(findings.Findings[Setting, System]):
         """Return what a measure is made of."""
         return "sentence" if measure in F1.values() else None
 
-    def outcomes(self, kind: str, runs: Sequence[Record]) -> findings.Outcomes:  # noqa: ARG002
+    def outcomes(self, kind: str, runs: Sequence[Record]) -> GroupedOutcomes:  # noqa: ARG002
         """Return F1 as ratios, in percent: twice the chunks found, over those guessed and there."""
 
         def counts(name: str) -> npt.NDArray[np.float64]:

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import Final, Literal
 
-from residuum.study.choices import check_choice
+from residuum.study.common_settings import check_choice
 from residuum.syntax import Knowledge, loads
 from residuum.syntax.knowledge import FrozenMapping
 

@@ -6,12 +6,14 @@ nor I-X begins a chunk.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from residuum.errors import DataError
+from residuum.study.chunking.data.corpus import Corpus, Sentence
+from residuum.study.chunking.data.splits import make_split
 
 
 class Chunk(NamedTuple):
@@ -108,3 +110,23 @@ def score(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> 
 
 def _percent(part: int, whole: int) -> float:
     return 100 * part / whole if whole else 0.0
+
+
+def f1_of_words(corpus: Corpus, fraction: float, seed: int) -> float:
+    """Return the F1 on TEST of tagging each word as it mostly is in the sentences in use.
+
+    Words that are not there have the tag that most words have.
+    """
+    split = make_split(len(corpus.train), fraction, seed)
+    sentences = [corpus.train[place] for place in split.train]
+    return score([one.tags for one in corpus.test], _tagged(sentences, corpus.test)).overall.f1
+
+
+def _tagged(train: Sequence[Sentence], test: Sequence[Sentence]) -> list[list[str]]:
+    seen: dict[str, Counter[str]] = defaultdict(Counter)
+    for sentence in train:
+        for word, tag in zip(sentence.words, sentence.tags, strict=True):
+            seen[word.lower()][tag] += 1
+    usual = {word: tags.most_common(1)[0][0] for word, tags in seen.items()}
+    [(other, _)] = sum(seen.values(), Counter()).most_common(1)
+    return [[usual.get(word.lower(), other) for word in one.words] for one in test]

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from typing import Any, Final, Literal
 
 from residuum.errors import ResiduumError
 from residuum.relaxations.meanings import find_meaning
-from residuum.study.choices import check_choice, check_fraction, check_seed, check_weight
 from residuum.study.chunking.knowledge import RulesName
+from residuum.study.common_settings import (
+    PAPER,
+    check_choice,
+    check_fraction,
+    check_seed,
+    check_weight,
+    nearest,
+    of_length,
+    read_data,
+)
 from residuum.training.rates import OptimiserName, Rate, Schedule
 
 Cell = Literal["lstm", "gru"]
@@ -102,6 +113,11 @@ class Settings:
             self.layers, self.epochs, self.batch, self.optimiser, self.clip, self.judge_every,
         )  # fmt: skip
 
+    @property
+    def earlier_stages(self) -> tuple[str, ...]:
+        """The settings that count epochs of stages before the main training: none."""
+        return ()
+
     def relaxation_at(self, epoch: int) -> str:
         """Return what is learnt in an epoch."""
         return self.warm_up_relaxation if epoch < self.warm_up else self.relaxation
@@ -109,3 +125,68 @@ class Settings:
     def weight_at(self, epoch: int) -> float:
         """Return the weight of the rules in an epoch."""
         return self.warm_up_weight if epoch < self.warm_up else self.weight
+
+
+def preset(
+    corpus: str, relaxation: str, *, fraction: float, constraints: bool, seed: int, **others: Any
+) -> Settings:
+    """Return the settings chosen for a run; `others` override them.
+
+    For other fractions they are those of the nearest one, and for other relaxations those of
+    `r-product`. Other texts in the place of CoNLL-2000 have its settings. Runs that see text
+    without labels, too, may have settings of their own.
+    """
+    table = _table().get(corpus.partition("-")[0])
+    if table is None:
+        raise ResiduumError(
+            f"no settings have been chosen for the corpus {corpus!r}, only for "
+            f"{', '.join(_table())}; give all of them to `Settings`"
+        )
+    check_fraction(fraction)
+    chosen = dict(nearest(table.get(relaxation, table["r-product"]), fraction))
+    of_unlabelled = chosen.pop("unlabelled", {})
+    if others.get("unlabelled"):
+        chosen |= of_unlabelled
+    return Settings(
+        corpus=corpus,
+        relaxation=relaxation,
+        fraction=fraction,
+        constraints=constraints,
+        seed=seed,
+        **{**table["all"], **chosen, **others},
+    )
+
+
+def plan(
+    corpus: str,
+    relaxations: Sequence[str],
+    fractions: Sequence[float],
+    constraints: Sequence[bool],
+    seeds: Sequence[int],
+    *,
+    unlabelled: bool = False,
+    epochs: int | None = None,
+    **others: Any,
+) -> list[Settings]:
+    """Return the settings of all runs, none twice; without relaxations, of the paper's.
+
+    With `unlabelled` the runs that learn rules ground them on sentences without labels, too,
+    where there are any.
+    """
+    runs = [
+        of_length(
+            preset(
+                corpus, relaxation, fraction=fraction, constraints=is_constrained, seed=seed,
+                unlabelled=unlabelled and is_constrained and fraction < 1, **others,
+            ),
+            epochs,
+        )
+        for fraction, is_constrained in product(fractions, constraints)
+        for relaxation in relaxations or PAPER
+        for seed in seeds
+    ]  # fmt: skip
+    return list(dict.fromkeys(runs))
+
+
+def _table() -> dict[str, Any]:
+    return read_data("chunking_settings.json")

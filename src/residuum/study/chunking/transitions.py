@@ -1,19 +1,23 @@
-"""Which tags may begin a sentence and which may follow which, read off the rules themselves."""
+"""What the rules allow between neighbouring tags: decoding that obeys, and violations."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
-from typing import final
+from typing import Final, final
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 import residuum as rs
 from residuum.errors import ResiduumError
-from residuum.study.chunking.knowledge import RulesName, chunking_knowledge
+from residuum.study.chunking.data.corpus import Corpus, Sentence
+from residuum.study.chunking.knowledge import RulesName, chunking_knowledge, tag_names
 from residuum.syntax import Knowledge
+from residuum.syntax.knowledge import FrozenMapping
 
 
 @final
@@ -103,3 +107,73 @@ class Violations:
     def share(self) -> float:
         """Their share of all transitions, in percent; 0 if there are none."""
         return 100 * self.broken / self.transitions if self.transitions else 0.0
+
+
+LEAST: Final = -1e30
+"""The logarithm that stands for any lower one, so that −inf is left to what is not allowed."""
+
+
+def decode(logits: Tensor, lengths: Tensor, transitions: Transitions) -> Tensor:
+    """Return the likeliest tags that obey the rules: (sentences, positions), 0 beyond the lengths.
+
+    This is Viterbi's algorithm: tags are independent of each other but for what is allowed.
+    """
+    scores = logits.double().log_softmax(-1).clamp(min=LEAST)
+    lengths = lengths.to(logits.device)
+    may_follow = _penalty(transitions.following)
+    best = scores[:, 0] + _penalty(transitions.first)
+    stay = torch.arange(scores.shape[-1], device=scores.device)
+    sources = []
+    for place in range(1, scores.shape[1]):
+        reached, source = (best.unsqueeze(-1) + may_follow).max(1)
+        goes_on = (place < lengths).unsqueeze(-1)
+        best = torch.where(goes_on, reached + scores[:, place], best)
+        # Beyond its end a sentence stays where it is.
+        sources.append(torch.where(goes_on, source, stay))
+    score, tag = best.max(-1)
+    if bool(torch.isneginf(score).any()):
+        raise ResiduumError("no tags obey the rules for a sentence of this length")
+    tags = [tag]
+    for source in reversed(sources):
+        tags.append(source.gather(1, tags[-1].unsqueeze(-1)).squeeze(-1))
+    found = torch.stack(tags[::-1], 1)
+    places = torch.arange(found.shape[1], device=found.device)
+    return found.where(places < lengths.unsqueeze(-1), 0)
+
+
+def _penalty(is_allowed: Tensor) -> Tensor:
+    zero = torch.zeros(is_allowed.shape, dtype=torch.float64, device=is_allowed.device)
+    return zero.masked_fill(~is_allowed, -torch.inf)
+
+
+def broken_rules(sentences: Sequence[Sentence]) -> dict[str, int]:
+    """Return how many transitions of gold tags break each rule of the scheme."""
+    index = {tag: number for number, tag in enumerate(tag_names())}
+    rows = [torch.tensor([index[tag] for tag in sentence.tags]) for sentence in sentences]
+    tags = pad_sequence(rows, batch_first=True)
+    lengths = torch.tensor([len(row) for row in rows])
+    counts = {}
+    for name, transitions in _by_rule().items():
+        found = Violations(transitions)
+        found.add_tags(tags, lengths)
+        counts[name] = round(found.broken)
+    return counts
+
+
+def gold_report(corpus: Corpus) -> str:
+    """Say how large a corpus is, and which rules its gold tags break how often."""
+    told = []
+    for part, sentences in (("train", corpus.train), ("test", corpus.test)):
+        broken = {name: count for name, count in broken_rules(sentences).items() if count}
+        listed = ", ".join(f"{name} {count:,} times" for name, count in broken.items())
+        told.append(f"{part} {len(sentences):,} sentences, gold tags break {listed or 'no rule'}")
+    return f"{corpus.name}: {'; '.join(told)}"
+
+
+@cache
+def _by_rule() -> dict[str, Transitions]:
+    knowledge = chunking_knowledge()
+    return {
+        name: derive_transitions(replace(knowledge, rules=FrozenMapping({name: rule})))
+        for name, rule in knowledge.rules.items()
+    }

@@ -13,13 +13,13 @@ import numpy.typing as npt
 from residuum.errors import ResiduumError
 from residuum.results import Record
 from residuum.results.records import canonical
-from residuum.study import findings, sifting
-from residuum.study.digits.planning import of_length
-from residuum.study.digits.presets import WarmUps, preset
-from residuum.study.digits.sets import DRAWS_PER_IMAGE, draw_pair_test
-from residuum.study.digits.settings import SCHEME, STUDY, Settings
-from residuum.study.findings import Chosen
-from residuum.study.sifting import MeasuredOn, Sifted
+from residuum.study import skipped_records as sifting
+from residuum.study.common_settings import of_length
+from residuum.study.digits.data.sets import DRAWS_PER_IMAGE, draw_pair_test
+from residuum.study.digits.settings import SCHEME, STUDY, Settings, WarmUps, preset
+from residuum.study.grouped_runs import Chosen, GroupedRuns
+from residuum.study.grouped_runs import Outcomes as GroupedOutcomes
+from residuum.study.skipped_records import MeasuredOn, Sifted
 
 OUTCOMES: Final = {
     "digit_accuracy": ("digit",),
@@ -135,7 +135,7 @@ def _place(record: Record) -> tuple[Setting, System]:
 
 
 @final
-class Findings(findings.Findings[Setting, System]):
+class Findings(GroupedRuns[Setting, System]):
     """Runs of the digits study; pairs of test images are made of two units each."""
 
     def place(self, record: Record) -> tuple[Setting, System]:
@@ -152,7 +152,7 @@ class Findings(findings.Findings[Setting, System]):
             return None
         return "image" if measure == "digit_accuracy" else "pair"
 
-    def outcomes(self, kind: str, runs: Sequence[Record]) -> findings.Outcomes:
+    def outcomes(self, kind: str, runs: Sequence[Record]) -> GroupedOutcomes:
         """Return in percent how each example came out."""
         return {
             measure: np.array([_percent(run, names) for run in runs])

@@ -15,7 +15,7 @@ import residuum as rs
 from residuum.losses.aggregation import conjoined
 from residuum.relaxations import relaxation as find_relaxation
 from residuum.syntax import Knowledge, loads
-from residuum.training.branches import concurrently
+from residuum.training.cuda_graphs import concurrently
 
 _ONE_BLOCK: Final = 2**40
 """Groundings evaluated at once: all, as a captured step cannot be taken in pieces."""

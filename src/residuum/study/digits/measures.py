@@ -8,13 +8,13 @@ from typing import Final, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from residuum.study.digits.images import Images
-from residuum.study.digits.networks import CLASSES, Classifiers
-from residuum.study.digits.sets import Sets
-from residuum.study.digits.stacking import operations, percent
-from residuum.study.digits.tensors import ImageTensors, predict_images, predict_pairs
+from residuum.study.digits.data.batches import ImageTensors
+from residuum.study.digits.data.images import Images
+from residuum.study.digits.data.sets import Sets
+from residuum.study.digits.networks import CLASSES, Classifiers, predict_images, predict_pairs
+from residuum.study.running import Measured
+from residuum.training.loop import are_finite
 from residuum.training.randomness import purpose, uniform
-from residuum.training.selection import are_finite
 
 Votes = Literal["paper", "original"]
 ROUNDS: Final = 6
@@ -24,16 +24,27 @@ SEED: Final = 20
 OPERATORS: Final = ("Sum", "Product")
 
 
-class Measured(NamedTuple):
+class StackedMeasures(NamedTuple):
     """Measures in percent, one number per run, and which examples were right: (runs, examples)."""
 
     measures: dict[str, Tensor]
     outcomes: dict[str, Tensor]
 
+    def by_run(self, runs: int) -> list[Measured]:
+        """Return the measures of each run as plain numbers and arrays."""
+        outcomes = {name: rows.cpu().numpy() for name, rows in self.outcomes.items()}
+        return [
+            Measured(
+                {name: float(row[run]) for name, row in self.measures.items()},
+                {name: rows[run] for name, rows in outcomes.items()},
+            )
+            for run in range(runs)
+        ]
+
 
 def measure(
     networks: Mapping[str, Classifiers], images: ImageTensors, sets: Sets, votes: Votes = "paper"
-) -> Measured:
+) -> StackedMeasures:
     """Return all measures of each run.
 
     `digit_accuracy` is over the images of TEST; `digit_accuracy_in_pairs` is over both images of
@@ -49,7 +60,7 @@ def measure(
         "distributivity": laws.distributivity(_on(sets.distributivity, images)),
     }
     is_sound = are_finite(p for network in networks.values() for p in network.parameters())
-    return Measured(
+    return StackedMeasures(
         {name: shares * is_sound for name, shares in results.items()},
         {name: are_right & is_sound.unsqueeze(-1) for name, are_right in outcomes.items()},
     )
@@ -67,6 +78,16 @@ def constant_answers(images: Images, sets: Sets) -> dict[str, float]:
         "digit_accuracy": best["digit"],
         "operator_accuracy": (best["Sum"] + best["Product"]) / 2,
     }
+
+
+def operations(left: Tensor, right: Tensor) -> dict[str, Tensor]:
+    """Return what Sum and Product should say of two digits."""
+    return {"Sum": (left + right) % 10, "Product": (left * right) % 10}
+
+
+def percent(is_right: Tensor) -> Tensor:
+    """Return the share along the last dimension."""
+    return 100 * is_right.double().mean(-1)
 
 
 def _on(indices: object, images: ImageTensors) -> Tensor:

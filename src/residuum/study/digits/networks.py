@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, final
 
 import torch
 from torch import Tensor, nn
 
+from residuum.study.digits.data.batches import side_by_side
 from residuum.study.digits.settings import Precision
-from residuum.training.convolutions import conv_relu_pool
-from residuum.training.linears import linear
+from residuum.training.layers import conv_relu_pool, linear
 from residuum.training.randomness import dropped_out, purpose, starting_values
 
 CHANNELS: Final = (32, 64)
 HIDDEN: Final = 128
 CLASSES: Final = 10
 DROPOUT: Final = 0.5
+
+CHUNK: Final = 16_384
+"""Images evaluated at once, all runs together."""
 
 
 @final
@@ -86,3 +89,22 @@ class Classifiers(nn.Module):
         if moment is not None:
             x = dropped_out(x, DROPOUT, self.seeds, self._purpose, moment)
         return linear(x, self.output_weight, self.output_bias, result=self.output_weight.dtype)
+
+
+def predict_images(networks: Classifiers, images: Tensor, places: Tensor) -> Tensor:
+    """Return the likeliest digit (runs, places) of images at (runs or 1, places)."""
+    return _predict(networks, places, lambda part: images[part])
+
+
+def predict_pairs(networks: Classifiers, images: Tensor, pairs: Tensor) -> Tensor:
+    """Return the likeliest result (runs, pairs) for pairs of images at (runs or 1, pairs, 2)."""
+    return _predict(networks, pairs, lambda part: side_by_side(images, part))
+
+
+@torch.no_grad()
+def _predict(networks: Classifiers, places: Tensor, read: Callable[[Tensor], Tensor]) -> Tensor:
+    runs = networks.runs
+    size = max(CHUNK // runs, 1)
+    parts = [places[:, start : start + size] for start in range(0, places.shape[1], size)]
+    found = [networks(read(part).expand(runs, -1, -1, -1)).argmax(-1) for part in parts]
+    return torch.cat(found, 1)

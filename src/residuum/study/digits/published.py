@@ -8,7 +8,7 @@ from functools import cache
 from importlib import resources
 from typing import Literal
 
-from residuum.study.choices import check_choice
+from residuum.study.common_settings import check_choice
 
 Protocol = Literal["joint", "pipeline"]
 Metric = Literal[

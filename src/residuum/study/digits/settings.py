@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from typing import Any, Final, Literal
 
 from residuum.errors import ResiduumError
 from residuum.relaxations import relaxation as find_relaxation
-from residuum.study.choices import check_choice, check_seed, check_weight
-from residuum.study.digits.images import ImagesName
-from residuum.study.digits.sets import PairPool
+from residuum.study.common_settings import (
+    PAPER,
+    check_choice,
+    check_seed,
+    check_weight,
+    nearest,
+    of_length,
+    read_data,
+)
+from residuum.study.digits.data.images import ImagesName
+from residuum.study.digits.data.sets import PairPool
 from residuum.training.rates import OptimiserName, Rate, Schedule
 
 Protocol = Literal["joint", "pipeline"]
@@ -114,6 +124,11 @@ class Settings:
             self.selection, self.precision,
         )  # fmt: skip
 
+    @property
+    def earlier_stages(self) -> tuple[str, ...]:
+        """The settings that count epochs of stages before the main training."""
+        return ("digit_epochs",)
+
     def relaxation_at(self, epoch: int) -> str:
         """Return what is learnt in an epoch."""
         return self.warm_up_relaxation if epoch < self.warm_up else self.relaxation
@@ -127,3 +142,94 @@ class Settings:
             learning_rate=self.digit_rate,
             warm_up=min(self.warm_up, self.digit_epochs),
         )
+
+
+WarmUps = Literal["paper", "original"]
+"""Which relaxations begin with a warm-up: those of the paper's text, or of the authors' code."""
+
+
+def preset(
+    images: ImagesName,
+    protocol: Protocol,
+    relaxation: str,
+    *,
+    digit_size: int,
+    pair_size: int,
+    seed: int,
+    warm_ups: WarmUps = "paper",
+    **others: Any,
+) -> Settings:
+    """Return the settings chosen for a run; `others` override them.
+
+    For other sizes they are those of the nearest one, and for other relaxations those of
+    `r-product`. A pool of pairs may have settings of its own for some sizes of DIGIT. With
+    `warm_ups="original"` a pipeline of `lukasiewicz-maxsat` begins with a warm-up.
+    """
+    check_choice("warm_ups", warm_ups, WarmUps)
+    table = _table().get(images, {}).get(protocol)
+    if table is None:
+        raise ResiduumError(
+            f"no settings have been chosen for the protocol {protocol!r} on the images {images!r}; "
+            "give all of them to `Settings`"
+        )
+    known = relaxation if relaxation in table else "r-product"
+    of_pool = table.get("pools", {}).get(others.get("pair_pool"), {})
+    by_digit_size = {**table[known], **of_pool.get(known, {})}
+    of_warm_up = table.get("warm_ups", {}).get(warm_ups, {}).get(relaxation, {})
+    chosen = {**table["all"], **nearest(by_digit_size, digit_size), **of_warm_up}
+    chosen = {
+        name: nearest(value, pair_size) if isinstance(value, dict) else value
+        for name, value in chosen.items()
+    }
+    return Settings(
+        images=images,
+        protocol=protocol,
+        relaxation=relaxation,
+        digit_size=digit_size,
+        pair_size=pair_size,
+        seed=seed,
+        **{**chosen, **others},
+    )
+
+
+def _table() -> dict[str, Any]:
+    return read_data("digits_settings.json")
+
+
+PAPER_BY_PROTOCOL: Final[dict[Protocol, tuple[str, ...]]] = {
+    "joint": PAPER,
+    # A pipeline only conjoins, so that S- and R-Product are the same.
+    "pipeline": ("s-godel", "r-product", "lukasiewicz-maxsat"),
+}
+"""The relaxations that the paper compares, in the order of its tables."""
+
+
+def plan(
+    images: ImagesName,
+    protocols: Sequence[Protocol],
+    relaxations: Sequence[str],
+    digit_sizes: Sequence[int],
+    pair_sizes: Sequence[int],
+    seeds: Sequence[int],
+    *,
+    epochs: int | None = None,
+    **others: Any,
+) -> list[Settings]:
+    """Return the settings of all runs, none twice; without relaxations, of the paper's.
+
+    They are those chosen for each relaxation and size, which `epochs` and `others` override.
+    """
+    runs = [
+        of_length(
+            preset(
+                images, protocol, relaxation,
+                digit_size=digit_size, pair_size=pair_size, seed=seed, **others,
+            ),
+            epochs,
+        )
+        for protocol in protocols
+        for pair_size, digit_size in product(pair_sizes, digit_sizes)
+        for relaxation in relaxations or PAPER_BY_PROTOCOL[protocol]
+        for seed in seeds
+    ]  # fmt: skip
+    return list(dict.fromkeys(runs))

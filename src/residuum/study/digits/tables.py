@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from residuum.results import Summary
+from residuum.study.digits.data.sets import DIGIT_SIZES
 from residuum.study.digits.findings import OUTCOMES, Findings, Setting, System
-from residuum.study.digits.planning import PAPER
 from residuum.study.digits.published import Published, published
-from residuum.study.digits.sets import DIGIT_SIZES
-from residuum.study.tables import MISSING, marked
+from residuum.study.digits.settings import PAPER_BY_PROTOCOL
+from residuum.study.table_format import MISSING, marked
 
 TITLES: Final = {
     "digit_accuracy": "Accuracy of Digit",
@@ -53,7 +53,7 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
+class DigitsTable:
     """One measure of one protocol and size of PAIR: relaxations by sizes of DIGIT."""
 
     images: str
@@ -125,7 +125,7 @@ class Table:
         )
 
 
-def tables(findings: Findings) -> list[Table]:
+def tables(findings: Findings) -> list[DigitsTable]:
     """Return the tables of all that was run; where a relaxation of the paper was not, is a gap."""
     found = []
     kinds = {
@@ -140,7 +140,7 @@ def tables(findings: Findings) -> list[Table]:
 
 def _table(
     findings: Findings, images: str, pair_pool: str, protocol: str, pair_size: int, measure: str
-) -> Table:
+) -> DigitsTable:
     usual: Any = DIGIT_SIZES
     run = {
         setting.digit_size: {
@@ -150,7 +150,7 @@ def _table(
         if (setting.images, setting.pair_pool, setting.pair_size) == (images, pair_pool, pair_size)
     }
     sizes = tuple(sorted({*usual[images], *(size for size, names in run.items() if names)}))
-    paper: Sequence[str] = PAPER["joint" if protocol == "joint" else "pipeline"]
+    paper: Sequence[str] = PAPER_BY_PROTOCOL["joint" if protocol == "joint" else "pipeline"]
     names = [*paper, *sorted(set().union(*run.values()) - {*paper})]
     columns = [
         _column(
@@ -162,7 +162,7 @@ def _table(
         for size in sizes
     ]
     rows = {name: tuple(column[place] for column in columns) for place, name in enumerate(names)}
-    return Table(images, pair_pool, protocol, pair_size, measure, sizes, rows)
+    return DigitsTable(images, pair_pool, protocol, pair_size, measure, sizes, rows)
 
 
 def _column(
