@@ -207,6 +207,29 @@ def test_tables_need_no_torch(store):
     assert "printed" in done.stdout
 
 
+def test_training_imports_no_tables_no_claims_and_no_other_study(store):
+    words = ["study", "digits", *TINY, "--epochs", "1", "-r", "r-product", "--json"]
+    code = (
+        "import sys\n"
+        "from residuum.cli import main\n"
+        f"sys.argv = {['residuum', *words, '--store', str(store)]!r}\n"
+        "try:\n    main()\n"
+        "finally:\n    print(*sorted(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    loaded = set(done.stderr.split())
+    assert "residuum.study.digits.experiment" in loaded
+    unwanted = ("tables", "claims", "findings", "grouped_runs", "verdicts", "decisions")
+    assert not [
+        name
+        for name in loaded
+        if name.startswith(
+            ("residuum.study.chunking", "residuum.cli.study.chunking", "residuum.sweeps")
+        )
+        or (name.startswith("residuum.study") and name.endswith(unwanted))
+    ]
+
+
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
 

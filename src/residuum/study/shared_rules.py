@@ -1,14 +1,19 @@
-"""Rules that decide claims of any study."""
+"""Rules that decide claims of every study.
+
+A rule is a function of the runs in the tables, of all records, and of what the claim is about. Its
+name is the value of `rule` in the study's file of claims.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from statistics import stdev
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from residuum.results import Record, welch_t_test
+from residuum.study.common_settings import PAPER
 from residuum.study.decisions import (
     Decision,
     by_one_test,
@@ -23,43 +28,69 @@ FindingsT = TypeVar("FindingsT", bound=GroupedRuns[Any, Any])
 AboutT = TypeVar("AboutT")
 
 Rule = Callable[[FindingsT, Sequence[Record], AboutT], Decision]
-"""A test of what is claimed: by the runs in the tables, and by all records where others matter."""
+
+CHANCE: Final = 20.0
+"""Percent. A measure up to this is chance: one answer for all examples reaches 11 for Digit, and
+an F1 of 13.4."""
 
 
-class Ranking(Protocol):
-    """What a claim that compares relaxations is about."""
+class Subject(Protocol):
+    """What a claim is about, as far as the rules of this file ask."""
 
     @property
     def better(self) -> Sequence[str]:
-        """Relaxations that are said to be better."""
+        """The relaxations that the claim says are better."""
 
     @property
     def worse(self) -> Sequence[str]:
-        """Than these."""
+        """The relaxations that the claim says are worse."""
+
+    @property
+    def relaxation(self) -> str:
+        """The relaxation of a claim about a single one."""
 
     @property
     def measures(self) -> Sequence[str]:
-        """By which measures."""
+        """The measures that are compared."""
 
     @property
     def settings(self) -> Sequence[Any]:
-        """In which settings."""
+        """The settings in which systems are compared."""
 
     @property
     def decimals(self) -> int:
-        """How many decimals of a percentage matter."""
+        """Decimals of a percentage in the evidence."""
+
+    @property
+    def main_measure(self) -> tuple[str, str]:
+        """The measure that shows whether anything was learnt: its name in words, and in records."""
 
     def system(self, relaxation: str) -> Any:
-        """Return the system that stands for a relaxation."""
+        """Return the system with a relaxation."""
 
     def words(self, setting: Any) -> str:
-        """Name a setting."""
+        """Return a setting in words."""
+
+    def setting_of(self, record: Record) -> Any:
+        """Return the setting of a run."""
+
+    def dev_score(self, record: Record) -> float:
+        """Return the best score of a run on DEV."""
+
+    def without_warm_up(self, records: Iterable[Record]) -> list[Record]:
+        """Return the measured runs of `relaxation` that have no warm-up."""
+
+    def is_comparable(self, record: Record) -> bool:
+        """Return whether a run without a warm-up may be compared with runs of the tables."""
+
+    def with_rules(self, records: Iterable[Record], relaxation: str) -> list[Record]:
+        """Return the runs of a relaxation that learnt rules, measured or not."""
 
 
 def outperforms(
-    findings: GroupedRuns[Any, Any], _records: Sequence[Record], about: Ranking
+    findings: GroupedRuns[Any, Any], _records: Sequence[Record], about: Subject
 ) -> Decision:
-    """Decide whether each of some relaxations is better than each of others, everywhere."""
+    """Decide whether each better relaxation beats each worse one in every setting."""
     return decided([
         difference(
             findings, setting, measure, about.system(one), about.system(other),
@@ -72,12 +103,12 @@ def outperforms(
 
 
 def gives_the_same(
-    findings: GroupedRuns[Any, Any], _records: Sequence[Record], about: Ranking
+    findings: GroupedRuns[Any, Any], _records: Sequence[Record], about: Subject
 ) -> Decision:
     """Decide whether two relaxations have the same figures, seed by seed.
 
-    On a GPU the same run gives other figures when it is trained beside other runs, as sums are
-    taken in another order. So they need not be equal, only to differ by less than seeds do.
+    Figures need not be equal, but must differ by less than seeds do: on a GPU the same run gives
+    slightly different figures beside other runs, because sums are taken in another order.
     """
     (one,), (other,) = about.better, about.worse
     gaps: list[float] = []
@@ -101,43 +132,27 @@ def gives_the_same(
     )
 
 
-Score = Callable[[Record], float]
-"""The best score of a run on DEV."""
-
-
-def alike(
-    records: Iterable[Record], setting_of: Callable[[Record], SettingT], score: Score
-) -> dict[SettingT, dict[str, Values]]:
-    """Return the measures of runs by seed, by setting.
-
-    Of several kinds of runs in a setting, the kind with the best score on DEV counts.
-    """
-    kinds: dict[SettingT, dict[object, list[Record]]] = defaultdict(lambda: defaultdict(list))
-    for record in records:
-        kind = tuple(value for name, value in record.configuration.items() if name != "seed")
-        kinds[setting_of(record)][kind].append(record)
-    found = {}
-    for setting, groups in kinds.items():
-        best = max(groups.values(), key=lambda group: mean_of([score(run) for run in group]))
-        found[setting] = {
-            measure: {
-                int(str(run.configuration["seed"])): run.measures[measure]
-                for run in best
-                if measure in run.measures  # F1 of a kind of chunks that a run never met
-            }
-            for measure in best[0].measures
-        }
-    return found
-
-
-def are_worse(
-    findings: GroupedRuns[Any, Any],
-    ablated: Mapping[Any, Mapping[str, Values]],
-    about: Ranking,
-    names: Sequence[str],
-    what: str,
+def is_worse_without_warm_up(
+    findings: GroupedRuns[Any, Any], records: Sequence[Record], about: Subject
 ) -> Decision:
-    """Decide whether runs that lack something are worse than those of some relaxations."""
+    """Decide whether a relaxation without its warm-up is worse than with it."""
+    return _are_worse_without_warm_up(findings, records, about, [about.relaxation])
+
+
+def is_worst_without_warm_up(
+    findings: GroupedRuns[Any, Any], records: Sequence[Record], about: Subject
+) -> Decision:
+    """Decide whether a relaxation without its warm-up is worse than every other relaxation."""
+    others = [name for name in PAPER if name != about.relaxation]
+    return _are_worse_without_warm_up(findings, records, about, others)
+
+
+def _are_worse_without_warm_up(
+    findings: GroupedRuns[Any, Any], records: Sequence[Record], about: Subject, names: Sequence[str]
+) -> Decision:
+    """Compare runs without a warm-up with the runs of some relaxations in the tables."""
+    runs = [run for run in about.without_warm_up(records) if about.is_comparable(run)]
+    ablated = best_kinds(runs, about.setting_of, about.dev_score)
     differences = [
         difference_of(f"{measure} of {name}, {about.words(setting)}", usual, values[measure])
         for setting, values in ablated.items()
@@ -146,36 +161,34 @@ def are_worse(
         if (usual := findings.values(setting, about.system(name), measure))
     ]
     if not differences:
-        return Decision("open", f"missing: {what}")
+        return Decision("open", f"missing: runs of {about.relaxation} without a warm-up")
     return decided(differences, about.decimals)
 
 
-def but_weight(record: Record) -> dict[str, Any]:
-    """Return the settings of a run, but for the weight of the rules.
-
-    A warm-up may have the weight of what comes after it.
-    """
-    known: dict[str, Any] = dict(record.configuration)
-    weight = known.pop("weight")
-    if known["warm_up_weight"] == weight or not known["warm_up"]:
-        known["warm_up_weight"] = None
-    return known
-
-
-def over_weights(records: Iterable[Record], score: Score) -> list[dict[float, float]]:
-    """Return the scores by weight of runs that are else equal, three weights at least."""
-    groups: dict[object, dict[float, float]] = defaultdict(dict)
-    for record in records:
-        weight: Any = record.configuration["weight"]
-        groups[tuple(but_weight(record).values())][weight] = score(record)
-    return [group for group in groups.values() if len(group) > 2]
-
-
-def are_less_sensitive(
-    scores: Mapping[str, Sequence[Mapping[float, float]]], about: Ranking
+def learns_nothing(
+    _findings: GroupedRuns[Any, Any], records: Sequence[Record], about: Subject
 ) -> Decision:
-    """Decide whether scores over weights range less with some relaxations than with others."""
-    lacking = [name for name in (*about.better, *about.worse) if len(scores[name]) < 2]
+    """Decide whether the main measure stays at chance under a relaxation."""
+    words, measure = about.main_measure
+    found = [record.measures[measure] for record in about.without_warm_up(records)]
+    if not found:
+        return Decision("open", f"missing: runs of {about.relaxation}")
+    evidence = f"{words} from {min(found):.1f}% to {max(found):.1f}% in {len(found)} runs"
+    return Decision("confirmed" if max(found) <= CHANCE else "refuted", evidence)
+
+
+def is_less_sensitive_to_weight(
+    _findings: GroupedRuns[Any, Any], records: Sequence[Record], about: Subject
+) -> Decision:
+    """Decide whether scores on DEV depend less on the weight with the better relaxations.
+
+    Only runs that differ in nothing but the weight are compared, with at least three weights.
+    """
+    scores = {
+        name: over_weights(about.with_rules(records, name), about.dev_score)
+        for name in (*about.better, *about.worse)
+    }
+    lacking = [name for name, groups in scores.items() if len(groups) < 2]
     if lacking:
         return Decision(
             "open", f"missing: runs with three weights, all else equal, of {', '.join(lacking)}"
@@ -189,3 +202,57 @@ def are_less_sensitive(
         f"scores range over {mean_of(steady):.1f} points with {', '.join(about.better)}, over "
         f"{mean_of(touchy):.1f} with {', '.join(about.worse)}",
     )
+
+
+def best_kinds(
+    records: Iterable[Record],
+    setting_of: Callable[[Record], SettingT],
+    score: Callable[[Record], float],
+) -> dict[SettingT, dict[str, Values]]:
+    """Return the measures of runs, by setting, measure and seed.
+
+    Runs of one kind differ in nothing but the seed. If a setting has several kinds, the kind with
+    the best mean score counts.
+    """
+    kinds: dict[SettingT, dict[object, list[Record]]] = defaultdict(lambda: defaultdict(list))
+    for record in records:
+        kind = tuple(value for name, value in record.configuration.items() if name != "seed")
+        kinds[setting_of(record)][kind].append(record)
+    found = {}
+    for setting, groups in kinds.items():
+        best = max(groups.values(), key=lambda group: mean_of([score(run) for run in group]))
+        found[setting] = {
+            measure: {
+                int(str(run.configuration["seed"])): run.measures[measure]
+                for run in best
+                if measure in run.measures  # a run may lack the F1 of a kind of chunk
+            }
+            for measure in best[0].measures
+        }
+    return found
+
+
+def over_weights(
+    records: Iterable[Record], score: Callable[[Record], float]
+) -> list[dict[float, float]]:
+    """Return the scores by weight of runs that differ in nothing else, if there are three or more.
+
+    Each entry of the list is one such group of runs.
+    """
+    groups: dict[object, dict[float, float]] = defaultdict(dict)
+    for record in records:
+        weight: Any = record.configuration["weight"]
+        groups[tuple(but_weight(record).values())][weight] = score(record)
+    return [group for group in groups.values() if len(group) > 2]
+
+
+def but_weight(record: Record) -> dict[str, Any]:
+    """Return the settings of a run without the weight of the rules.
+
+    A warm-up weight equal to the weight is left out too, and so is that of a missing warm-up.
+    """
+    known: dict[str, Any] = dict(record.configuration)
+    weight = known.pop("weight")
+    if known["warm_up_weight"] == weight or not known["warm_up"]:
+        known["warm_up_weight"] = None
+    return known

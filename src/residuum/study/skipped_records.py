@@ -56,7 +56,7 @@ class MeasuredOn(NamedTuple):
     examples: int
 
 
-def sift(
+def separate_usable(
     records: Iterable[Record],
     fault_of: Callable[[Record], str],
     tested_on: Callable[[Record], MeasuredOn | None],

@@ -13,7 +13,6 @@ import typer
 
 from residuum.cli.inputs import AsJson
 from residuum.cli.outputs import print_json, say
-from residuum.cli.study import chunking, digits
 from residuum.cli.study.options import Device, StoreFile
 from residuum.cli.study.watching import Words, watching
 from residuum.cli.sweep.options import SweepFile, in_words
@@ -154,6 +153,7 @@ def _missing(experiment: Experiment[Any], runs: Sequence[Any], store: Store) -> 
 
 def words_of(sweep: Sweep) -> Words[Any]:
     """Return how the study speaks of its runs, of one that is done by what was searched for."""
+    from residuum.cli.study import chunking, digits
     from residuum.sweeps.scores import dev_value
 
     words: Words[Any] = digits.WORDS if sweep.study == "digits" else chunking.WORDS

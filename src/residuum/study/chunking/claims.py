@@ -1,4 +1,8 @@
-"""The paper's empirical claims on text chunking, and what records say of each."""
+"""The paper's empirical claims on text chunking, the rules that decide them, and the verdicts.
+
+The claims are in `residuum/data/chunking_claims.json`. Each names the rule that decides it. All
+claims are about CoNLL-2000, with the word vectors that most runs in the tables have.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from itertools import product
 from typing import Any, Final, NamedTuple
 
 from residuum.results import Record, paired_t_test
+from residuum.study import shared_rules
 from residuum.study.chunking.findings import Findings, Setting, System, label
 from residuum.study.chunking.settings import STUDY
 from residuum.study.chunking.tables import DECIMALS
@@ -24,44 +29,17 @@ from residuum.study.decisions import (
     mean_of,
 )
 from residuum.study.grouped_runs import Values
-from residuum.study.shared_rules import (
-    Rule,
-    alike,
-    are_less_sensitive,
-    are_worse,
-    gives_the_same,
-    outperforms,
-    over_weights,
-)
 from residuum.study.verdicts import Claim, Verdict, judge_claims, read_claims
 
-
-@cache
-def claims() -> tuple[Claim[About], ...]:
-    """Return all claims, in the order of the paper."""
-    return read_claims("chunking_claims.json", About)
-
-
-def evaluate(findings: Findings, records: Sequence[Record]) -> list[Verdict]:
-    """Return a verdict on each claim, by the runs with the vectors that most of them had."""
-    counts = Counter[str]()
-    for setting in findings.settings:
-        if setting.corpus == CORPUS:
-            counts[setting.embeddings] += len(findings.systems(setting))
-    embeddings = max(counts, key=lambda name: counts[name], default="")
-    about = [
-        replace(claim, about=claim.about._replace(embeddings=embeddings)) for claim in claims()
-    ]
-    return judge_claims(about, RULES, findings, records)
-
-
 CORPUS: Final = "conll2000"
-CHANCE: Final = 20.0
-"""Percent; one tag for all words has an F1 of at most 13.4."""
+"""The corpus that the claims are about."""
 
 
 class About(NamedTuple):
-    """What a claim is about; what it does not name is everything of the paper's."""
+    """What a claim is about; a field that a claim leaves out means all that the paper has.
+
+    `embeddings` is not part of a claim: `evaluate` fills it in.
+    """
 
     constraints: bool = False
     better: Sequence[str] = ()
@@ -74,25 +52,60 @@ class About(NamedTuple):
 
     @property
     def settings(self) -> list[Setting]:
-        """The settings in question."""
+        """The settings with these fractions of the sentences."""
         return [Setting(CORPUS, self.embeddings, fraction) for fraction in self.fractions]
 
     @property
     def decimals(self) -> int:
-        """As many as were printed."""
+        """Decimals of a percentage, as many as the paper prints."""
         return DECIMALS
 
+    @property
+    def main_measure(self) -> tuple[str, str]:
+        """The F1 of the likeliest tags, in words and in records."""
+        return "F1", "f1"
+
     def system(self, relaxation: str) -> System:
-        """Return the system that stands for a relaxation."""
+        """Return the system with a relaxation, with or without rules as the claim says."""
         return System(relaxation, self.constraints)
 
     def words(self, setting: Setting) -> str:
-        """Name a setting."""
+        """Return a setting in words."""
         return f"{100 * setting.fraction:g}%{label(self.system(''))}"
+
+    def setting_of(self, record: Record) -> Setting:
+        """Return the setting of a run."""
+        known: Any = record.configuration
+        return Setting(CORPUS, self.embeddings, known["fraction"])
+
+    def dev_score(self, record: Record) -> float:
+        """Return the best F1 of a run on DEV; 0 if the run diverged at once."""
+        return max(0.0, *record.curves["dev/score"].values)
+
+    def without_warm_up(self, records: Iterable[Record]) -> list[Record]:
+        """Return the measured runs of `relaxation` that have no warm-up."""
+        runs = self._runs(records, relaxation=self.relaxation, warm_up=0)
+        return [run for run in runs if run.study == STUDY]
+
+    def is_comparable(self, record: Record) -> bool:
+        """Return whether a run has rules, or has none, as the claim says."""
+        return record.configuration["constraints"] == self.constraints
+
+    def with_rules(self, records: Iterable[Record], relaxation: str) -> list[Record]:
+        """Return the runs of a relaxation that learnt rules, measured or not."""
+        return self._runs(records, relaxation=relaxation, constraints=True)
+
+    def _runs(self, records: Iterable[Record], **where: object) -> list[Record]:
+        wanted = {"corpus": CORPUS, "embeddings": self.embeddings or None, **where}
+        return [
+            record
+            for record in records
+            if all(record.configuration[name] == value for name, value in wanted.items())
+        ]
 
 
 def constraints_help(findings: Findings, _records: Sequence[Record], about: About) -> Decision:
-    """Decide whether learning rules, too, is better than labels alone, everywhere."""
+    """Decide whether labels and rules are better than labels alone, in every setting."""
     return decided([
         difference(
             findings, setting, measure, System(name, True), System(name, False),
@@ -107,7 +120,7 @@ def constraints_help(findings: Findings, _records: Sequence[Record], about: Abou
 def constraints_help_more_with_less_data(
     findings: Findings, _records: Sequence[Record], about: About
 ) -> Decision:
-    """Decide whether rules gain more where sentences are fewest, on average."""
+    """Decide whether rules gain more on average where sentences are fewest."""
     gains: list[Values] = []
     for setting in (about.settings[0], about.settings[-1]):
         each = [
@@ -122,54 +135,14 @@ def constraints_help_more_with_less_data(
     return found or Decision("open", missing)
 
 
-def is_worse_without_warm_up(
-    findings: Findings, records: Sequence[Record], about: About
-) -> Decision:
-    """Decide whether a relaxation without its warm-up has a lower F1 than with it."""
-    names = [about.relaxation]
-    return are_worse(findings, _without_warm_up(records, about), about, names, _NO_WARM_UP)
-
-
-def is_worst_without_warm_up(
-    findings: Findings, records: Sequence[Record], about: About
-) -> Decision:
-    """Decide whether a relaxation without its warm-up has a lower F1 than every other."""
-    names = [name for name in PAPER if name != about.relaxation]
-    return are_worse(findings, _without_warm_up(records, about), about, names, _NO_WARM_UP)
-
-
-def learns_nothing(_findings: Findings, records: Sequence[Record], about: About) -> Decision:
-    """Decide whether F1 stays at chance under a relaxation."""
-    found = [
-        record.measures["f1"]
-        for record in _of(records, about, relaxation=about.relaxation, warm_up=0)
-        if record.study == STUDY
-    ]
-    if not found:
-        return Decision("open", f"missing: runs of {about.relaxation}")
-    evidence = f"F1 from {min(found):.1f}% to {max(found):.1f}% in {len(found)} runs"
-    return Decision("confirmed" if max(found) <= CHANCE else "refuted", evidence)
-
-
-def is_less_sensitive_to_weight(
-    _findings: Findings, records: Sequence[Record], about: About
-) -> Decision:
-    """Decide whether the F1 on DEV depends less on the weight with some relaxations."""
-    scores = {
-        name: over_weights(_of(records, about, relaxation=name, constraints=True), _dev_score)
-        for name in (*about.better, *about.worse)
-    }
-    return are_less_sensitive(scores, about)
-
-
 def best_weight_is_between(
     _findings: Findings, records: Sequence[Record], about: About
 ) -> Decision:
-    """Decide whether the best weight between two bounds beats the best of all others, on DEV."""
+    """Decide whether the best weight between two bounds beats the best other weight, on DEV."""
     low, high = about.weights
     inside, outside = [], []
-    runs = _of(records, about, relaxation=about.relaxation, constraints=True)
-    for scores in over_weights(runs, _dev_score):
+    runs = about.with_rules(records, about.relaxation)
+    for scores in shared_rules.over_weights(runs, about.dev_score):
         is_in = {weight: low <= weight <= high for weight in scores}
         if len({*is_in.values()}) == 2:
             inside.append(max(scores[weight] for weight in scores if is_in[weight]))
@@ -185,39 +158,37 @@ def best_weight_is_between(
     )
 
 
-RULES: Final[Mapping[str, Rule[Findings, About]]] = {
+RULES: Final[Mapping[str, shared_rules.Rule[Findings, About]]] = {
     rule.__name__: rule
     for rule in (
-        outperforms, gives_the_same, constraints_help, constraints_help_more_with_less_data,
-        is_worse_without_warm_up, is_worst_without_warm_up, learns_nothing,
-        is_less_sensitive_to_weight, best_weight_is_between,
+        shared_rules.outperforms,
+        shared_rules.gives_the_same,
+        shared_rules.is_worse_without_warm_up,
+        shared_rules.is_worst_without_warm_up,
+        shared_rules.learns_nothing,
+        shared_rules.is_less_sensitive_to_weight,
+        constraints_help,
+        constraints_help_more_with_less_data,
+        best_weight_is_between,
     )
-}  # fmt: skip
+}
+"""All rules, by the names that the claims have for them."""
 
-_NO_WARM_UP: Final = "runs of s-godel without a warm-up"
+
+@cache
+def claims() -> tuple[Claim[About], ...]:
+    """Return all claims, in the order of the paper."""
+    return read_claims("chunking_claims.json", About)
 
 
-def _of(records: Iterable[Record], about: About, **where: object) -> list[Record]:
-    """Return runs on CoNLL-2000, measured or not, whose settings have these values."""
-    wanted = {"corpus": CORPUS, "embeddings": about.embeddings or None, **where}
-    return [
-        record
-        for record in records
-        if all(record.configuration[name] == value for name, value in wanted.items())
+def evaluate(findings: Findings, records: Sequence[Record]) -> list[Verdict]:
+    """Return a verdict on each claim, by the runs with the word vectors that most runs have."""
+    counts = Counter[str]()
+    for setting in findings.settings:
+        if setting.corpus == CORPUS:
+            counts[setting.embeddings] += len(findings.systems(setting))
+    embeddings = max(counts, key=lambda name: counts[name], default="")
+    about = [
+        replace(claim, about=claim.about._replace(embeddings=embeddings)) for claim in claims()
     ]
-
-
-def _without_warm_up(records: Iterable[Record], about: About) -> dict[Setting, dict[str, Values]]:
-    def setting_of(record: Record) -> Setting:
-        known: Any = record.configuration
-        return Setting(CORPUS, about.embeddings, known["fraction"])
-
-    runs = _of(
-        records, about, relaxation=about.relaxation, constraints=about.constraints, warm_up=0
-    )
-    return alike([run for run in runs if run.study == STUDY], setting_of, _dev_score)
-
-
-def _dev_score(record: Record) -> float:
-    """Return the best F1 on DEV; of a run that diverged at once 0."""
-    return max(0.0, *record.curves["dev/score"].values)
+    return judge_claims(about, RULES, findings, records)

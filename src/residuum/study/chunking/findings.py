@@ -46,7 +46,7 @@ class System(NamedTuple):
 
 def sift(records: Iterable[Record]) -> Sifted:
     """Part the records that tables and claims can be computed from, from the others."""
-    return sifting.sift(records, fault_of, _tested_on)
+    return sifting.separate_usable(records, fault_of, _tested_on)
 
 
 def fault_of(record: Record) -> str:

@@ -1,4 +1,7 @@
-"""Rules that decide claims about digits by runs with other settings than those of the tables."""
+"""Rules for claims about digits that need runs with other settings than those of the tables.
+
+Ablations are runs without a warm-up, with other weights, batch sizes, schedules or lengths.
+"""
 
 from __future__ import annotations
 
@@ -15,48 +18,32 @@ from residuum.study.decisions import (
     Decision,
     Status,
     by_one_test,
+    by_variances,
     decided,
     difference_of,
     mean_of,
 )
-from residuum.study.digits.claim_rules import (
-    About,
-    best_alike,
-    dev_score,
-    measured_runs,
-    with_weights,
-)
+from residuum.study.digits.claim_rules import About, measured_runs
 from residuum.study.digits.findings import Findings, Setting, System
 from residuum.study.digits.settings import PAPER_BY_PROTOCOL
 from residuum.study.grouped_runs import Values
-from residuum.study.shared_rules import are_less_sensitive, are_worse, over_weights
+from residuum.study.shared_rules import best_kinds
 
 CLAIMED_LENGTHS: Final = {"joint": (1, 2), "pipeline": (6, 10)}
-"""Epochs of a warm-up, at least and at most."""
+"""The least and the most epochs of a warm-up, as the paper claims."""
+
+CLAIMED_CONVERGENCE: Final = (100, 1_000)
+"""The least and the most epochs until convergence, as the paper claims."""
+
+LONG: Final = 1_600
+"""The epochs of the authors' trainings."""
 
 
-def is_worse_without_warm_up(
-    findings: Findings, records: Sequence[Record], about: About
-) -> Decision:
-    """Decide whether a relaxation without its warm-up is less accurate than with it."""
-    without = best_alike(records, relaxation=about.relaxation, warm_up=0)
-    return are_worse(
-        findings, without, about, [about.relaxation], "runs of s-godel without a warm-up"
-    )
+def is_as_long_as_claimed(_findings: Findings, records: Sequence[Record], about: About) -> Decision:
+    """Decide whether the shortest sufficient warm-up is as long as the paper claims.
 
-
-def is_worst_without_warm_up(
-    findings: Findings, records: Sequence[Record], about: About
-) -> Decision:
-    """Decide whether a relaxation without its warm-up is less accurate than every other."""
-    without = best_alike(records, relaxation=about.relaxation, warm_up=0)
-    others = [name for name in PAPER_BY_PROTOCOL["joint"] if name != about.relaxation]
-    return are_worse(findings, without, about, others, "runs of s-godel without a warm-up")
-
-
-def is_as_long_as_claimed(findings: Findings, records: Sequence[Record], about: About) -> Decision:
-    """Decide whether the shortest warm-up that no longer one betters is as long as claimed."""
-    del findings
+    A warm-up suffices if no longer warm-up is significantly better.
+    """
     found: dict[str, int] = {}
     evidence = []
     for protocol in CLAIMED_LENGTHS:
@@ -83,9 +70,10 @@ def is_as_long_as_claimed(findings: Findings, records: Sequence[Record], about: 
 
 
 def _by_length(runs: Sequence[Record], measure: str) -> dict[int, Values]:
-    """Return a measure by length of the warm-up and seed, of runs that are else equal.
+    """Return a measure by length of the warm-up and by seed.
 
-    How often states are judged may differ. Of several kinds that with most lengths counts.
+    Runs of one kind differ only in the warm-up, in the seed, and in how often states are judged.
+    The kind with the most lengths counts.
     """
     kinds: dict[object, dict[int, Values]] = defaultdict(lambda: defaultdict(dict))
     for record in runs:
@@ -99,7 +87,7 @@ def _by_length(runs: Sequence[Record], measure: str) -> dict[int, Values]:
 
 
 def _shortest_sufficient(by_length: Mapping[int, Values]) -> int:
-    """Return the least length that no longer one is significantly better than."""
+    """Return the least length such that no longer warm-up is significantly better."""
     pairs = list(combinations(by_length, 2))
     compared = [difference_of("", by_length[b], by_length[a]).compared for a, b in pairs]
     corrected = holm([1.0 if one.p_value is None else one.p_value for one in compared])
@@ -112,10 +100,9 @@ def _shortest_sufficient(by_length: Mapping[int, Values]) -> int:
 
 
 def digit_decays_unless_frozen(
-    findings: Findings, records: Sequence[Record], about: About
+    _findings: Findings, records: Sequence[Record], about: About
 ) -> Decision:
-    """Decide whether Digit, if it is not frozen after the warm-up, gets worse on DEV."""
-    del findings
+    """Decide whether Digit gets worse on DEV after the warm-up if its network is not frozen."""
     before, after = [], []
     for record in measured_runs(records, relaxation=about.relaxation, freeze=False):
         warm_up: Any = record.configuration["warm_up"]
@@ -138,10 +125,9 @@ def digit_decays_unless_frozen(
 
 
 def warm_up_reaches_a_share(
-    findings: Findings, records: Sequence[Record], about: About
+    _findings: Findings, records: Sequence[Record], about: About
 ) -> Decision:
-    """Decide whether a warm-up reaches 40% of what the operators come to: from 30 to 50 here."""
-    del findings
+    """Decide whether the warm-up alone reaches 40% of the final coherence; 30% to 50% count."""
     shares = []
     for record in measured_runs(records, relaxation=about.relaxation):
         share = _share_of_warm_up(record)
@@ -158,13 +144,12 @@ def warm_up_reaches_a_share(
 
 
 def gains_more_over_batches(
-    findings: Findings, records: Sequence[Record], about: About
+    _findings: Findings, records: Sequence[Record], about: About
 ) -> Decision:
-    """Decide whether minima of batches teach more than one of all the data.
+    """Decide whether a minimum over each batch teaches more than one minimum over all the data.
 
-    What the warm-up reaches is not counted: it has fewer steps, too, where batches are larger.
+    The gain of the warm-up is not counted, because a larger batch leaves it fewer steps.
     """
-    del findings
     kinds: dict[object, dict[int, float]] = defaultdict(dict)
     whole: dict[object, int] = {}
     for record in measured_runs(records, relaxation=about.relaxation):
@@ -193,64 +178,21 @@ def gains_more_over_batches(
     )
 
 
-def _share_of_warm_up(record: Record) -> float | None:
-    """Return the coherence on DEV where the warm-up ended, over that of the state chosen."""
-    end: Any = record.configuration["warm_up"]
-    [chosen] = record.curves["joint: selected"].values
-    coherence = _coherence_on_dev(record)
-    if not end or end not in coherence or chosen not in coherence:
-        return None
-    return coherence[end] / coherence[int(chosen)]
-
-
-def _gain_after_warm_up(record: Record) -> float:
-    """Return how far coherence on DEV rises at most above where the warm-up left it."""
-    end: Any = record.configuration["warm_up"]
-    later = [value for epoch, value in _coherence_on_dev(record).items() if epoch >= end]
-    return max(later) - later[0]
-
-
-def _coherence_on_dev(record: Record) -> dict[int, float]:
-    """Return the mean coherence of both operators, by epoch."""
-    both = [record.curves[f"joint: dev/{name}_coherence"] for name in ("sum", "product")]
-    means = map(fmean, zip(*(curve.values for curve in both), strict=True))
-    return dict(zip(both[0].epochs, means, strict=True))
-
-
-CHANCE: Final = 20.0
-"""Percent; a Digit that is right less often learnt nothing: constant answers reach 11."""
-
-CONVERGENCE: Final = (100, 1_000)
-"""Epochs until convergence, as claimed."""
-
-LONG: Final = 1_600
-"""The epochs of the authors' trainings."""
-
-
-def learns_nothing(findings: Findings, records: Sequence[Record], about: About) -> Decision:
-    """Decide whether Digit stays at chance under a relaxation."""
-    del findings
-    found = [
-        record.measures["digit_accuracy"]
-        for record in measured_runs(records, relaxation=about.relaxation, warm_up=0)
-    ]
-    if not found:
-        return Decision("open", f"missing: runs of {about.relaxation}")
-    evidence = f"Digit from {min(found):.1f}% to {max(found):.1f}% in {len(found)} runs"
-    return Decision("confirmed" if max(found) <= CHANCE else "refuted", evidence)
-
-
 def weight_matters(findings: Findings, records: Sequence[Record], about: About) -> Decision:
-    """Decide whether rules that weigh as much as labels do worse than with the weight chosen."""
-    alike: dict[Setting, dict[str, Values]] = defaultdict(dict)
+    """Decide whether a weight of 1 for the rules is worse than the weight that was chosen.
+
+    S-Gödel is left out: a weight acts otherwise on a minimum than on a sum.
+    """
+    by_setting: dict[Setting, dict[str, Values]] = defaultdict(dict)
     for name in PAPER_BY_PROTOCOL["joint"]:
-        for setting, values in best_alike(records, relaxation=name, weight=1).items():
-            alike[setting][name] = values[about.measures[0]]
+        runs = measured_runs(records, relaxation=name, weight=1)
+        for setting, values in best_kinds(runs, about.setting_of, about.dev_score).items():
+            by_setting[setting][name] = values[about.measures[0]]
     differences = [
         difference_of(f"{name}, {about.words(setting)}", chosen, values)
-        for setting, by_name in alike.items()
+        for setting, by_name in by_setting.items()
         for name, values in by_name.items()
-        if name != "s-godel"  # a minimum is weighted otherwise
+        if name != "s-godel"
         and (chosen := findings.values(setting, System("joint", name), about.measures[0]))
     ]
     if not differences:
@@ -258,27 +200,11 @@ def weight_matters(findings: Findings, records: Sequence[Record], about: About) 
     return decided(differences)
 
 
-def is_less_sensitive_to_weight(
-    findings: Findings, records: Sequence[Record], about: About
-) -> Decision:
-    """Decide whether scores on DEV depend less on the weight with some relaxations.
+def converges_in_time(_findings: Findings, records: Sequence[Record], _about: About) -> Decision:
+    """Decide whether the epochs selected on DEV in long trainings lie where the paper claims.
 
-    Runs are compared that differ in nothing but the weight, three weights at least.
+    A cosine schedule over the whole training is left out: its best epoch is always near the end.
     """
-    del findings
-    scores = {
-        name: over_weights(with_weights(records, name), dev_score)
-        for name in (*about.better, *about.worse)
-    }
-    return are_less_sensitive(scores, about)
-
-
-def converges_in_time(findings: Findings, records: Sequence[Record], about: About) -> Decision:
-    """Decide whether the epochs chosen on DEV in long trainings lie where it is claimed.
-
-    A rate that falls over the whole training has its best epoch near the end, and does not count.
-    """
-    del findings, about
     chosen: list[float] = []
     lost = 0
     for record in measured_runs(records):
@@ -288,7 +214,7 @@ def converges_in_time(findings: Findings, records: Sequence[Record], about: Abou
             lost += record.curves["joint: dev/score"].values[-1] == -math.inf
     if not chosen:
         return Decision("open", f"missing: runs of {LONG:,} epochs")
-    least, most = CONVERGENCE
+    least, most = CLAIMED_CONVERGENCE
     inside = sum(least <= epoch <= most for epoch in chosen)
     evidence = (
         f"chosen on DEV in {len(chosen)} runs of {LONG:,} epochs or more: from "
@@ -297,3 +223,41 @@ def converges_in_time(findings: Findings, records: Sequence[Record], about: Abou
     if inside == len(chosen):
         return Decision("confirmed", evidence)
     return Decision("refuted" if 2 * inside < len(chosen) else "open", evidence)
+
+
+def restarts_vary_less(_findings: Findings, records: Sequence[Record], about: About) -> Decision:
+    """Decide whether seeds vary less with warm restarts, other settings being equal."""
+    found: dict[object, dict[object, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for record in measured_runs(records):
+        known = dict(record.configuration)
+        schedule = known.pop("schedule")
+        rest = tuple(value for name, value in known.items() if name not in ("seed", "period"))
+        found[rest][schedule].append(record.measures[about.measures[0]])
+    both = [group for group in found.values() if "restarts" in group and len(group) > 1]
+    without = [sample for group in both for name, sample in group.items() if name != "restarts"]
+    with_restarts = [group["restarts"] for group in both]
+    return by_variances(without, with_restarts, "without restarts they vary", "with them")
+
+
+def _share_of_warm_up(record: Record) -> float | None:
+    """Return the coherence on DEV at the end of the warm-up, divided by that of the best state."""
+    end: Any = record.configuration["warm_up"]
+    [chosen] = record.curves["joint: selected"].values
+    coherence = _coherence_on_dev(record)
+    if not end or end not in coherence or chosen not in coherence:
+        return None
+    return coherence[end] / coherence[int(chosen)]
+
+
+def _gain_after_warm_up(record: Record) -> float:
+    """Return how far coherence on DEV rises at most above its value after the warm-up."""
+    end: Any = record.configuration["warm_up"]
+    later = [value for epoch, value in _coherence_on_dev(record).items() if epoch >= end]
+    return max(later) - later[0]
+
+
+def _coherence_on_dev(record: Record) -> dict[int, float]:
+    """Return the mean coherence of Sum and Product, by epoch."""
+    both = [record.curves[f"joint: dev/{name}_coherence"] for name in ("sum", "product")]
+    means = map(fmean, zip(*(curve.values for curve in both), strict=True))
+    return dict(zip(both[0].epochs, means, strict=True))

@@ -1,9 +1,8 @@
-"""Rules that decide claims about digits by the runs of the tables."""
+"""What claims about digits are about, and rules that need only the runs of the tables."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, Final, NamedTuple
 
@@ -18,14 +17,13 @@ from residuum.study.decisions import (
 )
 from residuum.study.digits.findings import Findings, Setting, System
 from residuum.study.digits.settings import PAPER_BY_PROTOCOL, STUDY
-from residuum.study.grouped_runs import Values
-from residuum.study.shared_rules import alike
 
 SIZES: Final = (1_000, 5_000, 25_000)
+"""The sizes of DIGIT and of PAIR in the paper."""
 
 
 class About(NamedTuple):
-    """What a claim is about; what it does not name is everything of the paper's."""
+    """What a claim is about; a field that a claim leaves out means all that the paper has."""
 
     protocol: str = "joint"
     better: Sequence[str] = ()
@@ -36,7 +34,7 @@ class About(NamedTuple):
 
     @property
     def settings(self) -> list[Setting]:
-        """The settings in question."""
+        """The settings of the paper with these sizes of PAIR."""
         return [
             Setting("mnist", "paper", digit_size, pair_size)
             for pair_size, digit_size in product(self.pair_sizes, SIZES)
@@ -44,59 +42,59 @@ class About(NamedTuple):
 
     @property
     def decimals(self) -> int:
-        """As many as were printed."""
+        """Decimals of a percentage, as many as the paper prints."""
         return 1
 
+    @property
+    def main_measure(self) -> tuple[str, str]:
+        """The accuracy of Digit, in words and in records."""
+        return "Digit", "digit_accuracy"
+
     def system(self, relaxation: str) -> System:
-        """Return the system that stands for a relaxation."""
+        """Return the system with a relaxation and the protocol of the claim."""
         return System(self.protocol, relaxation)
 
     def words(self, setting: Setting) -> str:
-        """Name a setting."""
+        """Return a setting in words."""
         return f"DIGIT {setting.digit_size:,}, PAIR {setting.pair_size:,}"
 
-
-def measured_runs(records: Iterable[Record], **where: object) -> list[Record]:
-    """Return measured runs on MNIST, joint unless said otherwise, whose settings are these."""
-    wanted = {"images": "mnist", "pair_pool": "paper", "protocol": "joint", **where}
-    return [
-        record
-        for record in records
-        if record.study == STUDY
-        and all(record.configuration[name] == value for name, value in wanted.items())
-    ]
-
-
-def best_alike(records: Iterable[Record], **where: object) -> dict[Setting, dict[str, Values]]:
-    """Return the measures by seed of runs with these values, by setting."""
-
-    def setting_of(record: Record) -> Setting:
+    def setting_of(self, record: Record) -> Setting:
+        """Return the setting of a run."""
         known: Any = record.configuration
         return Setting(*(known[name] for name in Setting._fields))
 
-    return alike(measured_runs(records, **where), setting_of, dev_score)
+    def dev_score(self, record: Record) -> float:
+        """Return the best score of a joint run on DEV; 0 if its Digit was never usable."""
+        return max(0.0, *record.curves["joint: dev/score"].values)
+
+    def without_warm_up(self, records: Iterable[Record]) -> list[Record]:
+        """Return the measured joint runs of `relaxation` that have no warm-up."""
+        return measured_runs(records, relaxation=self.relaxation, warm_up=0)
+
+    def is_comparable(self, _record: Record) -> bool:
+        """Return True: every measured run may be compared with those of the tables."""
+        return True
+
+    def with_rules(self, records: Iterable[Record], relaxation: str) -> list[Record]:
+        """Return the joint runs of a relaxation on MNIST, measured or not."""
+        wanted = {"relaxation": relaxation, "images": "mnist", "protocol": "joint"}
+        return [record for record in records if _has(record, wanted)]
 
 
-def with_weights(records: Iterable[Record], relaxation: str) -> list[Record]:
-    """Return joint runs on MNIST, measured or not."""
-    wanted = {"relaxation": relaxation, "images": "mnist", "protocol": "joint"}
-    return [
-        record
-        for record in records
-        if all(record.configuration[name] == value for name, value in wanted.items())
-    ]
+def measured_runs(records: Iterable[Record], **where: object) -> list[Record]:
+    """Return the measured runs on MNIST with these settings; joint unless `protocol` is given."""
+    wanted = {"images": "mnist", "pair_pool": "paper", "protocol": "joint", **where}
+    return [record for record in records if record.study == STUDY and _has(record, wanted)]
 
 
-def dev_score(record: Record) -> float:
-    """Return the best score on DEV of a joint run; one whose Digit was never usable has 0."""
-    return max(0.0, *record.curves["joint: dev/score"].values)
+def _has(record: Record, wanted: Mapping[str, object]) -> bool:
+    return all(record.configuration[name] == value for name, value in wanted.items())
 
 
 def pipeline_outperforms_joint(
-    findings: Findings, records: Sequence[Record], about: About
+    findings: Findings, _records: Sequence[Record], about: About
 ) -> Decision:
     """Decide whether a pipeline is better than joint learning, with every relaxation."""
-    del records
     return decided([
         difference(
             findings, setting, measure, System("pipeline", name), System("joint", name),
@@ -109,10 +107,9 @@ def pipeline_outperforms_joint(
 
 
 def gains_more_with_fewer_labels(
-    findings: Findings, records: Sequence[Record], about: About
+    findings: Findings, _records: Sequence[Record], about: About
 ) -> Decision:
-    """Decide whether a relaxation is ahead of the others by more where DIGIT is smallest."""
-    del records
+    """Decide whether the better relaxations are further ahead where DIGIT is smallest."""
     gains = []
     for size in (SIZES[0], SIZES[-1]):
         setting = Setting("mnist", "paper", size, about.pair_sizes[0])
@@ -128,9 +125,8 @@ def gains_more_with_fewer_labels(
     return found or Decision("open", missing)
 
 
-def varies_more(findings: Findings, records: Sequence[Record], about: About) -> Decision:
-    """Decide whether some relaxations vary more over seeds than others (an F-test, pooled)."""
-    del records
+def varies_more(findings: Findings, _records: Sequence[Record], about: About) -> Decision:
+    """Decide whether the worse relaxations vary more over seeds, by an F-test over all settings."""
     samples = [
         [
             list(findings.values(setting, System(about.protocol, name), measure).values())
@@ -145,31 +141,14 @@ def varies_more(findings: Findings, records: Sequence[Record], about: About) -> 
 
 
 def varies_more_with_less_data(
-    findings: Findings, records: Sequence[Record], about: About
+    findings: Findings, _records: Sequence[Record], about: About
 ) -> Decision:
     """Decide whether seeds vary more where DIGIT or PAIR is smallest."""
-    del records
     scarce: list[list[float]] = []
     ample: list[list[float]] = []
-    for setting, measure, name in product(
-        about.settings, about.measures, PAPER_BY_PROTOCOL["joint"]
-    ):
+    names = PAPER_BY_PROTOCOL["joint"]
+    for setting, measure, name in product(about.settings, about.measures, names):
         values = findings.values(setting, System(about.protocol, name), measure)
         is_scarce = SIZES[0] in (setting.digit_size, setting.pair_size)
         (scarce if is_scarce else ample).append(list(values.values()))
     return by_variances(scarce, ample, "with 1,000 labels or pairs they vary", "with more")
-
-
-def restarts_vary_less(findings: Findings, records: Sequence[Record], about: About) -> Decision:
-    """Decide whether seeds vary less with warm restarts, other settings being equal."""
-    del findings
-    found: dict[object, dict[object, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for record in measured_runs(records):
-        known = dict(record.configuration)
-        schedule = known.pop("schedule")
-        rest = tuple(value for name, value in known.items() if name not in ("seed", "period"))
-        found[rest][schedule].append(record.measures[about.measures[0]])
-    both = [group for group in found.values() if "restarts" in group and len(group) > 1]
-    without = [sample for group in both for name, sample in group.items() if name != "restarts"]
-    with_restarts = [group["restarts"] for group in both]
-    return by_variances(without, with_restarts, "without restarts they vary", "with them")
