@@ -119,7 +119,9 @@ def test_a_disk_that_fills_up_meanwhile_is_told_in_words_and_training_goes_on_la
         def epoch_is_over(self, _stage, _epoch, _curves):
             small_files(1000)
 
-    with pytest.raises(CheckpointError, match=r"File too large.* goes on from what is kept"):
+    with pytest.raises(
+        CheckpointError, match=r"File too large.* continues from the last checkpoints"
+    ):
         train(store, Filling())
     small_files(resource.getrlimit(resource.RLIMIT_FSIZE)[1])
     epochs = []

@@ -20,10 +20,10 @@ from residuum.printable import printable
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file as its mirrors offer it, all with the same bytes.
+    """A file that can be downloaded from several mirrors with the same bytes.
 
-    `mirrors` are the addresses to put `name` after, `folder` is where the file is kept below the
-    data, and `other_names` are those it may go by in a folder of the user's, say without `.gz`.
+    The address of the file is a mirror followed by `name`. `folder` is its place below the folder
+    of data. `other_names` are names that a user's own copy may have, such as one without `.gz`.
     """
 
     name: str
@@ -34,11 +34,11 @@ class DataFile:
 
 
 def find_files(wanted: Sequence[DataFile]) -> list[Path]:
-    """Return where the files are, each from the first of these places that has it.
+    """Return the paths of files; each is searched for in two places, then downloaded.
 
-    They are looked for in the folder that RESIDUUM_DATA names, directly or in their own folder
-    there; then in residuum's part of the user's cache (RESIDUUM_CACHE), where Pooch puts what it
-    downloads. What is found in the user's folder is for the caller to check.
+    The first place is the folder that RESIDUUM_DATA names, directly or in `DataFile.folder` there.
+    The second is the cache (RESIDUUM_CACHE), where Pooch keeps downloads and checks their SHA-256.
+    A file in the user's folder is not checked here: that is the caller's task.
     """
     found = {file: find_own_file(file) for file in wanted}
     missing = [file for file, path in found.items() if path is None]
@@ -46,7 +46,7 @@ def find_files(wanted: Sequence[DataFile]) -> list[Path]:
 
 
 def find_own_file(file: DataFile) -> Path | None:
-    """Return where a file is in the folder that RESIDUUM_DATA names; None if it is not there."""
+    """Return the path of a file in the folder that RESIDUUM_DATA names; None if it is not there."""
     own = _own_folder()
     return None if own is None else _look_for(file, own)
 
@@ -70,11 +70,11 @@ def _look_for(file: DataFile, folder: Path) -> Path | None:
 def _download(file: DataFile, missing: Sequence[DataFile]) -> Path:
     kept_in = cache_folder()
     if kept_in is None:
-        raise _not_to_be_had(missing, "there is no cache folder to keep it in (RESIDUUM_CACHE)")
+        raise _unavailable(missing, "there is no cache folder to keep it in (RESIDUUM_CACHE)")
     try:
         import pooch
     except ImportError:
-        raise _not_to_be_had(
+        raise _unavailable(
             missing, "Pooch is not installed; run: pip install 'residuum[study]'"
         ) from None
     failures = []
@@ -87,12 +87,12 @@ def _download(file: DataFile, missing: Sequence[DataFile]) -> Path:
                 path=kept_in / "data" / file.folder,
             )
             return Path(path)
-        except (OSError, ValueError) as error:  # no network, a full disk; other bytes than known
+        except (OSError, ValueError) as error:  # no network or a full disk; another checksum
             failures.append(f"{mirror}: {textwrap.shorten(str(error), 200, placeholder=' …')}")
-    raise _not_to_be_had(missing, "\n".join((f"{file.name} could not be had from", *failures)))
+    raise _unavailable(missing, "\n".join((f"{file.name} could not be downloaded from", *failures)))
 
 
-def _not_to_be_had(missing: Sequence[DataFile], reason: str) -> DataError:
+def _unavailable(missing: Sequence[DataFile], reason: str) -> DataError:
     own = os.environ.get("RESIDUUM_DATA", "")
     where = f"`{own}` (RESIDUUM_DATA) lacks" if own else "no folder is named in RESIDUUM_DATA for"
     names = ", ".join(file.name for file in missing)
@@ -103,20 +103,23 @@ def _not_to_be_had(missing: Sequence[DataFile], reason: str) -> DataError:
 
 
 LARGEST_FILE: Final = 2**26
-"""Bytes, unpacked; the largest file of MNIST has 47 million. More is refused, and not read."""
+"""The most bytes of an unpacked file that are read. The largest file of MNIST has 47 million."""
 
 UNREADABLE: Final = (
     OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, ValueError,
     OverflowError,
 )  # fmt: skip
-"""What is raised for files that are damaged, or packed in a way unknown here."""
+"""The exceptions for files that are damaged, or packed in an unknown way."""
 
 _GZIP: Final = b"\x1f\x8b"
 _ZIP: Final = b"PK\x03\x04"
 
 
 def unpack(path: Path, member: str | None = None) -> bytes:
-    """Return the content of a file, decompressed if it is packed; see `opened` for members."""
+    """Return the content of a file, decompressed if it is packed.
+
+    `member` names a file in a zip archive, as in `opened`.
+    """
     with opened(path, member) as source:
         content = source.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
@@ -126,9 +129,10 @@ def unpack(path: Path, member: str | None = None) -> bytes:
 
 @contextmanager
 def opened(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
-    """Open a file to be read, decompressed on the way if it is packed.
+    """Open a plain, gzip or zip file for reading; its first bytes decide which of them it is.
 
-    Of a zip archive it is the file called `member`, in whatever folder, or the only one it has.
+    In a zip archive the file called `member`, in any folder, is opened; without `member`, the
+    only file of the archive.
     """
     try:
         with path.open("rb") as file:
@@ -148,10 +152,10 @@ def opened(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
 
 
 def open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> IO[bytes]:
-    """Open a file of a zip archive.
+    """Open a file of a zip archive; raise unless it is stored plainly or by deflate.
 
-    Only plain and deflated files are read. Python decompresses others without bounds: a few bytes
-    may become gigabytes before the first of them can be looked at.
+    Python decompresses other methods without bounds: a few bytes may become gigabytes before the
+    first of them can be read.
     """
     is_encrypted = member.flag_bits & 1
     if is_encrypted or member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):

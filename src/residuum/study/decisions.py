@@ -1,4 +1,4 @@
-"""How a claim is decided by runs: confirmed or refuted at the 5% level, else open."""
+"""Statistical tests that confirm or refute a claim at the 5% level, or leave it open."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ SIGNIFICANCE: Final = 0.05
 
 
 class Decision(NamedTuple):
-    """What the records say, and the numbers it rests on."""
+    """A status, and in words the numbers it rests on."""
 
     status: Status
     evidence: str
 
 
 class Difference(NamedTuple):
-    """One comparison, positive where the claim holds, and the difference of each seed."""
+    """One comparison, positive where the claim holds, and the difference for each seed."""
 
     where: str
     compared: Comparison
@@ -36,7 +36,7 @@ def difference(
     other: SystemT,
     where: str,
 ) -> Difference | None:
-    """Return how much better one system is than another; None if no seed was run of both."""
+    """Return how much better one system is than another; None if they share no seed."""
     compared = findings.compare(setting, one, other, measure)
     if compared is None:
         return None
@@ -46,7 +46,10 @@ def difference(
 
 
 def difference_of(where: str, first: Values, second: Values) -> Difference:
-    """Return how much higher the first of two measures is, by t-tests over seeds."""
+    """Return how much higher the first values are, by a t-test over seeds.
+
+    The test is paired if there are two common seeds, and Welch's otherwise.
+    """
     seeds = sorted(first.keys() & second.keys())
     by_seed = {seed: first[seed] - second[seed] for seed in seeds}
     if len(seeds) > 1:
@@ -57,10 +60,11 @@ def difference_of(where: str, first: Values, second: Values) -> Difference:
 
 
 def decided(differences: Sequence[Difference | None], decimals: int = 1) -> Decision:
-    """Decide a claim that all differences are positive.
+    """Decide a claim that all differences are positive; None stands for a missing comparison.
 
-    One that is significantly negative, corrected for their number, refutes it, and so does a mean
-    over all that is. It is confirmed if none is negative and their mean is significant.
+    The claim is refuted if one difference is significantly negative, corrected by Holm for their
+    number, or if the mean of all is. The claim is confirmed if no difference is negative, none is
+    missing, and the mean is significantly positive.
     """
     known = [found for found in differences if found is not None]
     if not known:
@@ -92,7 +96,7 @@ def decided(differences: Sequence[Difference | None], decimals: int = 1) -> Deci
 
 
 def by_one_test(compared: Comparison, evidence: str) -> Decision:
-    """Decide a claim that a difference is positive."""
+    """Decide a claim that a single difference is positive."""
     evidence += _p(compared)
     if compared.p_value is None or compared.p_value > SIGNIFICANCE:
         return Decision("open", evidence)
@@ -102,7 +106,7 @@ def by_one_test(compared: Comparison, evidence: str) -> Decision:
 def by_variances(
     first: Iterable[Sequence[float]], second: Iterable[Sequence[float]], what: str, other: str
 ) -> Decision:
-    """Decide a claim that the first samples vary more around their means than the second."""
+    """Decide (F-test) whether the first samples vary more around their means than the others."""
     from scipy.special import fdtrc
 
     pooled = []
@@ -125,7 +129,7 @@ def by_variances(
 def by_gains(
     few: Values, many: Values, where: tuple[str, str], decimals: int = 1
 ) -> Decision | None:
-    """Decide a claim that the first of two leads is larger; None if there are too few seeds."""
+    """Decide whether the first of two leads is larger; None if fewer than two seeds have both."""
     seeds = sorted(few.keys() & many.keys())
     if len(seeds) < 2:
         return None
@@ -138,7 +142,7 @@ def by_gains(
 
 
 def mean_by_seed(differences: Sequence[Difference]) -> Values:
-    """Return the mean of all differences for each seed that all have."""
+    """Return the mean of all differences, for each seed that all of them have."""
     if not differences:
         return {}
     seeds = set.intersection(*(set(found.by_seed) for found in differences))
@@ -146,7 +150,7 @@ def mean_by_seed(differences: Sequence[Difference]) -> Values:
 
 
 def mean_of(values: Sequence[float]) -> float:
-    """Return the mean of numbers, one at least."""
+    """Return the mean of at least one number."""
     return sum(values) / len(values)
 
 

@@ -1,4 +1,4 @@
-"""Records put in order: what was measured where, and which differences are more than chance."""
+"""Runs grouped by setting, system and seed, and comparisons between systems."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from residuum.results import (
 RESAMPLES: Final = 1000
 
 Values = dict[int, float]
-"""A measure by seed."""
+"""The values of a measure, by seed."""
 
 Outcomes = Mapping[str, npt.NDArray[np.float64] | Ratio]
-"""Of each measure what the bootstrap takes: arrays (seeds, examples)."""
+"""For each measure the input of the bootstrap: arrays of the shape (seeds, examples)."""
 
 SettingT = TypeVar("SettingT", bound=tuple[Any, ...])
 SystemT = TypeVar("SystemT", bound=tuple[Any, ...])
 
 
 class Chosen(NamedTuple):
-    """Records that are compared, and how many others there were."""
+    """Records that are compared, and the number of records that were left out."""
 
     records: list[Record]
     left_out: int
 
 
 class GroupedRuns(ABC, Generic[SettingT, SystemT]):
-    """Runs by setting, system and seed, one of each.
+    """Runs by setting, system and seed, at most one run for each combination.
 
-    Systems are compared on the seeds that both have: by the bootstrap over seeds and test examples
-    where outcomes of single examples are known, and by t-tests over seeds where they are not.
+    Two systems are compared on the seeds that both have. The test is a bootstrap over seeds and
+    test examples if records hold the outcome of each example, and a t-test over seeds otherwise.
     """
 
     def __init__(self, records: Iterable[Record]) -> None:
@@ -66,47 +66,47 @@ class GroupedRuns(ABC, Generic[SettingT, SystemT]):
 
     @abstractmethod
     def place(self, record: Record) -> tuple[SettingT, SystemT]:
-        """Return where a run belongs."""
+        """Return the setting and the system of a run."""
 
     @abstractmethod
     def name(self, system: SystemT) -> str:
-        """Return what a system is called among others of its setting."""
+        """Return a name for a system that is unique within a setting."""
 
     @abstractmethod
     def kind(self, measure: str) -> str | None:
-        """Return the kind of test examples a measure is made of; None if outcomes are unknown."""
+        """Return the kind of examples that a measure averages; None if outcomes are unknown."""
 
     @abstractmethod
     def outcomes(self, kind: str, runs: Sequence[Record]) -> Outcomes:
-        """Return the outcomes of the runs of a system, for all measures of a kind."""
+        """Return the outcomes of the runs of one system, for all measures of a kind."""
 
     def units(self, kind: str, run: Record) -> npt.NDArray[np.int64] | None:  # noqa: ARG002
-        """Return what the examples are made of; None if each is a unit of its own."""
+        """Return the units that each example consists of; None if each example is one unit."""
         return None
 
     @property
     def settings(self) -> list[SettingT]:
-        """Those with any run, in order."""
+        """The settings that have a run, sorted."""
         return sorted(self._runs)
 
     def systems(self, setting: SettingT) -> list[SystemT]:
-        """Return what was run there."""
+        """Return the systems that have a run in a setting."""
         return list(self._runs.get(setting, ()))
 
     def values(self, setting: SettingT, system: SystemT, measure: str) -> Values:
-        """Return a measure of each run, by seed."""
+        """Return the values of a measure by seed; empty if there is no run."""
         runs = self._runs.get(setting, {}).get(system, {})
         return {seed: runs[seed].measures[measure] for seed in sorted(runs)}
 
     def summary(self, setting: SettingT, system: SystemT, measure: str) -> Summary | None:
-        """Return mean and deviation over seeds, or None if there is no run."""
+        """Return the mean and the deviation over seeds; None if there is no run."""
         values = self.values(setting, system, measure)
         return mean_and_deviation(list(values.values())) if values else None
 
     def compare(
         self, setting: SettingT, first: SystemT, second: SystemT, measure: str
     ) -> Comparison | None:
-        """Compare two systems in percent; None if no seed was run of both."""
+        """Compare two systems in percent; None if they share no seed."""
         kind = self.kind(measure)
         seeds = self._common(setting, first, second)
         if not seeds or kind is None:
@@ -117,7 +117,7 @@ class GroupedRuns(ABC, Generic[SettingT, SystemT]):
     def compare_measures(
         self, setting: SettingT, system: SystemT, first: str, second: str
     ) -> Comparison | None:
-        """Compare two measures of one system that are made of the same examples."""
+        """Compare two measures of one system that average the same examples."""
         kind = self.kind(first)
         seeds = self._common(setting, system)
         if not seeds or kind is None:
@@ -128,7 +128,7 @@ class GroupedRuns(ABC, Generic[SettingT, SystemT]):
     def compare_by_seeds(
         self, setting: SettingT, first: SystemT, second: SystemT, measure: str
     ) -> Comparison | None:
-        """Compare two systems by a t-test over seeds, which knows nothing of test examples."""
+        """Compare two systems by a t-test over seeds, whatever is known of test examples."""
         seeds = self._common(setting, first, second)
         if not seeds:
             return None
@@ -143,7 +143,7 @@ class GroupedRuns(ABC, Generic[SettingT, SystemT]):
         *,
         by_seeds: bool = False,
     ) -> Best | None:
-        """Find the best of several systems by name; None where some have no common seed."""
+        """Find the best of several systems, by name; None if two of them share no seed."""
         compare = self.compare_by_seeds if by_seeds else self.compare
         named = {self.name(system): system for system in systems}
         compared = {
@@ -168,7 +168,7 @@ class GroupedRuns(ABC, Generic[SettingT, SystemT]):
         return tuple(sorted(set.intersection(*seeds)))
 
     def _resampled(self, setting: SettingT, seeds: tuple[int, ...], kind: str) -> Resampled:
-        """Resample at once all systems that have these seeds, and keep that."""
+        """Resample all systems that have these seeds together, and cache the result."""
         key = setting, seeds, kind
         if key not in self._kept:
             ours = {

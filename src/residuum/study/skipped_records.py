@@ -1,6 +1,6 @@
-"""Which records tables and reports of a study can use, and in words why not the others.
+"""Records that tables and reports cannot use, and the reasons in words.
 
-A store takes any record. One that lacks what a study computes with is skipped, and named.
+A store takes any record. A record that lacks what a study computes with is skipped, and named.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from residuum.errors import ResiduumError
 from residuum.results import Curve, Record
 
 MOST_NAMED: Final = 3
-"""Skipped records that a message names; of the others it says how many they are."""
+"""The most skipped records that a message names; it counts the others."""
 
 LARGEST: Final = 1e100
-"""Numbers beyond it, or nearer to 0 than its inverse, are no settings of a training."""
+"""Settings with a larger absolute value, or nearer to 0 than its inverse, are refused."""
 
 LARGEST_WHOLE: Final = 2**63
-"""Nor are whole numbers from here on."""
+"""Whole numbers from this on are refused as settings."""
 
 _WORDS: Final[Mapping[Any, str]] = {
     bool: "true or false",
@@ -35,7 +35,7 @@ _WORDS: Final[Mapping[Any, str]] = {
 
 
 class Skipped(NamedTuple):
-    """A record that is left out, and what is wrong with it, as the end of a sentence."""
+    """A record that is left out, and the reason, as the end of a sentence about the record."""
 
     study: str
     id: str
@@ -43,14 +43,14 @@ class Skipped(NamedTuple):
 
 
 class Sifted(NamedTuple):
-    """The records that can be used, and the others."""
+    """The records that can be used, and the records that are skipped."""
 
     records: list[Record]
     skipped: list[Skipped]
 
 
 class MeasuredOn(NamedTuple):
-    """What a run was measured on: the name of a test set, and how many examples of it."""
+    """The test set of a run: its name, and the number of examples that were measured."""
 
     name: str
     examples: int
@@ -61,10 +61,10 @@ def separate_usable(
     fault_of: Callable[[Record], str],
     tested_on: Callable[[Record], MeasuredOn | None],
 ) -> Sifted:
-    """Part the records that can be used from the others.
+    """Separate the records that can be used from the others.
 
-    `fault_of` says what is wrong with a record by itself, or nothing. Runs that were measured on
-    the same test set have as many outcomes each: where they differ, most of them are right.
+    `fault_of` returns what is wrong with a single record, or an empty text. Runs on the same test
+    set must have the same number of outcomes: if they differ, the most frequent number counts.
     """
     sound, skipped = [], []
     for record in records:
@@ -94,7 +94,7 @@ def separate_usable(
 
 
 def tell_skipped(skipped: Sequence[Skipped]) -> str:
-    """Say how many records are skipped, and why the first of them are; nothing if none is.
+    """Say how many records are skipped, and why the first of them are; empty if none is.
 
     >>> tell_skipped([Skipped("digits", "0123456789abcdef", "lacks the setting `seed`")])
     '1 record of digits is skipped: 0123456789abcdef lacks the setting `seed`'
@@ -110,7 +110,7 @@ def tell_skipped(skipped: Sequence[Skipped]) -> str:
 
 
 def fault_of_settings(record: Record, settings: type, scheme: int) -> str:
-    """Say what keeps a record's configuration from being the settings of a run of its study."""
+    """Say why a record's configuration cannot be the settings of a run; empty if it can."""
     if record.scheme != scheme:
         return f"is of another version of the study (scheme {record.scheme}, not {scheme})"
     known = record.configuration
@@ -129,7 +129,7 @@ def fault_of_settings(record: Record, settings: type, scheme: int) -> str:
 
 
 def fault_of_measures(record: Record, names: Iterable[str]) -> str:
-    """Say which measures a record lacks, or which is no finite number."""
+    """Say which measures a record lacks, or which measure is not finite; empty if all is well."""
     if lacking := [name for name in names if name not in record.measures]:
         return f"lacks {_listed('measure', lacking)}"
     for name in names:
@@ -139,13 +139,16 @@ def fault_of_measures(record: Record, names: Iterable[str]) -> str:
 
 
 def fault_of_outcomes(record: Record, names: Iterable[str]) -> str:
-    """Say which outcomes of test examples a record lacks."""
+    """Say which outcomes of test examples a record lacks; empty if it has all."""
     lacking = [name for name in names if name not in record.outcomes]
     return f"lacks {_listed('array of outcomes', lacking, 'arrays of outcomes')}" if lacking else ""
 
 
 def fault_of_scores(record: Record, names: Iterable[str]) -> str:
-    """Say which curves a record lacks, or which holds no score; an unusable state has -inf."""
+    """Say which curves a record lacks, or which holds no score; empty if all is well.
+
+    A score of -inf is allowed: it marks an unusable state.
+    """
     if lacking := [name for name in names if name not in record.curves]:
         return f"lacks {_listed('curve', lacking)}"
     for name in names:
@@ -165,7 +168,7 @@ def _hints(settings: type) -> dict[str, Any]:
 
 def _is_one(value: object, hint: Any) -> bool:
     if get_origin(hint) is Literal:
-        return isinstance(value, str)  # the settings know which
+        return isinstance(value, str)  # `Settings` checks which one
     if options := get_args(hint):
         return any(_is_one(value, one) for one in options)
     if hint is float and isinstance(value, int | float) and not isinstance(value, bool):

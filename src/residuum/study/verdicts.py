@@ -1,4 +1,4 @@
-"""What the paper claims of its experiments, and what records say of each claim."""
+"""Claims of the paper about its experiments, and verdicts on them by records."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from residuum.study.shared_rules import AboutT, FindingsT, Rule
 
 @dataclass(frozen=True)
 class Claim(Generic[AboutT]):
-    """What the paper says where, and the test that decides it.
+    """A claim of the paper, the section it stands in, and the test that decides it.
 
-    `rule` names the function that runs the test; without one no record decides it, and `missing`
-    says what would.
+    `rule` is the name of the function that runs the test. A claim without a rule cannot be
+    decided by records, and `missing` says what would be needed.
     """
 
     name: str
@@ -31,14 +31,14 @@ class Claim(Generic[AboutT]):
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, whether it is confirmed, refuted or open, and the numbers."""
+    """A claim, whether it is confirmed, refuted or open, and the numbers behind that."""
 
     claim: Claim[Any]
     status: Status
     evidence: str
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the verdict as plain data."""
         return {
             **asdict(self.claim),
             "about": self.claim.about._asdict(),
@@ -61,7 +61,7 @@ def judge_claims(
     findings: FindingsT,
     records: Sequence[Record],
 ) -> list[Verdict]:
-    """Return a verdict on each claim: by the runs in the tables, and by others where one varies."""
+    """Return a verdict on each claim: `findings` has the runs of the tables, `records` all runs."""
     verdicts = []
     for claim in claims:
         decision = Decision("open", f"missing: {claim.missing}")

@@ -1,4 +1,4 @@
-"""Steps of training as CUDA graphs, and branches of a step side by side on a GPU."""
+"""A training step replayed as a CUDA graph, and branches of a step on parallel streams."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import torch
 from torch import Tensor
 
 EAGER_STEPS: Final = 3
-"""Steps taken before a capture, so that libraries have set themselves up."""
+"""Eager steps before the recording, in which libraries initialise themselves."""
 
 
 @final
 class Stepper:
-    """Calls a function of the number of a step, which changes tensors in place.
+    """Runs a training step, given its number; the step changes tensors in place.
 
-    On a GPU a step is many small kernels, and launching them takes longer than running them. So
-    after a few steps they are captured and replayed. `key` stands for what the function does:
-    when it changes, they are captured anew, and without one they never are.
+    On a GPU a step consists of many small kernels, and launching them takes longer than running
+    them. So after a few steps one step is recorded as a CUDA graph and replayed. `key` stands for
+    what the step computes: if the key changes, the step is recorded again. With a key of None
+    the step is never recorded.
     """
 
     def __init__(self, step: Callable[[Tensor], None], device: torch.device) -> None:
@@ -29,7 +30,7 @@ class Stepper:
         self._graph: torch.cuda.CUDAGraph | None = None
 
     def take(self, number: int, key: Hashable) -> None:
-        """Take a step; its number is at hand as a tensor."""
+        """Run one step; the function receives the number as a tensor."""
         self._number.fill_(number)
         if key != self._key:
             self._key, self._taken, self._graph = key, 0, None
@@ -47,7 +48,7 @@ class Stepper:
         self._taken += 1
 
     def _take_aside(self) -> None:
-        """Take a step on a stream of its own, as a capture wants it before."""
+        """Run one step on a side stream, as PyTorch requires before a recording."""
         stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -59,10 +60,10 @@ T = TypeVar("T")
 
 
 def concurrently(branches: Sequence[Callable[[], T]]) -> list[T]:
-    """Call functions, and return what each returns.
+    """Call independent functions, and return their results.
 
-    While a step is captured, each has a stream of its own, and so has its backward pass: of a
-    graph's many small kernels those of different branches then run at the same time.
+    While a CUDA graph is recorded, each function and its backward pass get their own stream, so
+    that the kernels of different branches run at the same time in the replayed graph.
     """
     if not (torch.cuda.is_available() and torch.cuda.is_current_stream_capturing()):
         return [branch() for branch in branches]
@@ -73,6 +74,6 @@ def concurrently(branches: Sequence[Callable[[], T]]) -> list[T]:
         stream.wait_stream(here)
         with torch.cuda.stream(stream):
             found.append(branch())
-    for stream in streams:  # only now: what waits for one branch would keep back the next
+    for stream in streams:  # after all branches: waiting earlier would delay the next branch
         here.wait_stream(stream)
     return found

@@ -1,4 +1,4 @@
-"""Layers of many runs at once, each run with its own weights."""
+"""Layers of a stack of runs, each run with its own weights: convolution and linear."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from torch.nn import functional
 from residuum.errors import ResiduumError
 
 MOST_NUMBERS: Final = 2**31
-"""Of a run, in one tensor: the fused kernels count them in 32 bits."""
+"""Numbers of a run in one tensor must be fewer: the fused kernels count them in 32 bits."""
 
 
 IMAGES_COMPARED: Final = 16
 LARGEST_ERROR: Final = 2**-6
-"""Relative; roundings to bfloat16 make a quarter of it."""
+"""The largest relative error of the fused kernels; rounding to bfloat16 makes a quarter of it."""
 
 
 def conv_relu_pool(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """Return the 2×2 max-pool of the relu of a 3×3 convolution with padding 1, channels last.
 
     Shapes, for R runs: x (R, N, H, W, C), weight (R, 3, 3, C, O), bias (R, O), and the result
-    (R, N, H/2, W/2, O), in the precision of x. Of equal positions in a window the first has the
-    gradient, and relu is flat at 0. Weights may be kept in float32 beside an x in bfloat16.
+    (R, N, H/2, W/2, O), in the precision of x. Among equal positions of a window the first gets
+    the gradient, and the gradient of relu at 0 is 0. Weights may be float32 if x is bfloat16.
 
-    On a GPU with Triton, x in bfloat16 goes through fused kernels that sum in float32, where
-    channels are 1 or, like outputs, a power of two from 16 on. Before they are used for a size of
-    images they are compared once with float64, for a compiler was seen to make wrong code of right
-    kernels; where they disagree, a warning says so and they are not used.
+    On a GPU with Triton, an x in bfloat16 goes through fused kernels that sum in float32. They
+    need 1 channel or a power of two from 16 on, and such a power of outputs. Before their first
+    use for an image size they are compared with float64, because a compiler was seen to make
+    wrong code from right kernels. If they disagree, a warning says so and they are not used.
 
     >>> x = torch.arange(16.0).reshape(1, 1, 4, 4, 1)
     >>> one, zero = torch.ones(1, 3, 3, 1, 1), torch.zeros(1, 1)
@@ -52,7 +52,7 @@ def conv_relu_pool(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 def _plain(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """Return the layer of one run; relu after the pool is the same with a quarter of the work."""
+    """Return the layer of one run; relu after the pool is the same at a quarter of the work."""
     channels_first, kernel = x.permute(0, 3, 1, 2), weight.permute(3, 2, 0, 1)
     convolved = functional.conv2d(channels_first, kernel, bias, padding=1)
     return functional.max_pool2d(convolved, 2).relu().permute(0, 2, 3, 1)
@@ -74,7 +74,7 @@ def _can_fuse(x: Tensor, weight: Tensor) -> bool:
 
 @cache
 def _is_right(shape: tuple[int, ...], outputs: int, device: torch.device) -> bool:
-    """Return whether the fused kernels, on this device, agree with float64."""
+    """Return whether the fused kernels agree with float64 on this device."""
     from residuum.training.fused_convolutions import FusedConvolution
 
     drawn = torch.Generator().manual_seed(0)
@@ -86,13 +86,13 @@ def _is_right(shape: tuple[int, ...], outputs: int, device: torch.device) -> boo
     exact = [t.detach().double().requires_grad_(t.requires_grad) for t in given]
     found = FusedConvolution.apply(*given)  # type: ignore[no-untyped-call]
     wanted = _plain(*(t[0] for t in exact)).unsqueeze(0)
-    slope = torch.randn(wanted.shape, generator=drawn).to(found)
+    given_gradient = torch.randn(wanted.shape, generator=drawn).to(found)
     needed = [t for t in given if t.requires_grad], [t for t in exact if t.requires_grad]
-    slopes = torch.autograd.grad(found, needed[0], slope)
-    wanted_slopes = torch.autograd.grad(wanted, needed[1], slope.double())
-    pairs = zip((found.detach(), *slopes), (wanted.detach(), *wanted_slopes), strict=True)
+    gradients = torch.autograd.grad(found, needed[0], given_gradient)
+    wanted_gradients = torch.autograd.grad(wanted, needed[1], given_gradient.double())
+    pairs = zip((found.detach(), *gradients), (wanted.detach(), *wanted_gradients), strict=True)
     errors = [float((one.double() - other).norm() / other.norm()) for one, other in pairs]
-    if all(error <= LARGEST_ERROR for error in errors):  # which no NaN is
+    if all(error <= LARGEST_ERROR for error in errors):  # NaN fails this too
         return True
     warnings.warn(
         f"fused convolutions are not used for {shape} → {outputs}: on {device} they are off by "
@@ -133,8 +133,8 @@ def _check(x: Tensor, weight: Tensor, bias: Tensor) -> None:
 def linear(x: Tensor, weight: Tensor, bias: Tensor, *, result: torch.dtype | None = None) -> Tensor:
     """Return x · weight + bias for R runs: x (R, N, K), weight (R, K, O), bias (R, O).
 
-    Products are taken in the precision of x, beside which weights may be kept in float32. The
-    `result` has that precision too, or is float32 without having been rounded, as logits should be.
+    Products are taken in the precision of x, even if weights are float32. The `result` has the
+    precision of x too, or is float32 without rounding, which suits logits.
 
     >>> linear(torch.ones(1, 1, 2), torch.ones(1, 2, 3), torch.zeros(1, 3)).tolist()
     [[[2.0, 2.0, 2.0]]]
@@ -161,11 +161,11 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor, *, result: torch.dtype | Non
 
 
 class _WideProduct(torch.autograd.Function):
-    """A product of matrices of half precision, summed and returned in float32."""
+    """A product of matrices in half precision, with sums and result in float32."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
-        """Round the weight as x is."""
+        """Multiply x by the weight, rounded to the precision of x."""
         rounded = weight.to(x.dtype)
         ctx.save_for_backward(x, rounded)
         ctx.weight_dtype = weight.dtype
@@ -174,7 +174,7 @@ class _WideProduct(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor]:
-        """Round the gradient as x is; that of the weight is returned as it was summed."""
+        """Round the gradient to the precision of x; sum the gradient of the weight in float32."""
         x, weight = ctx.saved_tensors
         rounded = gradient.to(x.dtype)
         of_x = rounded @ weight.transpose(1, 2) if ctx.needs_input_grad[0] else None

@@ -1,4 +1,7 @@
-"""Training a stack of runs on a task, epoch by epoch."""
+"""The training loop for a stack of runs, and the best state of each run.
+
+Every tensor of a stack has a first dimension of runs.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from residuum.training.rates import OptimiserName, Rates
 
 
 class Task(Protocol):
-    """What a stack of runs learns: its networks, its losses and how states are judged."""
+    """What a stack of runs learns: its networks, its losses, and how states are judged."""
 
     @property
     def networks(self) -> Mapping[str, nn.Module]:
@@ -25,43 +28,44 @@ class Task(Protocol):
 
     @property
     def steps(self) -> int:
-        """How many steps an epoch has."""
+        """The number of steps in an epoch."""
 
     def begin(self, epoch: int) -> Hashable:
-        """Prepare the data of an epoch; return what stands for the losses it has.
+        """Prepare the data of an epoch; return a key of what its steps compute.
 
-        None says that its steps differ in shape: they are not captured then.
+        A step is recorded as a CUDA graph once for each key. None means that steps differ in
+        shape and must not be recorded.
         """
 
     def losses(self, step: Tensor) -> Mapping[str, Tensor]:
         """Return the parts of the loss of a step, one number per run; `total` is minimised.
 
-        The number of a run that does not have a part is never read.
+        If a run does not have a part, its number is ignored.
         """
 
     def parts(self, run: int) -> Sequence[str]:
-        """Return the names of the parts that the loss of a run has, whatever runs are beside it."""
+        """Return the names of the parts of a run's loss, independent of the other runs."""
 
     def rates(self, epoch: int) -> Mapping[str, Rates]:
         """Return the learning rates of an epoch by network."""
 
     def judge(self) -> Mapping[str, Tensor]:
-        """Return measures on development data, one number per run; `score` selects.
+        """Return measures on development data, one number per run; `score` selects the best state.
 
-        The score of a run that has diverged need not make sense: it does not count.
+        The score of a diverged run is ignored.
         """
 
 
 @dataclass
 class Curves:
-    """What was seen of one run: its losses after every epoch, its measures where it was judged."""
+    """The curves of one run: losses of every epoch, and measures of the epochs that were judged."""
 
     losses: dict[str, list[float]] = field(default_factory=dict)
     judged: list[int] = field(default_factory=list)
     measures: dict[str, list[float]] = field(default_factory=dict)
 
     def by_name(self) -> dict[str, Curve]:
-        """Return the curves as a record keeps them: losses, too, only where the run was judged."""
+        """Return the curves for a record: losses and measures of the epochs that were judged."""
         losses = {
             f"loss/{name}": Curve(self.judged, [_short(values[epoch - 1]) for epoch in self.judged])
             for name, values in self.losses.items()
@@ -73,19 +77,19 @@ class Curves:
 
 
 def _short(loss: float) -> float:
-    """Return a loss to six digits, which is more than single precision makes of a sum."""
+    """Return a loss rounded to six digits; single precision gives fewer for a sum."""
     return float(f"{loss:.6g}")
 
 
 Watcher = Callable[[int, Sequence[Curves]], None]
-"""Told after every epoch: how many are done, and the curves of each run so far."""
+"""Called after every epoch with the number of epochs done, and the curves of each run."""
 
 
 @final
 class Training:
-    """A stack of runs being trained; it can stop between epochs and go on later.
+    """The training of a stack of runs, which can stop between epochs and continue later.
 
-    Gradients are scaled down to a norm of `clip`, run by run.
+    With `clip`, the gradient of each run is scaled down to at most this norm.
     """
 
     def __init__(
@@ -120,7 +124,10 @@ class Training:
         self._stepper = Stepper(self._step, device)
 
     def run(self, watch: Watcher | None = None, until: float = float("inf")) -> bool:
-        """Train to the end, or until an epoch ends after a moment; return whether it is over."""
+        """Train to the end, or to the first epoch that ends after the time `until`.
+
+        Return whether the training is over.
+        """
         while self.epoch < self.epochs:
             self._run_epoch()
             if watch is not None:
@@ -131,7 +138,7 @@ class Training:
 
     @property
     def state(self) -> list[Tensor]:
-        """All tensors that change, each with a first dimension of runs."""
+        """All tensors that training changes, for checkpoints."""
         return [*self._parameters, *self._optimiser.state, *self.best.state]
 
     def is_judged(self, epoch: int) -> bool:
@@ -196,10 +203,10 @@ def are_finite(parameters: Iterable[Tensor]) -> Tensor:
 
 @final
 class Best:
-    """Copies of stacked parameters, each run's from the moment of its highest score.
+    """Copies of the parameters of each run from the epoch with its highest score.
 
-    Of equal scores the first counts. A score of −inf or NaN is never chosen; a run that had no
-    other ends with its last parameters, and `epochs` says −1.
+    Among equal scores the first counts. A score of −inf or NaN is never chosen. A run with no
+    other score keeps its last parameters, and its entry in `epochs` is −1.
     """
 
     def __init__(self, parameters: Sequence[Tensor]) -> None:
@@ -211,7 +218,7 @@ class Best:
 
     @torch.no_grad()
     def consider(self, scores: Tensor, epoch: int) -> None:
-        """Keep the parameters of the runs whose score is higher than before."""
+        """Copy the parameters of the runs whose score is higher than before."""
         scores = scores.double().cpu()
         is_better = scores > self.scores
         self.scores = torch.where(is_better, scores, self.scores)
@@ -222,12 +229,12 @@ class Best:
 
     @torch.no_grad()
     def restore(self) -> None:
-        """Put the best parameters of each run in place."""
+        """Put the best parameters of each run back into the networks."""
         for run in (self.epochs >= 0).nonzero().flatten().tolist():
             for copy, parameter in zip(self._copies, self._parameters, strict=True):
                 parameter[run].copy_(copy[run])
 
     @property
     def state(self) -> list[Tensor]:
-        """What must be kept to go on later: tensors with a first dimension of runs."""
+        """The tensors to keep in a checkpoint, each with a first dimension of runs."""
         return [*self._copies, self.scores, self.epochs]

@@ -117,13 +117,13 @@ def test_tags_that_obey_the_rules_are_left_as_they_are():
     ],
 )
 def test_rules_that_are_no_transitions_are_refused(rule):
-    with pytest.raises(ResiduumError, match="these say something else: one, two, more"):
+    with pytest.raises(ResiduumError, match="other rules among one, two, more"):
         derive_transitions(rs.loads(f"{SMALL} rule more: {rule}"))
 
 
 def test_rules_that_nothing_obeys_are_refused():
     nothing = Transitions(torch.ones(2, dtype=torch.bool), torch.zeros(2, 2, dtype=torch.bool))
-    with pytest.raises(ResiduumError, match="no tags obey"):
+    with pytest.raises(ResiduumError, match="tags that obey the rules, found none"):
         decode(torch.zeros(1, 2, 2), torch.tensor([2]), nothing)
 
 

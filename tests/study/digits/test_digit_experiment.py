@@ -198,7 +198,7 @@ def test_a_checkpoint_that_cannot_be_trusted_is_not(store, uninterrupted, damage
     assert found_in(store)[name] == uninterrupted[name]
     told = {damage_nothing: 0, remove: 0, swap_runs: 2}.get(damage, 1)
     assert len(watch.notes) == told
-    assert all("cannot be used" in note and "starts anew" in note for note in watch.notes)
+    assert all("cannot be used" in note and "starts again" in note for note in watch.notes)
     if damage is damage_nothing:
         assert epochs == [(2, 3), (2, 4)]
     elif damage is not swap_runs:  # the other run goes on from where it was

@@ -1,4 +1,4 @@
-"""`residuum study chunking`: chunks of sentences, from labels and from rules between tags."""
+"""`residuum study chunking`: learn chunk tags from labels and from rules between tags."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from residuum.study.chunking.data.vectors import WordVectors
 
 FRACTIONS: Final[dict[CorpusName, tuple[float, ...]]] = {"conll2000": (0.1, 1.0), "sample": (1.0,)}
-"""The shares of the sentences that are compared; a tenth of the sample is too little to learn."""
+"""The fractions of the sentences that run by default; a tenth of the sample is too little."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What was asked for; what is None or empty was not said."""
+    """The options that select runs; an option that was not given is None or empty."""
 
     corpus: CorpusName | None = None
     relaxations: Sequence[str] = ()
@@ -156,7 +156,7 @@ def _train(
     path: Path | None,
     as_json: bool,
 ) -> None:
-    """Run what is missing, and print what came out."""
+    """Train the runs that are missing, and print the measures of all."""
     chosen = find_device(device)
     from residuum.cli.study.chunking_reports import print_summary
     from residuum.study.chunking.data.corpus import load_corpus
@@ -167,7 +167,7 @@ def _train(
     corpus = load_corpus(wanted.corpus or "sample")
     vectors = _vectors(embeddings, corpus)
     runs = _plan(wanted, corpus.name, None if vectors is None else vectors.name)
-    for run in runs:  # what is impossible is refused before anything is trained
+    for run in runs:  # raises for impossible fractions before any training starts
         make_split(len(corpus.train), run.fraction, run.seed)
     say(gold_report(corpus), err=True)
 
@@ -226,7 +226,7 @@ def _print_tables(
 
 
 def _is_wanted(record: Record, wanted: Wanted) -> bool:
-    known = record.configuration.get  # a record may lack a setting; then it is skipped later
+    known = record.configuration.get  # a record that lacks a setting is skipped later
     corpus = str(known("corpus")).partition("-")[0]
     return (
         wanted.corpus in (None, corpus)

@@ -1,4 +1,4 @@
-"""What `residuum study chunking` prints of its runs: their measures, the tables, the claims."""
+"""What `residuum study chunking` prints: measures of runs, tables, and verdicts on claims."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHOWN: Final[dict[Decoding, tuple[str, ...]]] = {
 
 
 def print_summary(records: Sequence[Record], corpus: Corpus, decoding: Decoding) -> None:
-    """Print the measures of each relaxation, with rules and without, and of single words."""
+    """Print the measures of each relaxation, with and without rules, and of the word baseline."""
     findings = Findings(records)
     seeds = sorted({int(str(record.configuration["seed"])) for record in records})
     measures = _SHOWN[decoding]
@@ -51,7 +51,7 @@ def print_tables(
     as_json: bool,
     markdown: bool,
 ) -> None:
-    """Print the tables of runs with the settings chosen, and what all say of the claims."""
+    """Print the tables of runs with the chosen settings, and the verdicts by all records."""
     sound, skipped = sift(records)
     finished = [record for record in sound if record.study == STUDY]
     chosen = of_presets(finished, epochs=epochs, weight=weight)

@@ -1,4 +1,4 @@
-"""`residuum study digits`: digits from labels, sums and products from rules."""
+"""`residuum study digits`: learn digits from labels, and sums and products from rules."""
 
 from __future__ import annotations
 
@@ -34,14 +34,15 @@ from residuum.study.digits.settings import STUDY, TUNING, Protocol, Settings, Wa
 from residuum.training.devices import DeviceName, find_device
 
 QUICK: Final[dict[str, Any]] = {"digit_sizes": (200,), "pair_sizes": (4_000,), "seeds": (0,)}
+"""What --quick runs, unless other values are given."""
 
-# Images that networks see for one example of a stage, a pair counting twice.
 _IMAGES_PER_EXAMPLE: Final = {"joint": 7, "Digit": 1, "Sum": 2, "Product": 2}
+"""Images that the networks see for one example of a stage; a pair counts as two."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What was asked for; what is None or empty was not said."""
+    """The options that select runs; an option that was not given is None or empty."""
 
     images: ImagesName | None
     protocols: Sequence[Protocol]
@@ -219,7 +220,7 @@ def _done(record: Record) -> str:
 
 
 def _parts(run: Settings) -> list[Part]:
-    """Return the stages of a run, with the images that networks see in an epoch of each."""
+    """Return the stages of a run; the work of an epoch is the number of images it sees."""
     lengths = {"joint": run.epochs}
     if run.protocol == "pipeline":
         lengths = {"Digit": run.digit_epochs, "Sum": run.epochs, "Product": run.epochs}

@@ -1,4 +1,4 @@
-"""What `residuum study digits` prints of its runs: their measures, the tables, the claims."""
+"""What `residuum study digits` prints: measures of runs, tables, and verdicts on claims."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from residuum.study.table_format import MISSING, shown
 
 
 def print_summary(records: Sequence[Record], images: ImagesName, sets: Sets) -> None:
-    """Print the measures of each relaxation, and of answering always the same."""
+    """Print the measures of each relaxation, and of a constant answer."""
     from residuum.study.digits.measures import constant_answers
 
     findings = Findings(records)
@@ -50,7 +50,7 @@ def print_tables(
     as_json: bool,
     markdown: bool,
 ) -> None:
-    """Print the tables of runs with the settings chosen, and what all say of the claims."""
+    """Print the tables of runs with the chosen settings, and the verdicts by all records."""
     sound, skipped = sift(records)
     finished = [record for record in sound if record.study == STUDY]
     chosen = of_presets(finished, epochs, warm_ups)

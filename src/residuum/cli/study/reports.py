@@ -1,4 +1,4 @@
-"""How tables of a study and verdicts on claims are printed."""
+"""Printing of tables and of verdicts on claims, for all studies."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def print_report(
     as_json: bool,
     markdown: bool,
 ) -> None:
-    """Print tables, what is in none of them, and what records say of the claims.
+    """Print tables, the number of records outside them, and the verdicts on claims.
 
-    Which records are skipped is said on stderr.
+    Skipped records are named on stderr.
     """
     if skipped:
         say(f"residuum: {tell_skipped(skipped)}", err=True)

@@ -1,4 +1,4 @@
-"""What trained taggers are measured by on TEST."""
+"""Measures of trained taggers on TEST: F1 of chunks, and transitions that break the rules."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from residuum.study.running import Measured
 
 
 def measure(taggers: Taggers, sentences: Sentences, rules: Sequence[RulesName]) -> list[Measured]:
-    """Return all measures of each run, whose decoding obeys its rules.
+    """Return all measures of each run; `rules` are the rules that each run's decoding obeys.
 
-    `f1` and its like are of the likeliest tags one by one, those that begin with `viterbi` of the
-    likeliest tags that obey the rules. `violations` are shares of transitions that break the
-    rules of the paper, whatever rules were learnt; `soft_violations` of their probability mass.
+    `f1` and the other plain names measure the likeliest tag of each word. Names that begin with
+    `viterbi` measure the likeliest tags that obey the rules. `violations` is the percentage of
+    transitions that break the rules of the paper, whichever rules were learnt, and
+    `soft_violations` the percentage of their probability.
     """
     device = taggers.seeds.device
     broken = transitions_of("paper").to(device)
@@ -74,7 +75,7 @@ def _obeying(found: Tagged, rules: Sequence[RulesName]) -> Tensor:
 
 
 class _Tallies:
-    """Correct, guessed and gold chunks by run, sentence and kind, and tags that are right."""
+    """Counts of correct, guessed and gold chunks by run, sentence and kind, and of right tags."""
 
     def __init__(self, runs: int, sentences: Sentences) -> None:
         self._chunks = torch.zeros(3, runs, len(sentences), len(chunk_kinds()), dtype=torch.int64)
@@ -82,13 +83,13 @@ class _Tallies:
         self._tags = int(sentences.lengths.sum())
 
     def add(self, found: Tagged, tags: Tensor) -> None:
-        """Count what is right in the tags of a batch."""
+        """Add the counts of the tags of a batch."""
         counted = count_chunks(found.gold, tags, found.lengths)
         self._chunks[:, :, found.places[0]] = torch.stack(counted[:3]).cpu()
         self._right_tags += counted.right_tags.sum(-1).cpu()
 
     def shares(self, run: int, start: str) -> dict[str, float]:
-        """Return precision, recall and F1 of chunks, of each kind too, and accuracy of tags."""
+        """Return precision, recall, F1 and accuracy in percent, and F1 by kind of chunk."""
         tally = Tally(*self._chunks[:, run].sum((1, 2)).tolist())
         kinds = map(Tally._make, self._chunks[:, run].sum(1).T.tolist())
         return {
@@ -104,17 +105,17 @@ class _Tallies:
         }
 
     def outcome(self, run: int, which: int) -> Outcomes:
-        """Return one of the counts by sentence."""
+        """Return one of the counts, 0 for correct, 1 for guessed or 2 for gold, by sentence."""
         counts = self._chunks[which, run].sum(-1)
         return counts.numpy().astype(np.uint8)  # no sentence has more than 255 words
 
 
 NONE = -1
-"""The kind of a word that is in no chunk."""
+"""The kind of a word outside all chunks."""
 
 
 class Counts(NamedTuple):
-    """By sentence and by kind of chunk, (…, sentences, kinds); of tags by sentence."""
+    """Counts of chunks (…, sentences, kinds), and of right tags (…, sentences)."""
 
     correct: Tensor
     guessed: Tensor
@@ -123,7 +124,7 @@ class Counts(NamedTuple):
 
 
 class _Chunks(NamedTuple):
-    """Where chunks start, of which kind, and where they end: all by position."""
+    """For each position: whether a chunk starts, its kind, and where it ends."""
 
     starts: Tensor
     kinds: Tensor
@@ -131,12 +132,15 @@ class _Chunks(NamedTuple):
 
 
 def chunk_kinds() -> tuple[str, ...]:
-    """Return the kinds of chunks, in the order in which they are counted."""
+    """Return the kinds of chunks, in the order of `Counts`."""
     return tuple(sorted({name[2:] for name in tag_names() if name != "O"}))
 
 
 def count_chunks(gold: Tensor, predicted: Tensor, lengths: Tensor) -> Counts:
-    """Count chunks of tags (…, sentences, positions) up to the lengths (…, sentences)."""
+    """Count chunks in tags (…, sentences, positions) up to the lengths (…, sentences).
+
+    Chunks are those of `scoring.chunks_of`, for tensors.
+    """
     positions = torch.arange(predicted.shape[-1], device=predicted.device)
     is_inside = positions < lengths.unsqueeze(-1)
     there, guessed = _chunks(gold, is_inside), _chunks(predicted, is_inside)
@@ -159,7 +163,7 @@ def _chunks(tags: Tensor, is_inside: Tensor) -> _Chunks:
     kinds = kind_of[tags.clamp(min=0)].masked_fill(~is_inside, NONE)
     before = torch.nn.functional.pad(kinds[..., :-1], (1, 0), value=NONE)
     starts = (kinds != NONE) & (begins[tags.clamp(min=0)] | (kinds != before))
-    # A chunk ends before the next place where a chunk starts, or where there is none.
+    # A chunk ends before the next position where a chunk starts, or where no chunk is.
     stops = starts | (kinds == NONE)
     size = tags.shape[-1]
     positions = torch.arange(size, device=tags.device)
@@ -175,7 +179,7 @@ def _by_kind(chosen: Tensor, kinds: Tensor) -> Tensor:
 
 @cache
 def _tables() -> tuple[Tensor, Tensor]:
-    """Return the kind of each tag, and whether it begins a chunk."""
+    """Return the kind of each tag, and whether the tag begins a chunk."""
     kinds = {kind: number for number, kind in enumerate(chunk_kinds())}
     return (
         torch.tensor([kinds.get(name[2:], NONE) for name in tag_names()]),

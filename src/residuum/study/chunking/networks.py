@@ -1,4 +1,4 @@
-"""The recurrent taggers of the study, for a stack of runs."""
+"""The recurrent taggers of the chunking study, for a stack of runs, and their predictions."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from residuum.training.recurrence import gru, lstm
 
 CHARACTER_UNITS: Final = 30
 ENCODING: Final = 100
-"""Units of what is made of the characters of a word."""
+"""Units of the encoding of a word's characters."""
 
 WINDOW: Final = 3
-"""Characters that a filter sees at a time."""
+"""The width of a filter over characters."""
 
 WORD_UNITS: Final = 100
-"""Units of a word where there are no vectors to start from."""
+"""Units of a word embedding if there are no word vectors."""
 
 DROPOUT: Final = 0.5
 _GATES: Final = {"lstm": 4, "gru": 3}
@@ -34,12 +34,12 @@ _GATES: Final = {"lstm": 4, "gru": 3}
 
 @final
 class Taggers(nn.Module):
-    """One tagger for each run, their parameters stacked; all are evaluated together.
+    """One tagger for each run, with stacked parameters, evaluated together.
 
-    Words, by vectors that are learnt on, and the largest response of filters to their characters
-    go through layers of a bidirectional LSTM or GRU, with dropout before and after each, to a
-    logit for each tag. All begins uniform within one over the root of the fan-in, as PyTorch has
-    it, and depends on the seed alone.
+    A word is represented by a trainable embedding and by a max-pooled convolution over its
+    characters. Layers of a bidirectional LSTM or GRU, with dropout before and after each, lead to
+    a logit for each tag. Parameters start uniformly within one over the root of the fan-in, as in
+    PyTorch, and depend only on the seed of the run.
     """
 
     seeds: Tensor
@@ -60,7 +60,7 @@ class Taggers(nn.Module):
         layers: int = 1,
         device: torch.device | str = "cpu",
     ) -> None:
-        """`known` says which words each run knows, (runs, words); `vectors` has NaN for none."""
+        """`known` is a mask (runs, words); a word without a vector has NaN in `vectors`."""
         super().__init__()
         self.cell: Cell = cell
         self._units = hidden // 2
@@ -91,23 +91,23 @@ class Taggers(nn.Module):
         return starting_values(self.seeds, f"tagger: {name}", shape, bound).float()
 
     def _add(self, name: str, shape: Sequence[int], fan_in: int) -> None:
-        """Add a weight and its bias."""
+        """Add a weight and its bias as parameters."""
         for part, size in (("weight", shape), ("bias", shape[:1])):
             start = self._start(f"{name} {part}", size, fan_in**-0.5)
             self.register_parameter(f"{name}_{part}", nn.Parameter(start))
 
     @property
     def runs(self) -> int:
-        """How many runs are stacked."""
+        """The number of stacked runs."""
         return len(self.words)
 
     def forward(self, batch: Batch, readers: Tensor, moment: int | None = None) -> Tensor:
-        """Return the logits: (runs, sentences, positions, tags); padding has any value.
+        """Return logits (runs, sentences, positions, tags); those of padding are arbitrary.
 
-        `readers` says whose sentences of the batch each run reads. With a `moment`, the number of
-        a step of training, units are dropped out.
+        `readers` is the index of each run's reader in the batch. `moment` is the number of the
+        training step, on which dropout depends; without it there is no dropout.
         """
-        # Time goes before sentences, so that a step in time is a slice of each network's part.
+        # Positions come before sentences, so that one position is a contiguous slice for each run.
         words = batch.words[readers].mT
         words = words.where(self.known[self._each(3), words], UNKNOWN)
         encoded = self._encoding(batch.spellings[readers])[self._each(3), batch.forms[readers].mT]
@@ -122,14 +122,14 @@ class Taggers(nn.Module):
         return _linear(x, self.output_weight, self.output_bias).transpose(1, 2)
 
     def _each(self, dimensions: int) -> Tensor:
-        """Return the numbers of the runs along the first of so many dimensions."""
+        """Return the indices of the runs, shaped to broadcast over this many dimensions."""
         numbers = torch.arange(self.runs, device=self.seeds.device)
         return numbers.reshape(-1, *(1,) * (dimensions - 1))
 
     def _encoding(self, spellings: Tensor) -> Tensor:
-        """Return what is made of the characters of words: (runs, words, ENCODING)."""
+        """Return the encodings of words by their characters: (runs, words, ENCODING)."""
         is_over = (spellings == END).unsqueeze(-1)
-        # Beyond its end a word is as if it were the longest: filters see zeros there.
+        # Filters see zeros beyond the end of a word, so that its padding has no influence.
         x = _looked_up(self.characters, spellings.long()).masked_fill(is_over, 0.0)
         beside = WINDOW // 2
         windows = functional.pad(x, (0, 0, beside, beside)).unfold(2, WINDOW, 1).flatten(3)
@@ -137,7 +137,7 @@ class Taggers(nn.Module):
         return responses.masked_fill(is_over, -torch.inf).amax(2)
 
     def _recurrent(self, layer: str, x: Tensor) -> Tensor:
-        """Return the outputs of both directions, one after the other along the runs."""
+        """Return the outputs of both directions, concatenated along the runs."""
         ways = ("forward", "backward")
         given, given_bias, added, added_bias = (
             torch.cat([getattr(self, f"{way}_{name}{layer}_{part}") for way in ways])
@@ -149,11 +149,11 @@ class Taggers(nn.Module):
         return gru(_linear(x, given, given_bias), added.mT, added_bias)
 
     def _dropped_out(self, name: str, x: Tensor, moment: int | None) -> Tensor:
-        """Return x (runs, positions, sentences, units) with some units at 0."""
+        """Apply dropout to x (runs, positions, sentences, units)."""
         if moment is None:
             return x
         positions, sentences = (torch.arange(size, device=x.device) for size in x.shape[1:3])
-        # What is dropped does not depend on how long the others of a batch are.
+        # Dropout of a sentence must not depend on the length of the others in the batch.
         places = positions.unsqueeze(-1) + sentences * LONGEST_SENTENCE
         seeds = self.seeds.reshape(-1, 1, 1)
         keys = hashed(seeds, purpose(f"tagger: dropout {name}"), moment, places)
@@ -161,18 +161,18 @@ class Taggers(nn.Module):
 
 
 def _suffix(layer: int) -> str:
-    """Return what the names of a layer end in: nothing for the first, as with one layer alone."""
+    """Return the suffix of a layer's parameter names: empty for the first layer."""
     return "" if layer == 1 else f"_{layer}"
 
 
 def _linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """Apply to the last dimension of x, run by run, a linear layer."""
+    """Apply each run's linear layer to the last dimension of x."""
     found = torch.baddbmm(bias.unsqueeze(1), x.flatten(1, -2), weight.mT)
     return found.reshape(*x.shape[:-1], -1)
 
 
 def _looked_up(tables: Tensor, numbers: Tensor) -> Tensor:
-    """Return the rows of each run's table that its numbers name."""
+    """Return the rows of each run's embedding table at its numbers."""
     runs, size, _ = tables.shape
     firsts = size * torch.arange(runs, device=numbers.device)
     places = numbers + firsts.reshape(-1, *(1,) * (numbers.dim() - 1))
@@ -180,23 +180,23 @@ def _looked_up(tables: Tensor, numbers: Tensor) -> Tensor:
 
 
 def _turned(lengths: Tensor, positions: int) -> Tensor:
-    """Return where each position is when sentences are read backwards: (runs, positions, …)."""
+    """Return the position to read at each step of the backward direction: (runs, positions, …)."""
     places = torch.arange(positions)[:, None]
     lengths = lengths.unsqueeze(1)
     return torch.where(places < lengths, lengths - 1 - places, places)
 
 
 def _gathered(x: Tensor, places: Tensor) -> Tensor:
-    """Return x (runs, positions, sentences, units) with its positions in another order."""
+    """Return x (runs, positions, sentences, units) with its positions reordered."""
     return x.gather(1, places.unsqueeze(-1).expand(x.shape))
 
 
 TOGETHER: Final = 256
-"""Sentences that are tagged at once by each run."""
+"""Sentences that each run tags at once."""
 
 
 class Tagged(NamedTuple):
-    """Logits (runs, sentences, positions, tags), and what the sentences are like for each run."""
+    """Logits (runs, sentences, positions, tags), with gold tags, lengths and indices by run."""
 
     logits: Tensor
     gold: Tensor
@@ -205,13 +205,13 @@ class Tagged(NamedTuple):
 
     @property
     def likeliest(self) -> Tensor:
-        """The likeliest tag of each word by itself."""
+        """The likeliest tag of each word."""
         return self.logits.argmax(-1)
 
 
 @torch.no_grad()
 def tag(taggers: Taggers, parts: Sequence[Sentences], readers: Tensor) -> Iterator[Tagged]:
-    """Yield what runs make of all sentences of the parts that they read."""
+    """Yield the logits of all runs for the sentences of their readers, batch by batch."""
     device = taggers.seeds.device
     of_run = readers.cpu()
     for batch in all_batches(parts, TOGETHER, device):

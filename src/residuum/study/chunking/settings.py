@@ -1,4 +1,8 @@
-"""Everything that decides a run of the chunking study."""
+"""The settings of a run of the chunking study, the values chosen on DEV, and plans of runs.
+
+`Settings` decides a run completely. `preset` returns the chosen values, which are kept in
+`residuum/data/chunking_settings.json`. `plan` returns the runs that a command asks for.
+"""
 
 from __future__ import annotations
 
@@ -26,23 +30,24 @@ Cell = Literal["lstm", "gru"]
 
 STUDY: Final = "chunking"
 TUNING: Final = "chunking-tuning"
-"""What runs are kept as whose taggers never saw TEST."""
+"""The name of the study in records of runs that are not measured on TEST."""
 
 SCHEME: Final = 1
-"""Raised when the same settings begin to mean something else: older records do not count then."""
+"""Increased when equal settings begin to mean something else; older records then do not count."""
 
 _CHOICES: Final = {"rules": RulesName, "cell": Cell, "optimiser": OptimiserName}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The settings of one run; equal settings are the same run.
+    """The settings of one run; equal settings mean the same run.
 
-    `corpus` and `embeddings` are the names that the corpus and the vectors give themselves. With
-    `constraints` the `rules` are learnt beside the labels, with a `weight` (λ), if `unlabelled`
-    also from as many of the sentences that are not in use; without them rules are still what
-    decoding obeys. `hidden` counts the units of both directions of one of the `layers`. For the
-    first `warm_up` epochs another relaxation is learnt, with a rate and a weight of its own.
+    `corpus` and `embeddings` are `Corpus.name` and `WordVectors.name`. `fraction` is the share of
+    the sentences that is used with labels. With `constraints` the `rules` are learnt beside the
+    labels, with a `weight` (λ). With `unlabelled` they are also learnt from other sentences, as
+    many as there are with labels. Decoding obeys the `rules` in any case. `hidden` counts the
+    units of both directions of each of the `layers`. The first `warm_up` epochs use
+    `warm_up_relaxation`, `warm_up_rate` and `warm_up_weight`.
     """
 
     corpus: str
@@ -97,7 +102,7 @@ class Settings:
             )
         for name in ("weight", "warm_up_weight"):
             check_weight(name, getattr(self, name))
-            if not self.constraints:  # runs that differ in what they do not use are the same
+            if not self.constraints:  # a weight that is not used must not tell runs apart
                 object.__setattr__(self, name, 0.0)
 
     @property
@@ -107,7 +112,7 @@ class Settings:
 
     @property
     def stack(self) -> tuple[Any, ...]:
-        """What runs must have in common to be trained together."""
+        """The settings that runs must have in common to be trained together."""
         return (
             self.corpus, self.embeddings, self.fraction, self.unlabelled, self.cell, self.hidden,
             self.layers, self.epochs, self.batch, self.optimiser, self.clip, self.judge_every,
@@ -119,28 +124,28 @@ class Settings:
         return ()
 
     def relaxation_at(self, epoch: int) -> str:
-        """Return what is learnt in an epoch."""
+        """Return the relaxation of an epoch, counted from 0."""
         return self.warm_up_relaxation if epoch < self.warm_up else self.relaxation
 
     def weight_at(self, epoch: int) -> float:
-        """Return the weight of the rules in an epoch."""
+        """Return the weight of the rules in an epoch, counted from 0."""
         return self.warm_up_weight if epoch < self.warm_up else self.weight
 
 
 def preset(
     corpus: str, relaxation: str, *, fraction: float, constraints: bool, seed: int, **others: Any
 ) -> Settings:
-    """Return the settings chosen for a run; `others` override them.
+    """Return the settings that were chosen on DEV for a run; `others` override them.
 
-    For other fractions they are those of the nearest one, and for other relaxations those of
-    `r-product`. Other texts in the place of CoNLL-2000 have its settings. Runs that see text
-    without labels, too, may have settings of their own.
+    A fraction without chosen settings gets those of the nearest fraction, and a relaxation
+    without them gets those of `r-product`. A user's text in the place of CoNLL-2000 gets the
+    settings of CoNLL-2000. Runs with `unlabelled` may have their own settings.
     """
     table = _table().get(corpus.partition("-")[0])
     if table is None:
         raise ResiduumError(
-            f"no settings have been chosen for the corpus {corpus!r}, only for "
-            f"{', '.join(_table())}; give all of them to `Settings`"
+            f"no settings were chosen for the corpus {corpus!r}, only for "
+            f"{', '.join(_table())}; give all settings to `Settings`"
         )
     check_fraction(fraction)
     chosen = dict(nearest(table.get(relaxation, table["r-product"]), fraction))
@@ -168,10 +173,11 @@ def plan(
     epochs: int | None = None,
     **others: Any,
 ) -> list[Settings]:
-    """Return the settings of all runs, none twice; without relaxations, of the paper's.
+    """Return the settings of all combinations, no run twice.
 
-    With `unlabelled` the runs that learn rules ground them on sentences without labels, too,
-    where there are any.
+    Without `relaxations` the paper's are planned. Settings are those of `preset`, which `epochs`
+    and `others` override. `unlabelled` applies to runs that learn rules and leave some sentences
+    without labels.
     """
     runs = [
         of_length(

@@ -1,4 +1,8 @@
-"""All tables of the chunking study that records allow."""
+"""Tables of the chunking study from records: means over seeds, and differences.
+
+`Figures` is a table like the paper's. `Differences` shows what changes if rules are learnt, or
+obeyed in decoding.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +28,54 @@ NOTES: Final = (
     f"{MISSING}: not run."
 )
 
+TITLES: Final = {
+    "f1": "F1 of the likeliest tags",
+    "viterbi_f1": "F1 of the likeliest tags that obey the rules",
+    "violations": "Transitions of the likeliest tags that break the rules",
+    "soft_violations": "Transitions that break the rules, by their probability",
+}
+
+DECIMALS: Final = 2
+"""Decimals of a percentage, as many as the paper prints."""
+
+_PRINTED: Final = {0.1: 10, 1.0: 100}
+"""The fractions of the sentences that the paper has, in percent."""
+
+
+class Row(NamedTuple):
+    """A row: a fraction of the sentences, and what is learnt beside their labels."""
+
+    fraction: float
+    constraints: bool
+    unlabelled: bool
+
+    @property
+    def name(self) -> str:
+        """The name of the row, as in the paper."""
+        return f"{100 * self.fraction:g}%{label(self.system(''))}"
+
+    def system(self, relaxation: str) -> System:
+        """Return the system of this row with a relaxation."""
+        return System(relaxation, self.constraints, self.unlabelled)
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The corpus and the word vectors of the runs in a table."""
+
+    corpus: str
+    embeddings: str
+
+    def setting(self, row: Row) -> Setting:
+        """Return the setting of a row."""
+        return Setting(self.corpus, self.embeddings, row.fraction)
+
+    def __str__(self) -> str:
+        return f"{self.corpus}, {f'vectors {self.embeddings}' if self.embeddings else 'no vectors'}"
+
 
 def tables(findings: Findings, decodings: Sequence[Decoding]) -> list[Table]:
-    """Return the tables of all that was run; where a relaxation of the paper was not, is a gap."""
+    """Return the tables of all runs; a relaxation of the paper without runs has empty cells."""
     found: list[Table] = []
     for texts in sorted({(one.corpus, one.embeddings) for one in findings.settings}):
         found += tables_of(findings, Texts(*texts), decodings)
@@ -34,7 +83,7 @@ def tables(findings: Findings, decodings: Sequence[Decoding]) -> list[Table]:
 
 
 def tables_of(findings: Findings, texts: Texts, decodings: Sequence[Decoding]) -> Iterator[Table]:
-    """Yield the tables of one text with one set of vectors."""
+    """Yield the tables of one corpus with one set of word vectors."""
     run = {
         (Row(setting.fraction, system.constraints, system.unlabelled), system.relaxation)
         for setting in findings.settings
@@ -53,53 +102,6 @@ def tables_of(findings: Findings, texts: Texts, decodings: Sequence[Decoding]) -
         yield by_decoding(findings, texts, rows, names)
 
 
-TITLES: Final = {
-    "f1": "F1 of the likeliest tags",
-    "viterbi_f1": "F1 of the likeliest tags that obey the rules",
-    "violations": "Transitions of the likeliest tags that break the rules",
-    "soft_violations": "Transitions that break the rules, by their probability",
-}
-
-DECIMALS: Final = 2
-"""As many as were printed."""
-
-
-class Row(NamedTuple):
-    """A share of the sentences, and what is learnt beside their labels."""
-
-    fraction: float
-    constraints: bool
-    unlabelled: bool
-
-    @property
-    def name(self) -> str:
-        """What the paper calls it."""
-        return f"{100 * self.fraction:g}%{label(self.system(''))}"
-
-    def system(self, relaxation: str) -> System:
-        """Return the system in a column."""
-        return System(relaxation, self.constraints, self.unlabelled)
-
-
-@dataclass(frozen=True)
-class Texts:
-    """The text that tables are of, and the vectors that words had."""
-
-    corpus: str
-    embeddings: str
-
-    def setting(self, row: Row) -> Setting:
-        """Return the setting of a row."""
-        return Setting(self.corpus, self.embeddings, row.fraction)
-
-    def __str__(self) -> str:
-        return f"{self.corpus}, {f'vectors {self.embeddings}' if self.embeddings else 'no vectors'}"
-
-
-_PRINTED: Final = {0.1: 10, 1.0: 100}
-"""The shares of the sentences that the paper has, in percent."""
-
-
 class Cell(NamedTuple):
     """A mean over seeds, whether no other is significantly better, and the printed figure."""
 
@@ -110,7 +112,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Figures:
-    """One measure: shares of the sentences with and without rules, by relaxations."""
+    """One measure: fractions of the sentences, with and without rules, by relaxations."""
 
     texts: Texts
     measure: str
@@ -119,7 +121,7 @@ class Figures:
 
     @property
     def title(self) -> str:
-        """What it is of, with the number of the paper's table."""
+        """The measure, the corpus and the number of seeds, and the number of the paper's table."""
         counts = {cell.summary.count for row in self.rows.values() for cell in row if cell.summary}
         seeds = "–".join(str(count) for count in sorted({min(counts), max(counts)}))
         has_printed = any(cell.printed is not None for row in self.rows.values() for cell in row)
@@ -133,7 +135,7 @@ class Figures:
         return ["sentences", *self.relaxations]
 
     def lines(self, bold: str) -> Iterator[list[str]]:
-        """Yield the rows as text, each followed by what was printed, if anything was."""
+        """Yield the rows as text, each followed by the figures that the paper printed, if any."""
         for row, cells in self.rows.items():
             yield [row.name, *(_shown(cell, bold) for cell in cells)]
             printed = [cell.printed for cell in cells]
@@ -149,7 +151,7 @@ class Figures:
                 ]  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain data, one object for each cell that was run."""
+        """Return the table as plain data, with one object for each cell that has runs."""
         cells = [
             {
                 "relaxation": relaxation,
@@ -170,7 +172,7 @@ class Figures:
 def make_figures(
     findings: Findings, texts: Texts, measure: str, rows: Sequence[Row], names: tuple[str, ...]
 ) -> Figures:
-    """Return the table of a measure; where a relaxation was not run, is a gap."""
+    """Return the table of a measure; a relaxation without runs has empty cells."""
     summaries = {
         row: {
             name: summary
@@ -195,7 +197,7 @@ def make_figures(
             Cell(
                 found.get(name),
                 _printed(texts, measure, row, name),
-                # A single relaxation is not better than others.
+                # With a single relaxation there is nothing to compare.
                 row in best and len(found) > 1 and name in best[row].ties,
             )
             for name in names
@@ -206,7 +208,7 @@ def make_figures(
 
 
 def _printed(texts: Texts, measure: str, row: Row, relaxation: str) -> float | None:
-    """Return what was printed; what the paper calls Łukasiewicz is its MAX-SAT form."""
+    """Return the printed F1. The paper's Łukasiewicz is the MAX-SAT form."""
     percent = _PRINTED.get(row.fraction)
     is_the_papers = texts.corpus == "conll2000" and measure == "f1" and not row.unlabelled
     if percent is None or not is_the_papers or relaxation == "lukasiewicz":
@@ -223,9 +225,9 @@ def _shown(cell: Cell, bold: str) -> str:
 
 @dataclass(frozen=True)
 class Differences:
-    """What changes if rules are learnt, or obeyed: one comparison in each cell.
+    """What changes if rules are learnt, or obeyed in decoding: a comparison in each cell.
 
-    `name` is short, and tells it from others of the same texts.
+    `name` is short, and unique among the tables of the same `texts`.
     """
 
     name: str
@@ -236,7 +238,7 @@ class Differences:
 
     @property
     def title(self) -> str:
-        """What is subtracted from what."""
+        """The difference that the table shows, and the corpus."""
         return f"{self.subject}: {self.texts}"
 
     @property
@@ -258,7 +260,7 @@ class Differences:
 
     @property
     def p_values(self) -> dict[tuple[Row, int], float]:
-        """Those of the cells that have any, by row and place, corrected for all of them."""
+        """P-values by row and column, corrected by Holm for all cells of the table."""
         found = {
             (row, place): cell.p_value
             for row, cells in self.rows.items()
@@ -268,7 +270,7 @@ class Differences:
         return dict(zip(found, holm(list(found.values())), strict=True))
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain data, one object for each comparison."""
+        """Return the table as plain data, with one object for each comparison."""
         p_values = self.p_values
         cells = [
             {
@@ -290,7 +292,7 @@ class Differences:
 def by_rules(
     findings: Findings, texts: Texts, measure: str, rows: Sequence[Row], names: tuple[str, ...]
 ) -> Differences:
-    """Return what rules change in a measure, in the rows that have them."""
+    """Return how learning rules changes a measure, for the rows with rules."""
 
     def compare(row: Row, name: str) -> Comparison | None:
         without = System(name, constraints=False)
@@ -305,7 +307,7 @@ def by_rules(
 def by_decoding(
     findings: Findings, texts: Texts, rows: Sequence[Row], names: tuple[str, ...]
 ) -> Differences:
-    """Return what it changes to obey the rules in decoding."""
+    """Return how obeying the rules in decoding changes F1."""
 
     def compare(row: Row, name: str) -> Comparison | None:
         measures = F1["viterbi"], F1["argmax"]

@@ -1,4 +1,4 @@
-"""What a stack of runs learns: tags, from labels and from rules."""
+"""The task of the chunking study: taggers learn from labels and from rules."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from residuum.training.rates import Rates, rates_of
 
 @final
 class ChunkingTask:
-    """Taggers that learn the tags of their own sentences, judged by F1 on their own DEV.
+    """A stack of taggers that learn the tags of their sentences, judged by F1 on DEV.
 
-    Runs with the same seed read the same sentences.
+    Runs with the same seed have the same training and DEV sentences: they share a reader.
     """
 
     def __init__(
@@ -79,17 +79,20 @@ class ChunkingTask:
         return [self.corpus.train[place] for name in names for place in getattr(split, name)]
 
     def unknown_words(self, run: int, sentences: Sequence[Sentence]) -> float:
-        """Return how many words of sentences a run does not know, in percent."""
+        """Return the percentage of words in sentences that a run does not know."""
         return share_unknown(self.lexicon, self.taggers.known[run].cpu().numpy(), sentences)
 
     def begin(self, epoch: int) -> None:
-        """Order the sentences anew; for each with labels there is another without, if asked."""
+        """Order the sentences of an epoch; return None, because shapes differ between steps."""
         self._epoch, self._taken = epoch, 0
         orders = map(self._order, self._read, self._seeds)
         self._steps_now = list(zip(*orders, strict=True))
 
     def _order(self, part: Sentences, seed: int) -> list[Tensor]:
-        """Return the places of a reader's sentences step by step, those with labels first."""
+        """Return the indices of a reader's sentences for each step, labelled sentences first.
+
+        With `unlabelled`, each labelled sentence is joined by one without labels.
+        """
         batch = self._runs[0].batch
         order = bucketed(part.lengths[: self._labelled], batch, seed, self._epoch)
         if not self._runs[0].unlabelled:
@@ -100,11 +103,11 @@ class ChunkingTask:
         return [torch.cat([ones, some[twos]]) for ones, twos in zip(order, others, strict=True)]
 
     def losses(self, _step: Tensor) -> Mapping[str, Tensor]:
-        """Return the parts of the loss of a step, one number per run.
+        """Return the parts of the loss of a step, one number per run each.
 
-        It is NaN for a part that a run does not have, or whose weight is 0 in this epoch.
+        A part that a run does not have, or whose weight is 0 in this epoch, is NaN.
         """
-        # Steps are counted here: to read the number, the device would have to be waited for.
+        # Steps are counted here, because reading the tensor would wait for the device.
         number, self._taken = self._taken, self._taken + 1
         moment = self._epoch * self.steps + number
         batch = make_batch(self._read, self._steps_now[number], self._device)
@@ -149,7 +152,7 @@ def _parts(run: Settings) -> tuple[str, ...]:
 
 
 def _table(vectors: WordVectors, words: Mapping[str, int]) -> Tensor:
-    """Return the vectors by the numbers of words, NaN for those without one."""
+    """Return the vectors by the numbers of words; a word without a vector has NaN."""
     table = torch.full((len(words) + 1, vectors.dimension), torch.nan)
     for word, vector in zip(vectors.words, torch.tensor(vectors.numbers), strict=True):
         if word in words:
@@ -158,7 +161,7 @@ def _table(vectors: WordVectors, words: Mapping[str, int]) -> Tensor:
 
 
 class Reading(NamedTuple):
-    """How a run reads its sentences: rules with a weight of 0 are not looked at."""
+    """The relaxation, the rules and their weight in a run; a weight of 0 skips the rules."""
 
     relaxation: str
     rules: RulesName
@@ -166,7 +169,7 @@ class Reading(NamedTuple):
 
     @property
     def kind(self) -> tuple[str, RulesName | None]:
-        """What runs must share to be evaluated together."""
+        """The relaxation and the rules, which runs must share to be evaluated together."""
         return self.relaxation, self.rules if self.weight else None
 
 
@@ -175,10 +178,10 @@ def penalties(
 ) -> list[Mapping[str, Tensor]]:
     """Return the parts of the loss of each run, and their weighted conjunction as `total`.
 
-    Logits are (runs, sentences, positions, tags). Labels and each rule are a conjunction over the
-    batch: with a generator a sum, which is divided by the number of labelled sentences, for a
-    generator may be scaled as one likes; without one the largest penalty. Neighbours that read
-    alike are evaluated together.
+    Logits have the shape (runs, sentences, positions, tags). Labels and each rule are conjoined
+    over the batch. With a generator the conjunction is a sum of penalties, divided by the number
+    of labelled sentences, since a generator may be scaled freely. Without a generator it is the
+    largest penalty. Neighbouring runs with the same `kind` are evaluated together.
     """
     neighbours = [(kind, list(runs)) for kind, runs in groupby(readings, lambda run: run.kind)]
     sizes = [len(runs) for _, runs in neighbours]

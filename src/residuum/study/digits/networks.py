@@ -1,4 +1,4 @@
-"""The convolutional network of the study, for a stack of runs."""
+"""The convolutional networks of the digits study, for a stack of runs, and their predictions."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ CLASSES: Final = 10
 DROPOUT: Final = 0.5
 
 CHUNK: Final = 16_384
-"""Images evaluated at once, all runs together."""
+"""Images that are evaluated at once, over all runs."""
 
 
 @final
 class Classifiers(nn.Module):
-    """One classifier of images into ten digits for each run, their parameters stacked.
+    """One classifier of images into ten digits for each run, with stacked parameters.
 
-    Two 3 × 3 convolutions with ReLU and 2 × 2 max-pooling, a layer of 128 with ReLU and dropout,
-    and ten logits, sized from the images. Parameters begin as PyTorch's do: uniform within one
-    over the root of the fan-in. They, and what is dropped out, depend on the seed of the run
-    and on the name of the network alone.
+    A classifier has two 3 × 3 convolutions with ReLU and 2 × 2 max-pooling, a layer of 128 units
+    with ReLU and dropout, and ten logits. Its sizes follow from the images. Parameters start
+    uniformly within one over the root of the fan-in, as in PyTorch. Initial values and dropout
+    depend only on the seed of the run and on the name of the network.
     """
 
     seeds: Tensor
@@ -54,7 +54,7 @@ class Classifiers(nn.Module):
     ) -> None:
         super().__init__()
         self._purpose = purpose(f"{name}: dropout")
-        # With bfloat16 the parameters, the sums and the logits stay in single precision.
+        # With bfloat16, parameters, sums and logits stay in single precision.
         self._compute = getattr(torch, precision)
         dtype = torch.float64 if precision == "float64" else torch.float32
         self.register_buffer("seeds", torch.tensor(list(seeds), device=device), persistent=False)
@@ -73,13 +73,14 @@ class Classifiers(nn.Module):
 
     @property
     def runs(self) -> int:
-        """How many runs are stacked."""
+        """The number of stacked runs."""
         return len(self.first_weight)
 
     def forward(self, images: Tensor, moment: Tensor | None = None) -> Tensor:
         """Return logits (runs, examples, 10) of images (runs, examples, height, width).
 
-        With a `moment`, the number of a step of training, units are dropped out.
+        `moment` is the number of the training step, on which dropout depends; without it there is
+        no dropout.
         """
         runs, examples = images.shape[:2]
         x = images.to(self._compute).unsqueeze(-1)
@@ -92,12 +93,12 @@ class Classifiers(nn.Module):
 
 
 def predict_images(networks: Classifiers, images: Tensor, places: Tensor) -> Tensor:
-    """Return the likeliest digit (runs, places) of images at (runs or 1, places)."""
+    """Return the likeliest digit (runs, count) of the images at indices (runs or 1, count)."""
     return _predict(networks, places, lambda part: images[part])
 
 
 def predict_pairs(networks: Classifiers, images: Tensor, pairs: Tensor) -> Tensor:
-    """Return the likeliest result (runs, pairs) for pairs of images at (runs or 1, pairs, 2)."""
+    """Return the likeliest result (runs, count) of pairs of images (runs or 1, count, 2)."""
     return _predict(networks, pairs, lambda part: side_by_side(images, part))
 
 

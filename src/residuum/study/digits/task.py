@@ -1,4 +1,8 @@
-"""What a stack of runs learns: jointly from labels and rules, or in the stages of a pipeline."""
+"""The tasks of the digits study: joint learning, and the two stages of a pipeline.
+
+Joint learning trains Digit by labels, and Sum and Product by rules that tie them to Digit. A
+pipeline trains Digit alone, then labels the pairs with it and trains Sum and Product on them.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +30,15 @@ from residuum.training.cuda_graphs import concurrently
 from residuum.training.rates import Rates, rates_of
 
 LEAST_ACCURACY: Final = 80.0
-"""A state counts if Digit is more accurate than this: a useless Digit obeys rules vacuously."""
+"""Percent. A state counts only if Digit is more accurate: a useless Digit obeys rules too."""
 
 
 @final
 class JointTask:
-    """What a stack of joint runs learns.
+    """Joint learning of Digit, Sum and Product by a stack of runs.
 
-    One epoch is one pass over PAIR; DIGIT is passed over again and again meanwhile. A state is
-    judged by the mean of Digit's accuracy on DEV and the two coherences on PairDEV.
+    One epoch is one pass over PAIR, while DIGIT is cycled through. The score of a state is the
+    mean of Digit's accuracy on DEV and of the two coherences on PairDEV.
     """
 
     def __init__(
@@ -58,7 +62,7 @@ class JointTask:
             )
             for name, count in (("Digit", 1), ("Sum", 2), ("Product", 2))
         }
-        # What an epoch sees, in places that a captured step reads again and again.
+        # The examples of an epoch. A recorded CUDA graph reads them from the same memory each time.
         examples = (len(runs), self.steps * self._batch)
         self._digits_now = torch.zeros(examples, dtype=torch.int64, device=device)
         self._pairs_now = torch.zeros((*examples, 2), dtype=torch.int64, device=device)
@@ -68,7 +72,7 @@ class JointTask:
         self._relaxations: tuple[str, ...] = ()
 
     def begin(self, epoch: int) -> tuple[str, ...]:
-        """Order the examples anew; the losses stay the same while the relaxations do."""
+        """Order the examples of an epoch; return the relaxations, which decide the losses."""
         order = one_pass(self._seeds, "PAIR", epoch, self._pairs.shape[1], self._batch)
         self._counts_now.copy_(order >= 0)
         places = order.clamp(min=0).unsqueeze(-1).expand(-1, -1, 2)
@@ -84,7 +88,7 @@ class JointTask:
         return self._relaxations
 
     def losses(self, step: Tensor) -> Mapping[str, Tensor]:
-        """Return the parts of the loss of a step, one number per run."""
+        """Return the parts of the loss of a step, one number per run each."""
         places = step * self._batch + torch.arange(self._batch, device=step.device)
         moment = self._epoch * self.steps + step
         digits = self._digits_now.index_select(1, places)
@@ -110,18 +114,18 @@ class JointTask:
         )
 
     def parts(self, _run: int) -> Sequence[str]:
-        """Return the names of the parts of every run's loss."""
+        """Return the names of the parts of a run's loss, which are the same for all runs."""
         return ("labels", *digit_knowledge().rules, "total")
 
     def rates(self, epoch: int) -> Mapping[str, Rates]:
-        """Return the learning rates of an epoch; that of a frozen network is 0."""
+        """Return the learning rates of an epoch; a frozen Digit has a rate of 0."""
         rates = rates_of(self._runs, epoch, self.steps)
         learns = [not run.freeze or epoch < run.warm_up for run in self._runs]
         of_digit = [[rate * it for rate, it in zip(row, learns, strict=True)] for row in rates]
         return {"Digit": of_digit, "Sum": rates, "Product": rates}
 
     def judge(self) -> Mapping[str, Tensor]:
-        """Return Digit's accuracy on DEV and coherences on part of PairDEV, in percent."""
+        """Return Digit's accuracy on DEV and the coherences on a part of PairDEV, in percent."""
         images, labels = self._images.train, self._images.train_labels
         digits = torch.full((len(self._runs), len(images)), -1, device=images.device)
         digits[:, self._dev] = predict_images(self.networks["Digit"], images, self._dev[None])
@@ -137,7 +141,7 @@ class JointTask:
 
 
 class _LabelledTask:
-    """Networks that each learn labels of their own from the same examples."""
+    """Networks that learn from the same examples, each from its own labels."""
 
     def __init__(
         self,
@@ -172,7 +176,7 @@ class _LabelledTask:
         self._relaxations: tuple[str, ...] = ()
 
     def begin(self, epoch: int) -> tuple[str, ...]:
-        """Order the examples anew; the losses stay the same while the relaxations do."""
+        """Order the examples of an epoch; return the relaxations, which decide the losses."""
         size = self._examples.shape[1]
         self._order_now.copy_(one_pass(self._seeds, "labelled", epoch, size, self._batch))
         self._epoch.fill_(epoch)
@@ -194,7 +198,7 @@ class _LabelledTask:
         return {**found, "total": torch.stack(list(found.values())).sum(0)}
 
     def parts(self, _run: int) -> Sequence[str]:
-        """Return the names of the parts of every run's loss: one for each network."""
+        """Return the names of the parts of a run's loss: one for each network, and the total."""
         return (*self.networks, "total")
 
     def _read(self, order: Tensor) -> Tensor:
@@ -211,7 +215,7 @@ class _LabelledTask:
 
 @final
 class DigitTask(_LabelledTask):
-    """The first stage: Digit learns the labels of DIGIT, judged by its accuracy on DEV."""
+    """The first stage of a pipeline: Digit learns from DIGIT, judged by its accuracy on DEV."""
 
     def __init__(
         self, runs: Sequence[Settings], sets: Sequence[Sets], images: ImageTensors
@@ -230,9 +234,9 @@ class DigitTask(_LabelledTask):
 
 @final
 class OperatorTask(_LabelledTask):
-    """The second stage: Sum or Product learns what Digit makes of PAIR.
+    """The second stage of a pipeline: Sum or Product learns the results that Digit gives to PAIR.
 
-    It is judged by coherence with Digit on PairDEV, or by gold labels if the settings say so.
+    A state is judged by coherence with Digit on PairDEV, or by gold labels if `selection` says so.
     """
 
     def __init__(
@@ -257,7 +261,7 @@ class OperatorTask(_LabelledTask):
             self._expected = _results(digit, images.train, self._pair_dev)[operator]
 
     def judge(self) -> Mapping[str, Tensor]:
-        """Return the share of pairs whose result is the expected one, in percent."""
+        """Return the percentage of pairs with the expected result."""
         images = self._images.train
         predicted = predict_pairs(self.networks[self._operator], images, self._pair_dev)
         found = percent(predicted == self._expected)
@@ -265,6 +269,6 @@ class OperatorTask(_LabelledTask):
 
 
 def _results(digit: Classifiers, images: Tensor, pairs: Tensor) -> dict[str, Tensor]:
-    """Return sums and products of the digits that a network sees in pairs."""
+    """Return the sums and products of the digits that a network predicts for pairs."""
     left, right = (predict_images(digit, images, pairs[..., side]) for side in (0, 1))
     return operations(left, right)

@@ -60,7 +60,10 @@ def test_line_ends_blank_lines_and_separators_do_not_matter(text):
         (b"a DT b-np\n", "line 1: expected one of the 23 chunk tags, found `b-np`"),
         (b"a DT O\rb DT O\r", r"line 1: expected a line to end with .*, found \\r alone"),
         (b"a DT O\n\nb\xff DT O\n", "line 3: expected text in UTF-8, found the byte ff"),
-        (b"x\n\n" + b"a DT O\n" * 10_000, "line 258: .* begins in line 3 .*, found one of 10,000"),
+        (
+            b"x\n\n" + b"a DT O\n" * 10_000,
+            "line 258: .* begins in line 3 .*, found a sentence of 10,000",
+        ),
     ],
 )
 def test_malformed_text_is_refused_by_its_line(content, words):

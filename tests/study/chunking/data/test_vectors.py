@@ -64,8 +64,8 @@ def test_the_name_of_vectors_follows_their_content_alone(tmp_path):
         ("a 1 2\nb 1 2 3\n", "line 2: expected a word and 2 numbers, .* found 4 columns"),
         ("2 3\na 1 2 3\n", "line 2: expected a word and 1 numbers"),  # word2vec's first line
         ("a 1 2\nb 1 2x\n", "line 2: expected numbers after the word, found '2x'"),
-        ("a 1 2\nb 1 nan\n", "line 2: expected numbers that single precision can hold"),
-        ("a 1 2\nb 1 1e39\n", "line 2: expected numbers that single precision can hold"),
+        ("a 1 2\nb 1 nan\n", "line 2: expected numbers within single precision"),
+        ("a 1 2\nb 1 1e39\n", "line 2: expected numbers within single precision"),
     ],
 )
 def test_a_broken_line_is_refused_wherever_it_is(tmp_path, text, words):

@@ -1,4 +1,7 @@
-"""Sentences as tensors, and which of them each step sees: those of like length together."""
+"""Sentences as tensors, and which of them each step of training sees.
+
+A reader is a set of sentences that runs with the same seed share.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +20,16 @@ from residuum.study.chunking.knowledge import tag_names
 from residuum.training.randomness import permutations, purpose
 
 POOL: Final = 20
-"""Batches' worth of sentences that are sorted by length at a time: fewer mix more lengths."""
+"""Batches in a pool, within which sentences are sorted by length."""
 
 
 class Batch(NamedTuple):
-    """Sentences side by side for each of several readers: (readers, sentences, positions).
+    """Padded sentences of several readers, of the shape (readers, sentences, positions).
 
-    `spellings` has the characters of each form that a reader sees, and `forms` says which is
-    where. Beyond the `lengths`, tags state nothing. `places` are those of the sentences in their
-    part of the corpus. What a tagger reads is on the device, all else on the CPU.
+    `spellings` holds the characters of each distinct form that a reader sees, and `forms` the
+    index of a form at each position. Beyond the `lengths`, tags are ignored. `places` holds the
+    indices of the sentences in their part of the corpus. The inputs of a tagger are on the
+    device, everything else is on the CPU.
     """
 
     places: Tensor
@@ -38,7 +42,7 @@ class Batch(NamedTuple):
 
 @final
 class Sentences:
-    """The sentences of one part of a corpus as numbers."""
+    """The sentences of one part of a corpus as padded tensors of word and tag numbers."""
 
     def __init__(self, lexicon: Lexicon, sentences: Sequence[Sentence]) -> None:
         index = {tag: number for number, tag in enumerate(tag_names())}
@@ -54,7 +58,7 @@ class Sentences:
 
 
 def make_batch(parts: Sequence[Sentences], places: Sequence[Tensor], device: torch.device) -> Batch:
-    """Put some sentences of each reader's part side by side, as many for each."""
+    """Pad sentences of each reader to one batch; every reader has the same number of them."""
     lengths = torch.stack([part.lengths[some] for part, some in zip(parts, places, strict=True)])
     longest = int(lengths.max())
 
@@ -81,17 +85,17 @@ def make_batch(parts: Sequence[Sentences], places: Sequence[Tensor], device: tor
 
 
 def all_batches(parts: Sequence[Sentences], size: int, device: torch.device) -> Iterator[Batch]:
-    """Yield all sentences of parts of the same size, those of like length together."""
+    """Yield all sentences of parts of equal size in batches of similar length."""
     orders = [part.lengths.argsort(stable=True) for part in parts]
     for places in zip(*(torch.split(order, size) for order in orders), strict=True):
         yield make_batch(parts, places, device)
 
 
 def bucketed(lengths: Tensor, size: int, seed: int, epoch: int) -> list[Tensor]:
-    """Return the places of all sentences in batches, in an order of the seed's and the epoch's.
+    """Return the indices of all sentences in batches, by seed and epoch.
 
-    Sentences are shuffled, sorted by length within pools, cut into batches, and the batches
-    shuffled: alike for all seeds, so that their steps have sentences of like length.
+    Sentences are shuffled, sorted by length within pools, and cut into batches, which are then
+    shuffled. All seeds shuffle the batches alike, so that a step has similar lengths for all.
     """
     order = _shuffled(len(lengths), "sentences", seed, epoch)
     pools = [pool[lengths[pool].argsort(stable=True)] for pool in torch.split(order, POOL * size)]
@@ -100,7 +104,7 @@ def bucketed(lengths: Tensor, size: int, seed: int, epoch: int) -> list[Tensor]:
 
 
 def sampled(count: int, among: int, seed: int, epoch: int) -> Tensor:
-    """Return places of so many sentences, others in each epoch; none twice before all are used."""
+    """Return `count` random indices for an epoch; no index occurs twice before all are used."""
     return _shuffled(among, "unlabelled", seed, epoch).repeat(-(-count // among))[:count]
 
 

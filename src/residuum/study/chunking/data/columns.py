@@ -1,4 +1,4 @@
-"""Lines of columns, with a blank line between sentences: the format of the CoNLL shared tasks."""
+"""The text format of the CoNLL shared tasks: columns, and a blank line between sentences."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Final, NamedTuple
 from residuum.errors import DataError
 
 LARGEST_TEXT: Final = 2**24
-"""Bytes; the largest file of CoNLL-2000 has 3 million. Reading takes up to a hundred times as much
-memory, and a small packed file may become any text."""
+"""The most bytes of a text. The largest file of CoNLL-2000 has 3 million.
+
+Reading takes up to a hundred times as much memory, and a small packed file may hold any text.
+"""
 
 _SEPARATOR: Final = re.compile("[ \t]+")
 
@@ -31,7 +33,7 @@ def sentences_in(content: bytes, source: object) -> Iterator[list[Line]]:
     if len(content) > LARGEST_TEXT:
         raise DataError(
             f"`{source}`: expected at most {LARGEST_TEXT:,} bytes of text, found {len(content):,}; "
-            "divide it into several files"
+            "split it into several files"
         )
     lines: list[Line] = []
     for number, line in enumerate(_text(content, source).split("\n"), 1):
@@ -48,7 +50,7 @@ def sentences_in(content: bytes, source: object) -> Iterator[list[Line]]:
 
 
 def broken(source: object, number: int, expected: str, found: str) -> DataError:
-    """Return the error of a line that is not as it should be."""
+    """Return the error for a line with a wrong form."""
     return DataError(f"`{source}`, line {number}: expected {expected}, found {found}")
 
 
@@ -65,9 +67,9 @@ Tags = list[list[str]]
 
 
 def read_predictions(content: bytes, source: object) -> tuple[Tags, Tags]:
-    """Return the gold tags and the predicted tags of each sentence: the last two columns.
+    """Return the gold tags and the predicted tags of each sentence, from the last two columns.
 
-    There may be any number of columns before them, the same in all lines.
+    The script `conlleval` reads the same files. All lines must have the same number of columns.
     """
     gold: Tags = []
     predicted: Tags = []

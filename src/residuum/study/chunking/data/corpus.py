@@ -18,10 +18,10 @@ from residuum.study.random_draws import permutation, stream
 CorpusName = Literal["conll2000", "sample"]
 
 LONGEST_SENTENCE: Final = 255
-"""Tokens; the longest of CoNLL-2000 has 78. Records count the chunks of a sentence in a byte."""
+"""The most tokens of a sentence: records count its chunks in one byte. CoNLL-2000 has up to 78."""
 
 _SAMPLE_TEST: Final = 4
-"""One of so many sentences of the sample is for testing."""
+"""One in this many sentences of the sample is for testing."""
 
 _PARTS: Final = ("train.txt", "test.txt")
 _PUBLISHED: Final = (
@@ -48,10 +48,10 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True)
 class Corpus:
-    """Sentences to train on and to test with.
+    """Sentences for training and for testing.
 
-    `name` tells texts apart: `sample`, `conll2000`, or for files of the user's that are not the
-    published ones `conll2000-` and the start of their digest.
+    `name` identifies the text: `sample`, `conll2000`, or `conll2000-` and the start of a digest
+    for a user's own files that differ from the published ones.
     """
 
     name: str
@@ -62,9 +62,9 @@ class Corpus:
 def load_corpus(name: CorpusName) -> Corpus:
     """Return CoNLL-2000, or the sample that is part of residuum.
 
-    CoNLL-2000 is `train.txt` and `test.txt`, packed by gzip or not, in the folder that
-    RESIDUUM_DATA names or in its part `conll2000`; or `conll2000.zip` there, which is downloaded
-    where there is neither.
+    CoNLL-2000 consists of `train.txt` and `test.txt`, plain or gzip, in the folder that
+    RESIDUUM_DATA names or in `conll2000` there, or of `conll2000.zip` in the same places. If
+    neither is found, `conll2000.zip` is downloaded.
 
     >>> " ".join(load_corpus("sample").train[0].words)
     'Heavy rain is expected to reach the coast by Friday evening .'
@@ -76,7 +76,7 @@ def load_corpus(name: CorpusName) -> Corpus:
 def read_sentences(content: bytes, source: object) -> tuple[Sentence, ...]:
     """Return the sentences of a text in three columns: word, part of speech, chunk tag.
 
-    What is not of that form is refused by its line; nothing is skipped.
+    A line of another form raises DataError with its number; no line is skipped.
     """
     known, sentences = frozenset(tag_names()), []
     for lines in sentences_in(content, source):
@@ -84,9 +84,9 @@ def read_sentences(content: bytes, source: object) -> tuple[Sentence, ...]:
             raise broken(
                 source,
                 lines[LONGEST_SENTENCE].number,
-                f"a blank line, as the sentence that begins in line {lines[0].number} has "
-                f"{LONGEST_SENTENCE} tokens, the most there may be",
-                f"one of {len(lines):,}",
+                f"a blank line, because the sentence that begins in line {lines[0].number} has "
+                f"{LONGEST_SENTENCE} tokens, which is the most allowed",
+                f"a sentence of {len(lines):,}",
             )
         for number, columns in lines:
             if len(columns) != 3:
@@ -110,7 +110,7 @@ def _load_conll2000() -> Corpus:
     if len(found) == 1:
         [missing] = [name for name, path in own.items() if path is None]
         raise DataError(
-            f"`{found[0]}` is there, but no {missing} (or {missing}.gz) beside it; both are needed"
+            f"expected {missing} (or {missing}.gz) beside `{found[0]}`, found none; add it"
         )
     if found:
         parts = [(path, unpack(path)) for path in found]

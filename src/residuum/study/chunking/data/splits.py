@@ -1,4 +1,4 @@
-"""Which training sentences are in use, and which of them are kept for development."""
+"""Which training sentences a run uses, and which of them are for development."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from residuum.study.common_settings import check_fraction
 from residuum.study.random_draws import Indices, permutation, stream
 
 SHARE_OF_DEV: Final = 10
-"""One of so many sentences in use is for development."""
+"""One in this many of the sentences in use is for development."""
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Indices of training sentences: to learn from, to select by, and those without labels."""
+    """Indices of training sentences: for learning, for development, and without labels."""
 
     train: Indices
     dev: Indices
@@ -27,9 +27,9 @@ class Split:
 
 
 def make_split(sentences: int, fraction: float, seed: int) -> Split:
-    """Draw a fraction of the sentences to be in use; the others have no labels.
+    """Draw a fraction of the sentences for use with labels; the others count as unlabelled.
 
-    This depends on the seed alone, not on the model. A smaller fraction is part of a larger one.
+    The split depends only on the arguments. A smaller fraction is part of a larger one.
 
     >>> split = make_split(200, 0.1, seed=0)
     >>> len(split.train), len(split.dev), len(split.unlabelled)
@@ -40,8 +40,8 @@ def make_split(sentences: int, fraction: float, seed: int) -> Split:
     dev = round(in_use / SHARE_OF_DEV)
     if not 0 < dev < in_use:
         raise DataError(
-            f"{fraction:.3g} of {sentences:,} sentences are too few: expected enough for one in "
-            f"{SHARE_OF_DEV} to be for development, found {in_use}"
+            f"{fraction:.3g} of {sentences:,} sentences are too few: expected enough that one in "
+            f"{SHARE_OF_DEV} can be for development, found {in_use}; raise the fraction"
         )
     order = permutation(stream(seed, "chunking sentences"), sentences)
     return Split(order[dev:in_use].copy(), order[:dev].copy(), order[in_use:].copy())

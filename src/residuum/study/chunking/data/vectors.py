@@ -1,4 +1,4 @@
-"""Word vectors in GloVe's text format: a word and its numbers in each line."""
+"""Word vectors in the text format of GloVe: each line has a word and its numbers."""
 
 from __future__ import annotations
 
@@ -17,30 +17,32 @@ from residuum.study.chunking.data.columns import broken
 from residuum.study.data_files import opened
 
 LONGEST_LINE: Final = 2**20
-"""Bytes; a line of the largest published vectors has some three thousand."""
+"""The most bytes of a line. Lines of the largest published vectors have about 3,000."""
 
 LARGEST_DIMENSION: Final = 4096
-"""Numbers of a word; the largest published vectors have 300. A few packed bytes may become any
-number of them."""
+"""The most numbers of a word. The largest published vectors have 300.
+
+A limit is needed because a few packed bytes may hold any number of them.
+"""
 
 LARGEST_NUMBER: Final = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True, eq=False)
 class WordVectors:
-    """Words, and a vector for each: (words, dimension)."""
+    """Words, and an array of their vectors: (words, dimension)."""
 
     words: tuple[str, ...]
     numbers: npt.NDArray[np.float32]
 
     @property
     def dimension(self) -> int:
-        """How many numbers a word has."""
+        """The number of numbers of a word."""
         return int(self.numbers.shape[1])
 
     @cached_property
     def name(self) -> str:
-        """What tells these vectors from others, wherever they were read from."""
+        """The dimension and a digest of the content, which identify the vectors."""
         content = hashlib.sha256("\n".join(self.words).encode())
         content.update(self.numbers.astype("<f4").tobytes())
         return f"{self.dimension}d-{content.hexdigest()[:12]}"
@@ -49,9 +51,9 @@ class WordVectors:
 def read_vectors(path: Path, wanted: Collection[str]) -> WordVectors:
     """Return the vectors of the wanted words that a file has, in the order of the file.
 
-    The file is plain, gzip or zip, and the first line says how many numbers there are. All lines
-    are checked. Words may hold spaces, as some published ones do, but their last part is then no
-    number. Of a word that stands there twice the first counts.
+    The file is plain, gzip or zip. Its first line decides the number of numbers, and all lines are
+    checked. A word may hold spaces, as some published words do, if its last part is no number. If
+    a word occurs twice, its first vector counts.
     """
     missing = {word.encode(): word for word in wanted}
     found: dict[str, npt.NDArray[np.float32]] = {}
@@ -90,8 +92,8 @@ def _parse(
     except ValueError:
         wrong = next(one for one in columns[-dimension:] if not _is_number(one))
         raise broken(path, number, "numbers after the word", repr(wrong)[1:]) from None
-    if not all(abs(value) <= LARGEST_NUMBER for value in values):  # nor is NaN
-        raise broken(path, number, "numbers that single precision can hold", "others")
+    if not all(abs(value) <= LARGEST_NUMBER for value in values):  # NaN fails this too
+        raise broken(path, number, "numbers within single precision", "larger ones, or NaN")
     return b" ".join(columns[:-dimension]), values
 
 

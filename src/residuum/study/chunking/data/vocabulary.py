@@ -1,4 +1,4 @@
-"""Words and characters as numbers: what a tagger sees of a text."""
+"""Words and characters as numbers, the input of a tagger."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from residuum.study.chunking.data.corpus import Corpus, Sentence
 from residuum.study.chunking.data.vectors import WordVectors
 
 UNKNOWN: Final = 0
-"""The number of words that a tagger cannot know."""
+"""The number that stands for all unknown words."""
 
 FEWEST: Final = 2
-"""How often a word without a vector must be seen to be known: rarer ones stand for the unknown."""
+"""Occurrences that make a word without a vector known; rarer words count as unknown."""
 
 END, OTHER, FIRST_CHARACTER, LAST_CHARACTER = 0, 1, "!", "~"
-"""Characters from `!` to `~` have numbers of their own, all others share one; 0 is none at all."""
+"""Characters from `!` to `~` have their own numbers, all others share OTHER; END is padding."""
 
 CHARACTERS: Final = 2 + ord(LAST_CHARACTER) - ord(FIRST_CHARACTER) + 1
 
 LONGEST_SPELLING: Final = 32
-"""Characters that are seen of a word: of a longer one, as many from its start and from its end."""
+"""The most characters of a word that are used; of a longer word its start and its end."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lexicon:
-    """The words of a corpus, numbered: lower-cased from 1 on, and as they are spelt from 0 on.
+    """The words of a corpus by number: lower-cased words from 1, and forms as spelt from 0.
 
-    `spellings` holds the characters of each form, (forms, LONGEST_SPELLING), filled up with END.
+    `spellings` holds the characters of each form, (forms, LONGEST_SPELLING), padded with END.
     """
 
     words: dict[str, int]
@@ -40,13 +40,13 @@ class Lexicon:
     spellings: npt.NDArray[np.uint8]
 
     def numbers(self, sentence: Sentence) -> tuple[list[int], list[int]]:
-        """Return the words and the forms of a sentence."""
+        """Return the numbers of the words and of the forms of a sentence."""
         words = [self.words[word.lower()] for word in sentence.words]
         return words, [self.forms[word] for word in sentence.words]
 
 
 def make_lexicon(corpus: Corpus) -> Lexicon:
-    """Number all words of a corpus; that a word is there does not mean that a tagger knows it."""
+    """Number all words of a corpus. `known_words` decides which of them a tagger knows."""
     spelt = list(dict.fromkeys(w for one in (*corpus.train, *corpus.test) for w in one.words))
     lowered = dict.fromkeys(word.lower() for word in spelt)
     return Lexicon(
@@ -59,9 +59,9 @@ def make_lexicon(corpus: Corpus) -> Lexicon:
 def known_words(
     lexicon: Lexicon, sentences: Iterable[Sentence], vectors: WordVectors | None
 ) -> npt.NDArray[np.bool_]:
-    """Return which numbers stand for words that a tagger knows who learns from these sentences.
+    """Return a mask of the words that a tagger knows if it learns from these sentences.
 
-    Those are words with a vector, and words that it sees twice.
+    A word is known if it has a vector, or if it occurs at least twice.
     """
     seen = Counter(word.lower() for sentence in sentences for word in sentence.words)
     known = np.zeros(len(lexicon.words) + 1, np.bool_)
@@ -75,7 +75,7 @@ def known_words(
 def share_unknown(
     lexicon: Lexicon, known: npt.NDArray[np.bool_], sentences: Sequence[Sentence]
 ) -> float:
-    """Return how many of the words of sentences are out of the vocabulary, in percent."""
+    """Return the percentage of unknown words in sentences."""
     numbers = [number for sentence in sentences for number in lexicon.numbers(sentence)[0]]
     return 100 * float(np.mean(~known[numbers]))
 

@@ -17,7 +17,7 @@ from residuum.training.randomness import permutations, purpose
 
 @final
 class ImageTensors:
-    """Images normalised by the mean and deviation of the training images, on a device."""
+    """Images on a device, normalised by the mean and deviation of the training images."""
 
     def __init__(self, images: Images, dtype: torch.dtype, device: torch.device) -> None:
         grey = images.train.astype(np.float32) / images.whitest
@@ -34,35 +34,35 @@ class ImageTensors:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Height and width."""
+        """The height and the width of an image."""
         return self.train.shape[1], self.train.shape[2]
 
     @property
     def device(self) -> torch.device:
-        """Where they are."""
+        """The device of the images."""
         return self.train.device
 
 
 def side_by_side(images: Tensor, pairs: Tensor) -> Tensor:
-    """Return two images as one, the first on the left; the last dimension of `pairs` is 2."""
+    """Return each pair of images as one image; `pairs` has the shape (…, 2)."""
     found = images[pairs]
     return torch.cat([found[..., 0, :, :], found[..., 1, :, :]], -1)
 
 
 def stacked(lists: Sequence[Indices], device: torch.device) -> Tensor:
-    """Return index lists of the same length with a first dimension of runs."""
+    """Return index lists of the same length as one tensor with a first dimension of runs."""
     return torch.stack([torch.tensor(one) for one in lists]).to(device)
 
 
 def steps_per_epoch(size: int, batch: int) -> int:
-    """Return how many batches one pass over so many examples takes."""
+    """Return the number of batches in one pass over `size` examples."""
     return -(-size // batch)
 
 
 def one_pass(seeds: Tensor, name: str, epoch: int, size: int, batch: int) -> Tensor:
-    """Return the places of all examples in a new order for each run: (runs, steps × batch).
+    """Return the indices of all examples in a random order for each run: (runs, steps × batch).
 
-    The last batch is filled up with −1.
+    The last batch is padded with −1.
     """
     order = permutations(size, *_counters(seeds, name), torch.full_like(seeds, epoch))
     missing = steps_per_epoch(size, batch) * batch - size
@@ -70,9 +70,9 @@ def one_pass(seeds: Tensor, name: str, epoch: int, size: int, batch: int) -> Ten
 
 
 def cycled(seeds: Tensor, name: str, start: int, count: int, size: int) -> Tensor:
-    """Return part of an endless sequence of passes, each in a new order: (runs, count).
+    """Return `count` indices of an endless sequence of passes, each in a random order.
 
-    It begins at a place in the sequence and goes on for so many examples.
+    The indices begin at position `start` of the sequence and have the shape (runs, count).
     """
     first, last = start // size, (start + count - 1) // size
     cycles = torch.arange(first, last + 1, device=seeds.device)

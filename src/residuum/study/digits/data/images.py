@@ -1,4 +1,4 @@
-"""Images of digits with their labels: MNIST, or the small ones that come with scikit-learn."""
+"""Images of digits with their labels: MNIST, or the small images of scikit-learn."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _MIRRORS: Final = (
 
 @dataclass(frozen=True, eq=False)
 class Images:
-    """Images in shades of grey, from 0 to `whitest`, with the digit that each shows.
+    """Grey images with pixels from 0 to `whitest`, and the digit that each shows.
 
-    `train` and `test` have the shape (images, height, width); all arrays are read-only.
+    `train` and `test` have the shape (images, height, width). All arrays are read-only.
     """
 
     name: str
@@ -40,11 +40,11 @@ class Images:
 
 
 def load_images(name: ImagesName) -> Images:
-    """Return the 70,000 images of MNIST, or the 1,797 small ones embedded in scikit-learn.
+    """Return the 70,000 images of MNIST, or the 1,797 small images embedded in scikit-learn.
 
-    MNIST is four IDX files, packed or not, from the folder that RESIDUUM_DATA names or from its
-    part `mnist`; without them it is downloaded. A file that is not the published one, byte for
-    byte, is refused: figures would be compared that are not comparable.
+    MNIST consists of four IDX files, packed or not, in the folder that RESIDUUM_DATA names or in
+    `mnist` there. Missing files are downloaded. A file with other bytes than the published one
+    raises DataError, because its figures could not be compared.
 
     >>> load_images("embedded").train.shape
     (1440, 8, 8)
@@ -55,7 +55,7 @@ def load_images(name: ImagesName) -> Images:
 
 @dataclass(frozen=True)
 class _Part:
-    """One file of MNIST: how it is offered, and the checksum of what is packed in it."""
+    """One file of MNIST, its number of axes, and the checksum of its unpacked content."""
 
     file: DataFile
     axes: int
@@ -105,14 +105,14 @@ def _load_mnist() -> Images:
         if found != part.content_sha256:
             raise DataError(
                 f"`{path}` is not the published file of MNIST: expected the SHA-256 "
-                f"{part.content_sha256} of what is packed in it, found {found}; replace it"
+                f"{part.content_sha256} of its unpacked content, found {found}; replace it"
             )
     train, train_labels, test, test_labels = arrays
     return Images("mnist", train, _labels(train_labels), test, _labels(test_labels), 255)
 
 
 _EMBEDDED_TEST: Final = 357
-"""Images for testing: of the other 1,440 a sixth is then for DEV, as with MNIST, and 1,200 stay."""
+"""Test images. Of the other 1,440 images, DEV takes a sixth, as with MNIST, and 1,200 remain."""
 
 
 def _load_embedded() -> Images:
@@ -120,7 +120,7 @@ def _load_embedded() -> Images:
         from sklearn.datasets import load_digits
     except ImportError:
         raise DataError(
-            "the embedded images come with scikit-learn, which is not installed; "
+            "the embedded images are part of scikit-learn, which is not installed; "
             "run: pip install 'residuum[study]'"
         ) from None
     pixels, labels = load_digits(return_X_y=True)
@@ -138,7 +138,7 @@ def _load_embedded() -> Images:
 
 
 def _labels(labels: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Return labels as integers whose sums and products do not overflow."""
+    """Return labels as 64-bit integers, whose sums and products do not overflow."""
     return _read_only(labels.astype(np.int64))
 
 
@@ -151,7 +151,9 @@ _UNSIGNED_BYTES: Final = 8
 
 
 def decode_idx(content: bytes, axes: int, path: Path) -> npt.NDArray[np.uint8]:
-    """Return the unsigned bytes of an IDX file as a read-only array of so many axes.
+    """Return the content of an IDX file of unsigned bytes as a read-only array.
+
+    IDX is the format of MNIST: a magic number, the size of each axis, then the bytes.
 
     >>> decode_idx(bytes([0, 0, 8, 1, 0, 0, 0, 3, 7, 8, 9]), 1, Path("labels"))
     array([7, 8, 9], dtype=uint8)
@@ -166,7 +168,8 @@ def decode_idx(content: bytes, axes: int, path: Path) -> npt.NDArray[np.uint8]:
     shape = [int(size) for size in np.frombuffer(content[len(magic) : start], ">u4")]
     needed = math.prod(shape)
     sizes = " × ".join(map(str, shape))
-    if math.prod(size or 1 for size in shape) > LARGEST_FILE:  # NumPy refuses it even if empty
+    # NumPy refuses such a shape even if one of its sizes is 0.
+    if math.prod(size or 1 for size in shape) > LARGEST_FILE:
         raise _not_idx(path, f"sizes of at most {LARGEST_FILE:,} bytes in all", sizes)
     if len(content) - start != needed:
         raise _not_idx(
@@ -176,4 +179,6 @@ def decode_idx(content: bytes, axes: int, path: Path) -> npt.NDArray[np.uint8]:
 
 
 def _not_idx(path: Path, expected: str, found: str) -> DataError:
-    return DataError(f"`{path}` is no sound IDX file: expected {expected}, found {found}")
+    return DataError(
+        f"`{path}` is not a valid IDX file: expected {expected}, found {found}; replace it"
+    )

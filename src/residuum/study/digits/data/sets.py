@@ -1,8 +1,8 @@
 """The sets of the digits study, as indices of images: what is labelled, paired and evaluated.
 
-They follow the paper: TRAIN and DEV part the training images, DIGIT is a labelled part of TRAIN,
-and PAIR has pairs of other images of TRAIN, unlabelled. Where the authors' generator did otherwise
-than the paper says, or than one would expect, `make_sets` says what is done here.
+The sets follow the paper. TRAIN and DEV divide the training images. DIGIT is a labelled part of
+TRAIN, and PAIR holds unlabelled pairs of other images of TRAIN. The docstring of `make_sets` tells
+where the authors' generator differs.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ PairPool = Literal["paper", "original"]
 DIGIT_SIZES: Final = MappingProxyType[ImagesName, tuple[int, int, int]](
     {"mnist": (1_000, 5_000, 25_000), "embedded": (100, 200, 600)}
 )
-"""The sizes of DIGIT that are compared, those of the paper for MNIST; the middle one is usual."""
+"""The sizes of DIGIT that are compared; for MNIST those of the paper."""
 
 PAIR_SIZES: Final = MappingProxyType[ImagesName, tuple[int, int, int]](
     {"mnist": (1_000, 5_000, 25_000), "embedded": (200, 1_000, 4_000)}
 )
-"""The sizes of PAIR, likewise."""
+"""The sizes of PAIR that are compared; the middle one is the default."""
 
 SEED: Final = 20
-"""What the sets of the study are drawn by, whatever the seed of a run."""
+"""The seed of all sets. It does not depend on the seed of a run."""
 
 _SHARE_OF_DEV: Final = 6
 DRAWS_PER_IMAGE: Final = 5
-"""Rows of the sets for evaluation, for each image."""
+"""Pairs or triples in a set for evaluation, for each image."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sets:
-    """Indices into `Images.train` (the first five) and into `Images.test`; read-only arrays.
+    """Indices into `Images.train` (the first five) and into `Images.test`, as read-only arrays.
 
-    `pairs` are the unlabelled ones that rules are grounded in. `pair_dev` and `pair_test` measure
-    accuracy and coherence, the last three the laws of arithmetic they are named after.
+    `pairs` holds the unlabelled pairs that the rules are grounded in. `pair_dev` and `pair_test`
+    measure accuracy and coherence. The last three measure the laws they are named after.
     """
 
     train: Indices
@@ -72,22 +72,22 @@ def make_sets(
 ) -> Sets:
     """Draw the sets of one setting; equal arguments always give equal sets.
 
-    A sixth of the training images is DEV and the rest TRAIN, for MNIST 10,000 and 50,000. DIGIT
-    is at most half of TRAIN, and a smaller DIGIT is the beginning of a larger. PAIR never pairs
-    an image with itself, and has no pair twice, nor its reverse; a smaller PAIR is the beginning
-    of a larger with the same pool. With `pair_pool="paper"` that pool is the images of TRAIN that
-    are in no DIGIT set of any size, half of TRAIN, so that PAIR does not depend on `digit_size`.
+    DEV is a sixth of the training images and TRAIN the rest: 10,000 and 50,000 for MNIST. DIGIT
+    is at most half of TRAIN, and a smaller DIGIT is the beginning of a larger one. PAIR pairs no
+    image with itself and holds no pair twice or reversed. A smaller PAIR is the beginning of a
+    larger PAIR with the same pool. With `pair_pool="paper"` the pool is the half of TRAIN that no
+    DIGIT of any size uses, so that PAIR does not depend on `digit_size`.
 
-    With `pair_pool="original"` it is what the authors' generator took: only as many further
-    images as DIGIT has, which may well be in a larger DIGIT.
+    With `pair_pool="original"` the pool is that of the authors' generator: only as many further
+    images as DIGIT has, which may also be in a larger DIGIT.
 
-    The sets for evaluation have five rows for each image of DEV or TEST, for MNIST 50,000. The
-    pairs of `pair_dev` and `pair_test`, and the triples, are ordered: none occurs twice, but its
-    reverse may occur. For `commutativity` a pair and its reverse are the same.
+    The sets for evaluation have five rows for each image of DEV or TEST: 50,000 for MNIST. The
+    pairs of `pair_dev` and `pair_test`, and the triples, are ordered: no row occurs twice, but
+    its reverse may occur. In `commutativity` a pair and its reverse count as the same.
 
-    Every set has random numbers of its own. The authors' generator began anew with the same seed
-    for each, so that PairDEV and PairTEST were the same list of indices, the pairs for
-    commutativity nearly so, and the triples for associativity those for distributivity.
+    Every set has its own random numbers. The authors' generator used the same seed for each set.
+    Its PairDEV and PairTEST were the same list of indices, its pairs for commutativity nearly the
+    same, and its triples for associativity those for distributivity.
     """
     check_choice("pool of pairs", pair_pool, PairPool)
     order = permutation(stream(seed, "dev"), len(images.train))
@@ -99,7 +99,7 @@ def make_sets(
     if not 0 < digit_size <= largest:
         raise DataError(
             f"DIGIT can have 1 to {largest:,} of the {len(train):,} images of TRAIN, "
-            f"so that as many are left for pairs, not {digit_size:,}"
+            f"so that half of them are left for pairs, not {digit_size:,}"
         )
     if pair_pool == "paper":
         pool = shuffled[largest:]
@@ -124,7 +124,7 @@ def make_sets(
 
 
 def draw_pair_test(images: int, seed: int = SEED) -> Indices:
-    """Return `Sets.pair_test` for so many test images; the images themselves are not needed."""
+    """Return `Sets.pair_test` for this number of test images; the images are not needed."""
     return _draw(seed, "pair_test", np.arange(images), 2)
 
 
@@ -138,9 +138,9 @@ def distinct_tuples(
 ) -> Indices:
     """Return `count` tuples of `width` different members of the pool, no tuple twice.
 
-    Unless tuples are `ordered`, those with the same members count as the same. They are the
-    first that come up when tuples are drawn one after the other, so that a longer list begins
-    with a shorter one.
+    Unless tuples are `ordered`, tuples with the same members count as the same. Tuples are drawn
+    one after the other and the first `count` are kept, so that a longer list begins with a
+    shorter one.
     """
     choices = math.perm(len(pool), width) if ordered else math.comb(len(pool), width)
     if not 0 < count <= choices:
