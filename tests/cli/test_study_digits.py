@@ -130,7 +130,7 @@ def test_a_foreign_store_is_refused_and_left_as_it_is(residuum, tmp_path):
     assert (tmp_path / "notes.txt").read_text() == "my notes"
 
 
-def test_mnist_that_is_not_to_be_had_is_said(residuum, tmp_path, monkeypatch):
+def test_missing_mnist_is_an_error_in_words(residuum, tmp_path, monkeypatch):
     monkeypatch.setenv("RESIDUUM_DATA", str(tmp_path))
     monkeypatch.setenv("RESIDUUM_CACHE", "")  # nothing is downloaded then
     code, _, err = residuum("study", "digits", "--images", "mnist", "--store", "runs.sqlite")
@@ -139,7 +139,7 @@ def test_mnist_that_is_not_to_be_had_is_said(residuum, tmp_path, monkeypatch):
     assert "RESIDUUM_DATA" in err
 
 
-def test_cuda_that_is_not_there_is_said(residuum, store, monkeypatch):
+def test_missing_cuda_is_an_error_in_words(residuum, store, monkeypatch):
     import torch
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)

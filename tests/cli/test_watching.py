@@ -1,4 +1,4 @@
-"""What is seen of a training, and how it is stopped."""
+"""The progress display of a training, and how an interrupt stops it."""
 
 import io
 import math

@@ -1,4 +1,4 @@
-"""Files are taken from the user's folder first, then from a mirror; or an error says what to do."""
+"""`data_files` finds files in the user's folder, then on a mirror; or an error says what to do."""
 
 import hashlib
 import sys

@@ -54,7 +54,7 @@ def test_a_file_where_the_folder_of_checkpoints_should_be_is_noticed_before_trai
 def test_a_disk_that_is_too_small_is_noticed_before_training(store, monkeypatch):
     usage = namedtuple("usage", "free")
     monkeypatch.setattr(checkpoints.shutil, "disk_usage", lambda _folder: usage(2**20))
-    with pytest.raises(CheckpointError, match=r"expected 1\d MiB of free space .*, found 1\. Make"):
+    with pytest.raises(CheckpointError, match=r"expected 1\d MiB of free space .*, found 1\. "):
         train(store, Untrained())
 
 

@@ -30,7 +30,7 @@ CHUNKING = made_up_chunk_runs.run("r-product", 0, 80, constraints=True)
 @pytest.mark.parametrize(
     ("fault_of", "sound"), [(digits.fault_of, DIGITS), (chunking.fault_of, CHUNKING)]
 )
-def test_whatever_is_missing_or_of_another_type_is_named(fault_of, sound):
+def test_a_missing_part_or_one_of_another_type_is_named(fault_of, sound):
     known = dict(sound.configuration)
     assert fault_of(sound) == ""
     for name, value in known.items():
@@ -114,7 +114,7 @@ def test_no_damaged_record_stops_tables_claims_or_sections():
     assert digits_section(records).warnings == [tell_skipped(skipped)]
 
 
-def test_nor_of_the_chunking_study():
+def test_no_damaged_record_of_chunking_stops_tables_or_claims():
     others = [*made_up_chunk_runs.runs("s-product", 80), CHUNKING]
     copies = damaged(made_up_chunk_runs.run("s-godel", 0, 60, constraints=True, warm_up=0))
     records = merge(others, damaged(CHUNKING), copies)

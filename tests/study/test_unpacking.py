@@ -1,4 +1,4 @@
-"""Packed files are read by what is in them; damaged, ambiguous and huge ones are refused."""
+"""`data_files` unpacks files by their content; damaged, ambiguous and huge files are refused."""
 
 import gzip
 import io

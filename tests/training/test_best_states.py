@@ -1,3 +1,5 @@
+"""The best state of each run is the first with the highest finite score."""
+
 import math
 
 import pytest
@@ -26,7 +28,7 @@ def test_the_highest_score_is_chosen_and_of_equal_ones_the_first():
     assert parameters[1].tolist() == [2, 1, 3]
 
 
-def test_a_score_that_is_no_number_or_says_never_is_not_chosen():
+def test_a_score_of_nan_or_minus_infinity_is_never_chosen():
     nan, never = math.nan, -math.inf
     best, parameters = considered((nan, nan, 2.0), (1.0, never, nan), (nan, nan, never))
     best.restore()
@@ -34,7 +36,7 @@ def test_a_score_that_is_no_number_or_says_never_is_not_chosen():
     assert parameters[1].tolist() == [2, 3, 1]  # the second run ends where it is
 
 
-def test_a_choice_that_was_kept_goes_on():
+def test_the_best_state_continues_from_a_checkpoint():
     best, _ = considered((1.0, 5.0, 0.0), (3.0, 1.0, -2.0))
     other, parameters = considered()
     for mine, kept in zip(other.state, best.state, strict=True):
@@ -84,7 +86,7 @@ class Falling:
 
 
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
-def test_a_run_that_diverges_is_not_chosen_and_disturbs_nobody(optimiser):
+def test_a_state_that_diverged_is_not_chosen_and_changes_no_other_run(optimiser):
     rates = [0.001, 1e200, 0.002]
     task = Falling(rates)
     training = Training(task, optimiser, epochs=4, judge_every=2)

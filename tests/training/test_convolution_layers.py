@@ -85,7 +85,7 @@ def test_the_first_of_equal_positions_has_the_gradient():
     assert x.grad.flatten().tolist() == [1, 0, 1, 0, 0, 0, 0, 0]
 
 
-def test_relu_is_flat_at_zero():
+def test_the_gradient_of_relu_at_zero_is_zero():
     x = torch.zeros(1, 1, 2, 2, 1, requires_grad=True)
     bias = torch.zeros(1, 1, requires_grad=True)
     conv_relu_pool(x, torch.ones(1, 3, 3, 1, 1), bias).sum().backward()

@@ -1,4 +1,4 @@
-"""Runs of taggers are trained once each, whatever stops them, and go on where they were."""
+"""Each run of taggers is trained once, and continues after any stop."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def uninterrupted(tmp_path_factory):
 
 
 @pytest.mark.parametrize("epoch", [1, 4])
-def test_what_a_watcher_stops_goes_on_exactly(store, uninterrupted, epoch):
+def test_a_training_that_a_watcher_stops_continues_exactly(store, uninterrupted, epoch):
     with pytest.raises(StopError):
         train([RUN], store, Stopping("Tag", epoch))
     epochs = []
@@ -52,7 +52,7 @@ def test_what_a_watcher_stops_goes_on_exactly(store, uninterrupted, epoch):
     assert list(store.path.with_name("runs.sqlite.checkpoints").iterdir()) == []
 
 
-def test_what_is_stopped_within_an_epoch_goes_on_exactly(store, uninterrupted, monkeypatch):
+def test_a_training_stopped_within_an_epoch_continues_exactly(store, uninterrupted, monkeypatch):
     monkeypatch.setattr(running, "BETWEEN_CHECKPOINTS", 0.0)
     losses, steps = ChunkingTask.losses, []
 
@@ -106,7 +106,7 @@ def test_a_checkpoint_with_curves_of_its_company_is_set_aside(store, uninterrupt
     watch = Silent()
     train([RUN], store, watch)
     [note] = watch.notes
-    assert "its losses are not those of this run. It is now" in note
+    assert "its losses are not those of this run. " in note
     assert {record.id: content(record) for record in store} == {
         id_of(RUN): uninterrupted[id_of(RUN)]
     }
@@ -143,7 +143,7 @@ def test_killed_at_any_moment_or_two_at_once_each_run_is_kept_once(tmp_path, uni
     assert left == []
 
 
-def test_for_tuning_test_is_not_looked_at(store, monkeypatch):
+def test_tuning_does_not_measure_on_test(store, monkeypatch):
     monkeypatch.setattr(experiment, "measure", None)
     train([RUN], store, name=TUNING)
     [record] = store

@@ -1,4 +1,4 @@
-"""Taggers are PyTorch's layers; sentences and runs are the same in any company."""
+"""Taggers equal PyTorch's layers, and do not depend on the other sentences and runs."""
 
 import pytest
 import torch

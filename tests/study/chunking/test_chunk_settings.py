@@ -42,7 +42,7 @@ def test_other_shares_have_the_settings_of_the_nearest_in_proportion(fraction, w
 
 
 @pytest.mark.usefixtures("_made_up")
-def test_a_corpus_nothing_was_chosen_for_is_said_to_be():
+def test_a_corpus_without_chosen_settings_is_refused():
     with pytest.raises(ResiduumError, match="the corpus 'brown', only for sample"):
         preset("brown", "r-product", fraction=1.0, constraints=True, seed=0)
 
@@ -71,7 +71,7 @@ def test_texts_in_the_place_of_conll2000_have_its_settings():
     assert (own.hidden, own.weight) == (published.hidden, published.weight)
 
 
-def test_the_settings_that_come_along_make_sense():
+def test_the_chosen_settings_are_valid():
     for corpus, table in files.read_data("chunking_settings.json").items():
         assert {*PAPER, "all"} <= table.keys()
         for relaxation in table.keys() - {"all"}:

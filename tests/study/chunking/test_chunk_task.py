@@ -200,7 +200,7 @@ def test_runs_that_differ_in_what_they_do_not_use_are_the_same():
         ({"learning_rate": -1.0}, "learning rate"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(change, words):
+def test_invalid_settings_are_refused(change, words):
     with pytest.raises(ResiduumError, match=words):
         replace(PLAIN, **change)
 

@@ -1,4 +1,4 @@
-"""Rules that look at runs with other settings than those chosen, on runs that are made up."""
+"""Rules about runs outside the tables decide made-up runs as they should."""
 
 import math
 import random
@@ -32,7 +32,7 @@ def long_run(seed, chosen, *, last=60.0, schedule="restarts", epochs=1600):
         ((-1, -1, 400), "refuted"),  # no usable state at all
     ],
 )
-def test_epochs_to_converge(chosen, status):
+def test_the_claim_on_convergence_is_decided_by_the_selected_epochs(chosen, status):
     records = [long_run(seed, epoch) for seed, epoch in zip(SEEDS, chosen, strict=True)]
     found = decide("converges_in_time", records)
     assert found.status == status
@@ -76,7 +76,7 @@ def with_lengths(protocol, levels):
         ({}, {}, "open"),
     ],
 )
-def test_the_length_of_warm_ups(joint, pipeline, status):
+def test_the_shortest_sufficient_warm_up_decides_the_claim_on_lengths(joint, pipeline, status):
     records = [*with_lengths("joint", joint), *with_lengths("pipeline", pipeline)]
     found = decide("is_as_long_as_claimed", records)
     assert found.status == status
@@ -112,7 +112,7 @@ def over_batches(batch, gains, **others):
         ((1, 2, 3), (3, 1, 2), "open"),
     ],
 )
-def test_minima_over_batches(small, large, status):
+def test_gains_with_minima_over_batches_are_compared_with_one_minimum(small, large, status):
     records = [*over_batches(64, small), *over_batches(1000, large)]
     found = decide("gains_more_over_batches", records)
     assert found.status == status

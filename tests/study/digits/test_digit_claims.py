@@ -31,7 +31,7 @@ def test_better_everywhere_is_confirmed_and_worse_somewhere_refuted():
     assert "DIGIT 25,000" in mixed.evidence
 
 
-def test_what_is_alike_or_missing_leaves_a_ranking_open():
+def test_equal_or_missing_runs_leave_a_ranking_open():
     same = decide("outperforms", [r for n in ("r-product", "s-product")
                                   for r in in_all_sizes(n, [90, 90, 90])], PAIR)  # fmt: skip
     assert same.status == "open"
@@ -42,7 +42,7 @@ def test_what_is_alike_or_missing_leaves_a_ranking_open():
 
 
 @pytest.mark.parametrize(("pipeline", "status"), [(95, "confirmed"), (60, "refuted")])
-def test_pipelines_against_joint_learning(pipeline, status):
+def test_pipelines_are_compared_with_joint_learning(pipeline, status):
     records = [
         record
         for name in ("s-godel", "r-product", "lukasiewicz-maxsat")
@@ -55,7 +55,7 @@ def test_pipelines_against_joint_learning(pipeline, status):
 
 
 @pytest.mark.parametrize(("gains", "status"), [((20, 5), "confirmed"), ((5, 20), "refuted")])
-def test_gains_with_few_labels(gains, status):
+def test_a_lead_with_few_labels_is_compared_with_a_lead_with_many(gains, status):
     low = in_all_sizes("s-product", [60, 60, 60])
     high = in_all_sizes("r-product", [60 + gains[0], 60, 60 + gains[1]])
     assert decide("gains_more_with_fewer_labels", [*low, *high], PAIR).status == status
@@ -63,7 +63,7 @@ def test_gains_with_few_labels(gains, status):
 
 
 @pytest.mark.parametrize(("laws", "status"), [(50, "confirmed"), (50.001, "refuted")])
-def test_equal_figures(laws, status):
+def test_relaxations_with_equal_figures_count_as_the_same(laws, status):
     about = PAIR._replace(measures=["associativity"])
     records = [*runs("r-product", 90, laws=50), *runs("s-product", 90, laws=laws)]
     assert decide("gives_the_same", records, about).status == status
@@ -95,7 +95,7 @@ def spread(relaxation, width, **others):
 @pytest.mark.parametrize(
     ("widths", "status"), [((1, 9), "confirmed"), ((9, 1), "refuted"), ((2, 2), "open")]
 )
-def test_deviations_over_seeds(widths, status):
+def test_deviations_over_seeds_of_two_relaxations_are_compared(widths, status):
     about = PAIR._replace(measures=LAWS)
     records = [*spread("r-product", widths[0]), *spread("s-product", widths[1])]
     assert decide("varies_more", records, about).status == status
@@ -103,7 +103,7 @@ def test_deviations_over_seeds(widths, status):
 
 
 @pytest.mark.parametrize(("widths", "status"), [((9, 1), "confirmed"), ((1, 9), "refuted")])
-def test_deviations_where_data_are_few(widths, status):
+def test_deviations_with_few_data_are_compared_with_those_with_more(widths, status):
     records = [
         run("r-product", seed, 90, laws=50 + width * place, digit_size=size, pair_size=5000)
         for size, width in ((1000, widths[0]), (5000, widths[1]), (25_000, widths[1]))
@@ -125,7 +125,7 @@ def without_warm_up(accuracy, **others):
 
 @pytest.mark.parametrize("rule", ["is_worse_without_warm_up", "is_worst_without_warm_up"])
 @pytest.mark.parametrize(("ablated", "status"), [(20, "confirmed"), (99, "refuted")])
-def test_runs_without_a_warm_up(rule, ablated, status):
+def test_runs_without_a_warm_up_decide_whether_it_is_needed(rule, ablated, status):
     names = ("s-godel", "s-product", "r-product", "lukasiewicz-maxsat")
     usual = [record for name in names for record in runs(name, 80)]
     assert decide(rule, [*usual, *without_warm_up(ablated)], GODEL).status == status
@@ -143,7 +143,7 @@ def test_of_several_ablations_the_best_on_dev_counts():
     ("last", "status"),
     [((40.0, 42.0, 41.0), "confirmed"), ((97.0, 98.1, 97.2), "refuted")],
 )
-def test_digit_without_freezing(last, status):
+def test_the_accuracy_of_digit_after_the_warm_up_decides_whether_it_decays(last, status):
     records = [
         run("s-godel", seed, 80, freeze=False, warm_up=10,
             curves={"joint: dev/digit_accuracy": [(5, 50.0), (10, 90.0), (220, end)]})
@@ -155,7 +155,7 @@ def test_digit_without_freezing(last, status):
 
 
 @pytest.mark.parametrize(("reached", "status"), [(36.0, "confirmed"), (85.0, "refuted")])
-def test_the_share_of_the_warm_up(reached, status):
+def test_the_share_of_coherence_that_the_warm_up_reaches_is_measured(reached, status):
     curves = {
         f"joint: dev/{name}_coherence": [(10, reached), (100, 90.0), (220, 20.0)]
         for name in ("sum", "product")
@@ -168,7 +168,7 @@ def test_the_share_of_the_warm_up(reached, status):
 
 
 @pytest.mark.parametrize(("accuracy", "status"), [(10, "confirmed"), (70, "refuted")])
-def test_learning_nothing(accuracy, status):
+def test_a_measure_at_chance_confirms_that_nothing_is_learnt(accuracy, status):
     about = About(relaxation="lukasiewicz")
     assert decide("learns_nothing", runs("lukasiewicz", accuracy), about).status == status
     maxsat = runs("lukasiewicz-maxsat", accuracy)
@@ -176,7 +176,7 @@ def test_learning_nothing(accuracy, status):
 
 
 @pytest.mark.parametrize(("heavy", "status"), [(30, "confirmed"), (99, "refuted")])
-def test_the_weight(heavy, status):
+def test_a_weight_of_1_is_compared_with_the_chosen_weight(heavy, status):
     about = About(measures=["digit_accuracy"])
     usual = runs("r-product", 80)
     weighted = [
@@ -188,7 +188,7 @@ def test_the_weight(heavy, status):
 
 
 @pytest.mark.parametrize(("ranges", "status"), [((2, 30), "confirmed"), ((30, 2), "refuted")])
-def test_sensitivity_to_the_weight(ranges, status):
+def test_the_range_of_scores_over_weights_decides_sensitivity(ranges, status):
     def over_weights(name, width):
         return [
             run(name, seed, 50, weight=0.1 * step, study=TUNING,
@@ -206,7 +206,7 @@ def test_sensitivity_to_the_weight(ranges, status):
 @pytest.mark.parametrize(
     ("widths", "status"), [((1, 9), "confirmed"), ((9, 1), "refuted"), ((2, 2), "open")]
 )
-def test_restarts(widths, status):
+def test_deviations_with_restarts_are_compared_with_those_without(widths, status):
     about = About(measures=["associativity"])
     records = [
         *spread("r-product", widths[0], schedule="restarts", period=50.0),

@@ -1,4 +1,4 @@
-"""Runs are trained once each, whatever stops them, and their records say how it went."""
+"""Each run is trained once, continues after any stop, and has a complete record."""
 
 import json
 import math
@@ -62,7 +62,7 @@ def found_in(store):
         (RUNS[2:4], (None, None, 1)),
     ],
 )
-def test_what_a_watcher_stops_goes_on_exactly(store, uninterrupted, runs, stopping):
+def test_a_training_that_a_watcher_stops_continues_exactly(store, uninterrupted, runs, stopping):
     with pytest.raises(StopError):
         train(runs, store, Stopping(*stopping))
     over = {record.id for record in store}
@@ -75,7 +75,7 @@ def test_what_a_watcher_stops_goes_on_exactly(store, uninterrupted, runs, stoppi
     assert list(folder.iterdir()) == []
 
 
-def test_what_is_stopped_within_an_epoch_goes_on_exactly(store, uninterrupted, monkeypatch):
+def test_a_training_stopped_within_an_epoch_continues_exactly(store, uninterrupted, monkeypatch):
     monkeypatch.setattr(running, "BETWEEN_CHECKPOINTS", 0.0)
     losses, steps = JointTask.losses, []
 
@@ -180,7 +180,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_a_checkpoint_that_cannot_be_trusted_is_not(store, uninterrupted, damage):
+def test_a_damaged_checkpoint_is_set_aside_and_its_run_starts_again(store, uninterrupted, damage):
     runs = [JOINT, replace(JOINT, seed=50)]
     with pytest.raises(StopError):
         train(runs, store, Stopping("joint", 2))
@@ -216,9 +216,7 @@ def test_checkpoints_of_runs_that_are_done_are_removed(store):
     assert not left.exists()
 
 
-def test_what_is_stopped_while_it_is_measured_is_measured_run_by_run(
-    store, uninterrupted, monkeypatch
-):
+def test_runs_stopped_while_measured_are_measured_one_by_one(store, uninterrupted, monkeypatch):
     measure, together = experiment.measure, []
 
     def stopped(networks, *others):
@@ -238,7 +236,7 @@ def test_what_is_stopped_while_it_is_measured_is_measured_run_by_run(
     assert found_in(store)[id_of(JOINT)] == uninterrupted[id_of(JOINT)]
 
 
-def test_a_run_that_diverges_disturbs_nobody_and_its_record_says_so(store, uninterrupted):
+def test_a_run_that_diverges_changes_no_other_run_and_its_record_says_so(store, uninterrupted):
     wild = [
         replace(JOINT, seed=50, learning_rate=1e200),
         replace(PIPELINE, seed=50, digit_rate=1e200),
@@ -293,7 +291,7 @@ def test_records_are_complete_and_survive_json(store):
         assert from_line(line) == record
 
 
-def test_for_tuning_test_is_not_looked_at(store, monkeypatch):
+def test_tuning_does_not_measure_on_test(store, monkeypatch):
     monkeypatch.setattr(experiment, "measure", None)
     train([JOINT], store, study=TUNING)
     (record,) = store
@@ -376,6 +374,6 @@ def test_stacks_are_not_too_large_and_neighbours_share_their_relaxation():
     ],
     ids=str,
 )  # fmt: skip
-def test_settings_that_make_no_sense_are_refused(wrong):
+def test_invalid_settings_are_refused(wrong):
     with pytest.raises(ResiduumError):
         replace(JOINT, **wrong)

@@ -1,3 +1,5 @@
+"""The digit networks equal PyTorch's layers, and do not depend on the other runs."""
+
 import pytest
 import torch
 from scipy import stats
@@ -42,14 +44,14 @@ def test_each_run_is_a_network_of_pytorchs_layers(width):
     networks = Classifiers("Sum", SEEDS, 8, width, precision="float64")
     images = some_images(3, 5, width=width)
     found = networks(images)
-    slopes = torch.autograd.grad(found.square().sum(), networks.hidden_weight)[0]
+    gradients = torch.autograd.grad(found.square().sum(), networks.hidden_weight)[0]
     for run in range(3):
         twin = pytorch_twin(networks, run, 8, width)
         expected = twin(images[run].unsqueeze(1))
         torch.testing.assert_close(found[run], expected, rtol=1e-10, atol=1e-12)
         expected.square().sum().backward()
         theirs = twin[7].weight.grad.reshape(128, 64, -1).permute(2, 1, 0).reshape(-1, 128)
-        torch.testing.assert_close(slopes[run], theirs, rtol=1e-9, atol=1e-12)
+        torch.testing.assert_close(gradients[run], theirs, rtol=1e-9, atol=1e-12)
 
 
 def hidden_units(networks, images, moment):
@@ -138,11 +140,11 @@ def test_half_precision_is_near_single_precision():
     assert not torch.equal(found, expected)
     spread = float(expected.detach().std())
     torch.testing.assert_close(found, expected, rtol=0, atol=2**-5 * spread)  # of 2**-8 a rounding
-    slopes = [
+    gradients = [
         torch.autograd.grad(logits.square().sum(), list(networks.parameters()))
         for logits, networks in ((expected, single), (found, half))
     ]
-    for wanted, ours in zip(*slopes, strict=True):
+    for wanted, ours in zip(*gradients, strict=True):
         assert ours.dtype == torch.float32
         likeness = torch.nn.functional.cosine_similarity(ours.flatten(), wanted.flatten(), dim=0)
         assert likeness > 0.99

@@ -1,3 +1,5 @@
+"""Chosen settings are found by relaxation, sizes and options, and given ones override them."""
+
 from itertools import product
 from typing import get_args
 
@@ -80,20 +82,20 @@ def test_warm_ups_of_the_authors_code_come_only_where_they_are_asked_for():
         chosen(warm_ups="none")
 
 
-def test_what_is_given_goes_before_what_was_chosen():
+def test_given_settings_override_chosen_ones():
     run = chosen(weight=0.7, optimiser="adam", epochs=1)
     assert (run.weight, run.optimiser, run.epochs) == (0.7, "adam", 1)
     assert chosen("s-product", warm_ups="original", warm_up=1).warm_up == 1
 
 
-def test_images_or_protocols_nothing_was_chosen_for_are_said_to_be():
+def test_images_or_protocols_without_chosen_settings_are_refused():
     with pytest.raises(ResiduumError, match="'pipeline' on the images 'mnist'"):
         preset("mnist", "pipeline", "r-product", digit_size=1, pair_size=1, seed=0)
     with pytest.raises(ResiduumError, match="'embedded'"):
         preset("embedded", "joint", "r-product", digit_size=1, pair_size=1, seed=0)
 
 
-def test_the_settings_that_come_along_make_sense(monkeypatch):
+def test_the_chosen_settings_are_valid(monkeypatch):
     monkeypatch.undo()
     for images, protocols in settings._table().items():
         for protocol, table in protocols.items():

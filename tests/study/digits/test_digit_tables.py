@@ -43,7 +43,7 @@ def test_a_cell_has_the_mean_and_the_sample_deviation_of_all_seeds(records, foun
     assert cell.summary.count == 3
 
 
-def test_what_was_printed_stands_below(found):
+def test_printed_figures_stand_below_measured_ones(found):
     cell = found["digit_accuracy"].rows["r-product"][0]
     assert (cell.printed.mean, cell.printed.std, cell.printed.bold) == (96.3, 0.1, True)
     # What the paper calls Łukasiewicz is its MAX-SAT form.
@@ -54,7 +54,7 @@ def test_what_was_printed_stands_below(found):
     assert lines[5] == ["  printed", "89.1 (0.3)*", "91.5 (0.4)*", "92.1 (0.1)*"]
 
 
-def test_what_was_not_run_is_a_gap(found):
+def test_a_cell_without_runs_is_empty(found):
     lines = {line[0]: line for line in found["associativity"].lines(bold="")}
     assert lines["lukasiewicz-maxsat"][1:] == [MISSING] * 3
     assert lines["r-product"][2:] == [MISSING] * 2

@@ -1,4 +1,4 @@
-"""On a GPU, where steps are captured and branches run side by side, runs are the same runs."""
+"""On a GPU, with recorded steps and parallel branches, runs give the same results as on a CPU."""
 
 import pytest
 import torch

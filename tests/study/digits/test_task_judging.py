@@ -1,4 +1,4 @@
-"""How states are judged on development data, and which one a pipeline goes on with."""
+"""How states are judged on development data, and which state a pipeline continues with."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A run in a stack is that run: the same numbers as alone, after a stop, and in other company."""
+"""A run in a stack has the same numbers as alone, after a stop, and in another stack."""
 
 import zlib
 from dataclasses import replace

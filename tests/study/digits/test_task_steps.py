@@ -119,9 +119,9 @@ def test_examples_that_do_not_count_state_nothing():
 
 
 @pytest.mark.parametrize("run", range(len(RELAXATIONS)), ids=RELAXATIONS)
-def test_slopes_are_those_of_the_textbook(run):
+def test_gradients_are_those_of_the_textbook(run):
     relaxation, weight, labels, counts = RELAXATIONS[run], 0.3, [3, 7], [True, False]
-    # Neither so sure nor so unsure that a clamp hides the slope.
+    # Neither so sure nor so unsure that a clamp hides the gradient.
     labelled, outputs = logits_of(1, 2, 1.0), {}
     labelled[:, torch.arange(2), labels] += 5
     for place, name in enumerate(ATOMS, start=2):
@@ -147,7 +147,7 @@ def test_slopes_are_those_of_the_textbook(run):
             relaxation, weight, first, labels, dict(zip(ATOMS, others, strict=True)), counts
         )["total"]
 
-    step, slopes = 1e-6, []
+    step, differences = 1e-6, []
     for part, gradient in enumerate(gradients):
         for digit in (2, 3, 6, 7, 8):
             ends = []
@@ -155,11 +155,13 @@ def test_slopes_are_those_of_the_textbook(run):
                 changed = [row.clone() for row in rows]
                 changed[part][0, digit] += sign * step
                 ends.append(loss(changed))
-            slopes.append((ends[0] - ends[1]) / (2 * step))
-            assert float(gradient[0, 0, digit]) == pytest.approx(slopes[-1], rel=1e-5, abs=1e-8)
+            differences.append((ends[0] - ends[1]) / (2 * step))
+            assert float(gradient[0, 0, digit]) == pytest.approx(
+                differences[-1], rel=1e-5, abs=1e-8
+            )
         if part:
             assert not gradient[0, 1].any()  # this pair does not count
-    assert any(slopes)
+    assert any(differences)
 
 
 PLAIN = Settings(

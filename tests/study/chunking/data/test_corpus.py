@@ -133,7 +133,7 @@ def test_more_text_than_a_corpus_can_have_is_refused_before_it_is_taken_apart(ow
 
 def test_half_a_corpus_is_refused(own):
     _plain(own / "train.txt")
-    with pytest.raises(DataError, match=r"train\.txt` is there, but no test\.txt"):
+    with pytest.raises(DataError, match=r"expected test\.txt .* beside .*train\.txt`, found none"):
         load_corpus("conll2000")
 
 

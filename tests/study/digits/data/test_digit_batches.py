@@ -1,3 +1,5 @@
+"""Batches see every example of a pass once, and cycles see all examples evenly."""
+
 from collections import Counter
 
 import torch
@@ -30,7 +32,7 @@ def test_an_endless_sequence_is_whole_passes_whichever_way_it_is_cut():
     assert torch.equal(longer[:, :83], whole[:, 7:])
 
 
-def test_what_is_seen_rarely_is_still_seen_equally_often():
+def test_a_small_set_is_cycled_through_evenly():
     seen = Counter()
     for epoch in range(50):  # 10 of 500 examples in an epoch: all of them in 50
         seen.update(cycled(SEEDS[:1], "DIGIT", epoch * 10, 10, 500)[0].tolist())

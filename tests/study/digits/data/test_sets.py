@@ -185,7 +185,7 @@ def test_equal_seeds_give_equal_sets_and_others_give_others(name):
     assert not _same(first, other, name)
 
 
-def test_the_seed_is_20_unless_told():
+def test_the_default_seed_of_sets_is_20():
     assert _same(make_sets(EMBEDDED, 50, 50), make_sets(EMBEDDED, 50, 50, "paper", 20), "pairs")
 
 
