@@ -24,8 +24,8 @@ import torch
 from torch import Tensor
 
 from residuum.training import fused_convolutions as fused
-from residuum.training.convolutions import conv_relu_pool
 from residuum.training.fused_convolutions import Launch, Launches
+from residuum.training.layers import conv_relu_pool
 
 MATRIX_RATE, MEMORY_RATE = 790e12, 4.3e12
 """Of an H200, measured: bfloat16 operations and bytes, per second."""

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from residuum.study.digits.images import Images
-from residuum.study.digits.joint import JointTask
-from residuum.study.digits.sets import make_sets
+from residuum.study.digits.data.batches import ImageTensors
+from residuum.study.digits.data.images import Images
+from residuum.study.digits.data.sets import make_sets
 from residuum.study.digits.settings import Settings
-from residuum.study.digits.tensors import ImageTensors
-from residuum.training.tasks import Training
+from residuum.study.digits.task import JointTask
+from residuum.training.loop import Training
 
 RELAXATIONS = ("r-product", "s-product", "lukasiewicz-maxsat", "s-godel")
 OPERATIONS_PER_STEP = 11.4e9

@@ -3,8 +3,7 @@
 import numpy as np
 
 from residuum.results import Curve, Record
-from residuum.study.chunking.presets import preset
-from residuum.study.chunking.settings import SCHEME, STUDY
+from residuum.study.chunking.settings import SCHEME, STUDY, preset
 
 SENTENCES = 150
 SEEDS = (0, 20, 50)

@@ -3,9 +3,8 @@
 import numpy as np
 
 from residuum.results import Curve, Record
-from residuum.study.digits.presets import preset
-from residuum.study.digits.sets import draw_pair_test
-from residuum.study.digits.settings import SCHEME, STUDY
+from residuum.study.digits.data.sets import draw_pair_test
+from residuum.study.digits.settings import SCHEME, STUDY, preset
 
 IMAGES = 120
 PAIRS = draw_pair_test(IMAGES)

@@ -7,10 +7,10 @@ from statistics import fmean
 import pytest
 
 from residuum.results.archive import read_archive
-from residuum.study.chunking.presets import preset
+from residuum.results.records import run_id
 from residuum.study.chunking.published import published_f1
-from residuum.study.chunking.running import id_of
-from residuum.study.planning import PAPER, SEEDS
+from residuum.study.chunking.settings import SCHEME, STUDY, preset
+from residuum.study.common_settings import PAPER, SEEDS
 
 ROOT = Path(__file__).parents[1]
 WEIGHTS = (0.0001, 0.001, 0.01, 0.1, 1, 10)
@@ -113,7 +113,7 @@ def test_every_run_of_the_tables_is_in_the_records():
                         "conll2000", relaxation, fraction=fraction, constraints=constraints,
                         seed=seed, embeddings=vectors,
                     )  # fmt: skip
-                    assert id_of(run) in known
+                    assert run_id(STUDY, run.configuration, SCHEME) in known
 
 
 def test_the_figures_of_the_readme_are_those_of_the_records():

@@ -10,11 +10,11 @@ from statistics import fmean
 import pytest
 
 from residuum.results.archive import read_archive
+from residuum.results.records import run_id
+from residuum.study.common_settings import SEEDS
 from residuum.study.digits.findings import of_presets
-from residuum.study.digits.presets import preset
 from residuum.study.digits.published import published
-from residuum.study.digits.running import id_of
-from residuum.study.planning import SEEDS
+from residuum.study.digits.settings import SCHEME, STUDY, preset
 
 ROOT = Path(__file__).parents[1]
 SIZES = (1000, 5000, 25_000)
@@ -115,7 +115,7 @@ def test_the_findings_show_lukasiewicz_in_pipelines_with_and_without_a_warm_up()
                    pair_size=5000, warm_ups=warm_ups, precision="bfloat16")
             for seed in SEEDS
         ]  # fmt: skip
-        return fmean(by_id[id_of(run)] for run in runs)
+        return fmean(by_id[run_id(STUDY, run.configuration, SCHEME)] for run in runs)
 
     for name, figures in (
         ("from scratch", [ours("paper", size) for size in SIZES]),

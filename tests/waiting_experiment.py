@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from residuum.study.running import Result
+from residuum.study.running import Measured
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,24 @@ class Waiting:
         note(self.notes, "read")
 
     def stages(self, _run):
-        return ("only",)
+        return ()
 
-    def perform(self, runs, _finish):
-        note(self.notes, "began", *(run.seed for run in runs))
-        while not (self.notes / "go").exists():
+    def prepare(self, runs):
+        return WaitingStack(self, runs)
+
+
+@dataclass(frozen=True)
+class WaitingStack:
+    experiment: Waiting
+    runs: list[Number]
+
+    def measure(self):
+        notes, data = self.experiment.notes, self.experiment.data
+        note(notes, "began", *(run.seed for run in self.runs))
+        while not (notes / "go").exists():
             time.sleep(0.02)
-        note(self.notes, "ended", *(run.seed for run in runs))
-        return [Result({"square": float(self.data[run.seed] ** 2)}, {}, {}) for run in runs]
+        note(notes, "ended", *(run.seed for run in self.runs))
+        return [Measured({"square": float(data[run.seed] ** 2)}, {}) for run in self.runs]
 
 
 def note(folder, *words):

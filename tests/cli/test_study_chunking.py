@@ -71,7 +71,7 @@ def test_runs_are_trained_once_and_found_again_in_both_decodings(chunking, store
 @pytest.mark.parametrize(
     ("flag", "constraints"), [("--constraints", True), ("--no-constraints", False)]
 )
-def test_one_of_both_can_be_asked_for(chunking, flag, constraints):
+def test_runs_can_be_restricted_to_those_with_or_without_rules(chunking, flag, constraints):
     _, out, _ = chunking(*TINY, flag, "--json")
     [found] = json.loads(out)
     assert found["constraints"] is constraints

@@ -130,7 +130,7 @@ def test_a_foreign_store_is_refused_and_left_as_it_is(residuum, tmp_path):
     assert (tmp_path / "notes.txt").read_text() == "my notes"
 
 
-def test_mnist_that_is_not_to_be_had_is_said(residuum, tmp_path, monkeypatch):
+def test_missing_mnist_is_an_error_in_words(residuum, tmp_path, monkeypatch):
     monkeypatch.setenv("RESIDUUM_DATA", str(tmp_path))
     monkeypatch.setenv("RESIDUUM_CACHE", "")  # nothing is downloaded then
     code, _, err = residuum("study", "digits", "--images", "mnist", "--store", "runs.sqlite")
@@ -139,7 +139,7 @@ def test_mnist_that_is_not_to_be_had_is_said(residuum, tmp_path, monkeypatch):
     assert "RESIDUUM_DATA" in err
 
 
-def test_cuda_that_is_not_there_is_said(residuum, store, monkeypatch):
+def test_missing_cuda_is_an_error_in_words(residuum, store, monkeypatch):
     import torch
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
@@ -159,9 +159,9 @@ def test_a_missing_library_is_named_with_how_to_install_it(residuum, monkeypatch
             raise ImportError(f"No module named {name!r}", name=missing)
         return plain(name, *rest, **options)
 
-    from residuum.study.digits import running
+    from residuum.study.digits import experiment
 
-    running.sets_of.cache_clear()
+    experiment._sets.cache_clear()
     monkeypatch.setattr(builtins, "__import__", without)
     code, _, err = residuum("study", "digits", *TINY, "--store", "runs.sqlite")
     assert code == 2
@@ -205,6 +205,29 @@ def test_tables_need_no_torch(store):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert "printed" in done.stdout
+
+
+def test_training_imports_no_tables_no_claims_and_no_other_study(store):
+    words = ["study", "digits", *TINY, "--epochs", "1", "-r", "r-product", "--json"]
+    code = (
+        "import sys\n"
+        "from residuum.cli import main\n"
+        f"sys.argv = {['residuum', *words, '--store', str(store)]!r}\n"
+        "try:\n    main()\n"
+        "finally:\n    print(*sorted(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    loaded = set(done.stderr.split())
+    assert "residuum.study.digits.experiment" in loaded
+    unwanted = ("tables", "claims", "findings", "grouped_runs", "verdicts", "decisions")
+    assert not [
+        name
+        for name in loaded
+        if name.startswith(
+            ("residuum.study.chunking", "residuum.cli.study.chunking", "residuum.sweeps")
+        )
+        or (name.startswith("residuum.study") and name.endswith(unwanted))
+    ]
 
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

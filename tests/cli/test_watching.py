@@ -1,4 +1,4 @@
-"""What is seen of a training, and how it is stopped."""
+"""The progress display of a training, and how an interrupt stops it."""
 
 import io
 import math
@@ -15,10 +15,10 @@ from residuum.cli.study.chunking import WORDS as WORDS_OF_CHUNKING
 from residuum.cli.study.digits import WORDS
 from residuum.cli.study.watching import _Clock
 from residuum.cli.study.watching import watching as any_watching
-from residuum.study.chunking.presets import plan as plan_of_taggers
-from residuum.study.digits.planning import plan
+from residuum.study.chunking.settings import plan as plan_of_taggers
+from residuum.study.digits.settings import plan
 from residuum.study.running import Stage
-from residuum.training.tasks import Curves
+from residuum.training.loop import Curves
 
 RUNS = plan("embedded", ["joint"], ["r-product", "s-product"], [20], [40], [0, 1], epochs=2)
 CURVES = [

@@ -12,8 +12,8 @@ import torch
 from killed_training import Silent, StopError, Stopping
 from residuum.errors import RecordError, ResiduumError
 from residuum.results import Store
-from residuum.study.chunking.corpus import Corpus, load_corpus
-from residuum.study.chunking.running import Chunking
+from residuum.study.chunking.data.corpus import Corpus, load_corpus
+from residuum.study.chunking.experiment import Chunking
 from residuum.study.chunking.settings import Settings
 from residuum.study.running import run_all
 from residuum.training import checkpoints
@@ -54,7 +54,7 @@ def test_a_file_where_the_folder_of_checkpoints_should_be_is_noticed_before_trai
 def test_a_disk_that_is_too_small_is_noticed_before_training(store, monkeypatch):
     usage = namedtuple("usage", "free")
     monkeypatch.setattr(checkpoints.shutil, "disk_usage", lambda _folder: usage(2**20))
-    with pytest.raises(CheckpointError, match=r"expected 1\d MiB of free space .*, found 1\. Make"):
+    with pytest.raises(CheckpointError, match=r"expected 1\d MiB of free space .*, found 1\. "):
         train(store, Untrained())
 
 
@@ -119,7 +119,9 @@ def test_a_disk_that_fills_up_meanwhile_is_told_in_words_and_training_goes_on_la
         def epoch_is_over(self, _stage, _epoch, _curves):
             small_files(1000)
 
-    with pytest.raises(CheckpointError, match=r"File too large.* goes on from what is kept"):
+    with pytest.raises(
+        CheckpointError, match=r"File too large.* continues from the last checkpoints"
+    ):
         train(store, Filling())
     small_files(resource.getrlimit(resource.RLIMIT_FSIZE)[1])
     epochs = []
@@ -141,7 +143,9 @@ def test_a_record_that_cannot_be_written_says_where_its_run_is_kept(store, monke
 
     with monkeypatch.context() as patch:
         patch.setattr(Store, "add", full)
-        with pytest.raises(ResiduumError, match=r"disk is full.*\. The run is trained, and kept"):
+        with pytest.raises(
+            ResiduumError, match=r"disk is full.*\. The run is trained, and its checkpoint is in"
+        ):
             train(store)
     train(store, Untrained())
     assert len(list(store)) == 1

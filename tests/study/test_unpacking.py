@@ -1,4 +1,4 @@
-"""Packed files are read by what is in them; damaged, ambiguous and huge ones are refused."""
+"""`data_files` unpacks files by their content; damaged, ambiguous and huge files are refused."""
 
 import gzip
 import io
@@ -8,8 +8,8 @@ import zipfile
 import pytest
 
 from residuum.errors import DataError
-from residuum.study import unpacking
-from residuum.study.unpacking import unpack
+from residuum.study import data_files
+from residuum.study.data_files import unpack
 
 CONTENT = b"one line\nanother\n"
 
@@ -49,7 +49,7 @@ def test_a_missing_file_is_refused(tmp_path):
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_no_more_is_unpacked_than_any_file_should_have(tmp_path, monkeypatch, pack):
-    monkeypatch.setattr(unpacking, "LARGEST_FILE", 1000)
+    monkeypatch.setattr(data_files, "LARGEST_FILE", 1000)
     (tmp_path / "bomb").write_bytes(pack(bytes(1001)))
     with pytest.raises(DataError, match=r"bomb`: expected at most 1,000 bytes"):
         unpack(tmp_path / "bomb")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from residuum.study.planning import SEEDS
+from residuum.study.common_settings import SEEDS
 from residuum.sweeps import SweepError, read_sweep
 from residuum.sweeps.definitions import Choice, Range
 from residuum.sweeps.sweep_files import TOGETHER

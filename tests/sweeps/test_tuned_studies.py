@@ -7,8 +7,8 @@ import torch
 
 from killed_training import Silent
 from residuum.results import Curve, Record, Store
-from residuum.study.chunking import running as chunking
-from residuum.study.digits import running as digits
+from residuum.study.chunking import experiment as chunking
+from residuum.study.digits import experiment as digits
 from residuum.study.running import finish_at_once, make_records, run_all
 from residuum.sweeps import read_sweep
 from residuum.sweeps.running import run_sweep

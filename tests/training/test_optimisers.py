@@ -1,3 +1,5 @@
+"""Optimisers and schedules equal those of PyTorch, run by run."""
+
 import math
 
 import pytest
@@ -31,7 +33,7 @@ def test_each_run_of_a_stack_moves_as_with_pytorch(ours, theirs):
             torch.testing.assert_close(ours_[run], theirs_.detach(), rtol=1e-12, atol=1e-12)
 
 
-def test_what_is_kept_of_adam_lets_it_go_on():
+def test_adam_continues_from_its_saved_state():
     torch.manual_seed(1)
     whole = [torch.randn(2, 3, dtype=torch.float64)]
     broken = [whole[0].clone()]
@@ -60,7 +62,7 @@ def test_restarts_are_those_of_pytorch():
         assert math.isclose(ours.at(moment, 15), theirs.get_last_lr()[0], abs_tol=1e-15)
 
 
-def test_a_cosine_falls_to_nothing_once():
+def test_a_cosine_schedule_falls_to_0_once():
     rate = Rate(0.2, "cosine")
     assert rate.at(0, 10) == 0.2
     assert math.isclose(rate.at(5, 10), 0.1)
@@ -71,6 +73,6 @@ def test_a_cosine_falls_to_nothing_once():
 @pytest.mark.parametrize(
     "wrong", [(-1.0,), (math.nan,), (0.1, "linear"), (0.1, "restarts"), (0.1, "restarts", 0)]
 )
-def test_rates_that_make_no_sense_are_refused(wrong):
+def test_invalid_rates_are_refused(wrong):
     with pytest.raises(ResiduumError):
         Rate(*wrong)

@@ -1,3 +1,5 @@
+"""Random numbers are hashes of counters: uniform, independent, and the same everywhere."""
+
 import numpy as np
 import pytest
 import torch
@@ -15,7 +17,7 @@ def splitmix(state: int) -> int:
     return state ^ (state >> 31)
 
 
-def test_the_published_generator_comes_out():
+def test_hashes_are_those_of_splitmix64():
     # The first outputs of splitmix64 seeded with 0: state k is k times the golden constant.
     golden = 0x9E3779B97F4A7C15
     states = [(k * golden) & (2**64 - 1) for k in range(3)]
@@ -31,7 +33,7 @@ def test_counters_are_hashed_one_after_the_other():
     assert int(hashed(3, 20)) % 2**64 != expected
 
 
-def test_numbers_do_not_depend_on_company():
+def test_random_numbers_do_not_depend_on_other_runs():
     seeds, places = torch.tensor([0, 20, 50]), torch.arange(1000)
     together = uniform(seeds[:, None], purpose("noise"), places)
     for row, seed in zip(together, seeds, strict=True):
@@ -66,7 +68,7 @@ def test_places_of_a_permutation_are_equally_likely():
 
 @pytest.mark.parametrize("probability", [0.0, 0.25, 0.5, 0.9, 1.0])
 @pytest.mark.parametrize("width", [1, 7, 128])
-def test_a_share_is_kept(probability, width):
+def test_dropout_keeps_the_expected_share(probability, width):
     keys = hashed(7, torch.arange(4000))
     share = kept(probability, keys, width).double().mean()
     assert kept(probability, keys, width).shape == (4000, width)

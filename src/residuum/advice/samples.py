@@ -27,7 +27,7 @@ from residuum.losses.degrees.logits import FORMS, Form
 from residuum.losses.inputs.checking import refuse_unknown
 from residuum.losses.rules import CompiledRule
 from residuum.printable import printable
-from residuum.study.unpacking import UNREADABLE, open_member
+from residuum.study.data_files import UNREADABLE, open_member
 from residuum.syntax import Knowledge
 
 LENGTHS: Final = "lengths"

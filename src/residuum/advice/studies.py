@@ -9,10 +9,10 @@ from residuum.results import Record
 from residuum.study.chunking import findings as chunking
 from residuum.study.chunking.published import published_f1
 from residuum.study.chunking.settings import STUDY as CHUNKING
+from residuum.study.common_settings import PAPER
 from residuum.study.digits import findings as digits
 from residuum.study.digits.published import published
 from residuum.study.digits.settings import STUDY as DIGITS
-from residuum.study.planning import PAPER
 
 PLACE: Final = digits.Setting("mnist", "paper", digit_size=1000, pair_size=5000)
 CORPUS: Final = "conll2000"

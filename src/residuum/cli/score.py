@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from residuum.cli.inputs import AsJson
 from residuum.cli.outputs import print_json, print_table, say
-from residuum.study.chunking.predictions import read_predictions
-from residuum.study.chunking.scoring import Score, Tally
-from residuum.study.chunking.scoring import score as score_of
-from residuum.study.unpacking import unpack
+
+if TYPE_CHECKING:
+    from residuum.study.chunking.scoring import Score, Tally
 
 
 def score(
@@ -33,6 +32,10 @@ def score(
     residuum score predictions.txt
     residuum score --json - < predictions.txt
     """
+    from residuum.study.chunking.data.columns import read_predictions
+    from residuum.study.chunking.scoring import score as score_of
+    from residuum.study.data_files import unpack
+
     if file == "-":
         content, source = sys.stdin.buffer.read(), "standard input"
     else:

@@ -13,8 +13,8 @@ import numpy as np
 from residuum.reports.colours import SERIES, Look, looks
 from residuum.reports.figures import INK, caption, house_style, new_figure, settle, short
 from residuum.results import Record, mean_and_deviation
-from residuum.study.ablations import but_weight
 from residuum.study.chunking.findings import of_presets
+from residuum.study.shared_rules import but_weight
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

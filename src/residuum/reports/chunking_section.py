@@ -28,15 +28,11 @@ from residuum.reports.study_figures import (
     mean_curve,
 )
 from residuum.results import Record
-from residuum.study.chunking.claim_rules import CORPUS
-from residuum.study.chunking.claims import evaluate
-from residuum.study.chunking.differences import Differences
-from residuum.study.chunking.figures import Figures
+from residuum.study.chunking.claims import CORPUS, evaluate
 from residuum.study.chunking.findings import Findings, of_presets, sift
 from residuum.study.chunking.settings import SCHEME, STUDY, TUNING
-from residuum.study.chunking.table_rows import Row, Texts
-from residuum.study.chunking.tables import NOTES, tables_of
-from residuum.study.planning import PAPER, SEEDS
+from residuum.study.chunking.tables import NOTES, Differences, Figures, Row, Texts, tables_of
+from residuum.study.common_settings import PAPER, SEEDS
 
 COMMAND: Final = "residuum study chunking"
 DRAWN_MEASURES: Final = {

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from residuum.reports.figures import COLOUR_MAP, short
-from residuum.study.planning import PAPER
+from residuum.study.common_settings import PAPER
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -18,7 +18,7 @@ from residuum.reports.study_figures import (
     width_of,
 )
 from residuum.results import Record
-from residuum.study.digits.tables import Table
+from residuum.study.digits.tables import DigitsTable as Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -24,12 +24,11 @@ from residuum.reports.study_blocks import (
 from residuum.reports.study_figures import draw_measures
 from residuum.results import Record
 from residuum.study.digits.claims import evaluate
+from residuum.study.digits.data.sets import PAIR_SIZES
 from residuum.study.digits.findings import LAWS, Findings, Setting, System, of_presets, sift
-from residuum.study.digits.planning import PAPER
-from residuum.study.digits.sets import PAIR_SIZES
+from residuum.study.digits.settings import PAPER_BY_PROTOCOL as PAPER
 from residuum.study.digits.settings import SCHEME, STUDY, TUNING
-from residuum.study.digits.tables import NOTES, TITLES, tables
-from residuum.study.digits.tables import Table as DigitsTable
+from residuum.study.digits.tables import NOTES, TITLES, DigitsTable, tables
 
 MAIN: Final = {
     "digit_accuracy": "Digit",

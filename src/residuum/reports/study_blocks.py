@@ -16,9 +16,9 @@ from residuum.reports.blocks import (
     count_of,
 )
 from residuum.results import Record
-from residuum.study import tables
-from residuum.study.claims import Verdict
-from residuum.study.sifting import Sifted, tell_skipped
+from residuum.study import table_format as tables
+from residuum.study.skipped_records import Sifted, tell_skipped
+from residuum.study.verdicts import Verdict
 
 
 class Runs(NamedTuple):

@@ -1,1 +1,1 @@
-"""The experiments of the paper, each in a folder of its own, and what all of them share."""
+"""The experiments of the paper, one folder for each, and the code they share."""

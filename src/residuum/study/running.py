@@ -1,7 +1,8 @@
-"""Runs of any study: trained in stacks, measured, and kept in the store one by one.
+"""The life of a run: stacked with other runs, trained stage by stage, measured, and stored.
 
-What differs from study to study is an `Experiment`: how a stack of its runs is trained, in which
-stages, and by what it is measured.
+This file reads from top to bottom. `run_all` repeats `next_stack` and `make_records` until the
+store has every run. What differs between studies is behind two protocols: an `Experiment`
+prepares a `StackOfRuns`, which builds the training of each stage and measures the result.
 """
 
 from __future__ import annotations
@@ -16,46 +17,88 @@ from residuum.errors import RecordError
 from residuum.results.records import Curve, Outcomes, Record, run_id
 from residuum.results.store import Store
 from residuum.training.checkpoints import ChangedError, Checkpoints, Progress
-from residuum.training.environments import environment
-from residuum.training.tasks import Curves, Training
+from residuum.training.devices import environment
+from residuum.training.loop import Curves, Training
 
 MOST_TOGETHER: Final = 36
-"""Runs in one stack: more of them do not make a GPU faster, and need more memory."""
+"""Runs in one stack. More runs do not make a GPU faster, and need more memory."""
 
 BETWEEN_CHECKPOINTS: Final = 60.0
-"""Seconds of training that a kill may cost."""
+"""Seconds between two checkpoints: the most training that a killed process loses."""
 
 
 class Run(Protocol):
-    """The settings of a run, as far as they matter to any study."""
+    """The settings of a run, as far as every study needs them."""
 
     @property
     def configuration(self) -> dict[str, Any]:
-        """The settings as plain data."""
+        """The settings as plain data; they identify the run."""
 
     @property
     def stack(self) -> tuple[Any, ...]:
-        """What runs must have in common to be trained together."""
+        """The settings that runs must have in common to be trained together."""
 
     @property
     def relaxation(self) -> str:
-        """What is learnt."""
+        """The relaxation that the run learns with."""
 
     @property
     def warm_up(self) -> int:
-        """For how many epochs something else is learnt first."""
+        """Epochs at the start that use `warm_up_relaxation` instead."""
 
     @property
     def warm_up_relaxation(self) -> str:
-        """What that is."""
+        """The relaxation of the warm-up."""
 
 
 R = TypeVar("R", bound=Run)
 R_in = TypeVar("R_in", bound=Run, contravariant=True)
 
 
+class Measured(NamedTuple):
+    """The measures of one trained run, and its outcome on each test example."""
+
+    measures: Mapping[str, float]
+    outcomes: Mapping[str, Outcomes]
+
+
+class StackOfRuns(Protocol):
+    """Runs of a study that are trained together, with their data on a device."""
+
+    def training(self, stage: str) -> Training:
+        """Return the training of a stage; all stages before it are finished."""
+
+    def measure(self) -> Sequence[Measured]:
+        """Measure each run after its last stage; every network is in its best state."""
+
+
+class Experiment(Protocol[R_in]):
+    """What a study must say of itself so that its runs can be trained and stored."""
+
+    @property
+    def name(self) -> str:
+        """The name of the study in records."""
+
+    @property
+    def scheme(self) -> int:
+        """A number that changes when equal settings begin to mean something else."""
+
+    @property
+    def device(self) -> torch.device:
+        """The device that networks are trained on."""
+
+    def stages(self, run: R_in) -> Sequence[str]:
+        """Return the names of the trainings of a run, in their order."""
+
+    def curve_name(self, stage: str, curve: str) -> str:
+        """Return the name that a curve of a stage has in records."""
+
+    def prepare(self, runs: Sequence[R_in]) -> StackOfRuns:
+        """Load the data of runs that share their shapes."""
+
+
 class Stage(NamedTuple, Generic[R]):
-    """A training that is under way: of which runs, of what, and how long it is."""
+    """A training in progress: its runs, its name, and its number of epochs."""
 
     runs: Sequence[R]
     name: str
@@ -63,53 +106,23 @@ class Stage(NamedTuple, Generic[R]):
 
 
 class Watcher(Protocol[R]):
-    """Told what is going on. It may raise to stop: what is done stays done."""
+    """Receives news of the training. A watcher may raise to stop it; stored runs are kept."""
 
     def stack_starts(self, runs: Sequence[R]) -> None:
-        """Take note of runs that are now trained together; those before are in the store."""
+        """Receive the runs that are now trained together; earlier stacks are in the store."""
 
     def epoch_is_over(self, stage: Stage[R], epoch: int, curves: Sequence[Curves]) -> None:
-        """Take note of an epoch, and of the curves of each run so far."""
+        """Receive the number of finished epochs, and the curves of each run so far."""
 
     def run_is_over(self, record: Record) -> None:
-        """Take note of a run, which is in the store by now."""
+        """Receive the record of a run, which is in the store by now."""
 
     def note(self, message: str) -> None:
-        """Tell the user something that is no reason to stop."""
+        """Receive a message for the user that is no reason to stop."""
 
 
-class Result(NamedTuple):
-    """What came out of one run."""
-
-    measures: Mapping[str, float]
-    curves: Mapping[str, Curve]
-    outcomes: Mapping[str, Outcomes]
-
-
-Finish = Callable[[Training, str], list[dict[str, Curve]]]
-"""Trains to the end, from wherever it stands, the stage of that name, as `finish_at_once` does."""
-
-
-class Experiment(Protocol[R_in]):
-    """What a study consists of."""
-
-    @property
-    def name(self) -> str:
-        """What its runs are kept as."""
-
-    @property
-    def scheme(self) -> int:
-        """What equal settings mean."""
-
-    @property
-    def device(self) -> torch.device:
-        """Where it is trained."""
-
-    def stages(self, run: R_in) -> Sequence[str]:
-        """Return the names of the trainings of a run, one after the other."""
-
-    def perform(self, runs: Sequence[R_in], finish: Finish) -> Sequence[Result]:
-        """Train runs that share their shapes together, stage by stage, and measure each."""
+Finish = Callable[[Training, str], None]
+"""Trains a stage to its end, given its name. The training may be at any epoch before."""
 
 
 def run_all(
@@ -120,11 +133,11 @@ def run_all(
     watch: Watcher[R],
     most_together: int = MOST_TOGETHER,
 ) -> None:
-    """Train and measure the runs that the store does not have, and keep each as it is done.
+    """Train and measure the runs that the store lacks, and store each run when it is done.
 
-    Runs that share their shapes are trained together. Stopped at any moment, the same call goes
-    on where it was, give or take a minute. Before anything is trained, it is made sure that
-    checkpoints and records can be kept.
+    Runs that share their shapes are trained together. If the process stops at any moment, the
+    same call continues from the last checkpoints. Before any training starts, the store and the
+    folder of checkpoints are tested for writing.
     """
     checkpoints = Checkpoints(
         store.path.with_name(f"{store.path.name}.checkpoints"), lambda message: watch.note(message)
@@ -135,7 +148,7 @@ def run_all(
         return [_checkpoint(experiment, run, stage) for stage in experiment.stages(run)]
 
     def missing() -> list[R]:
-        """Return what is still to do; of what is done no checkpoint need be kept."""
+        """Return the runs that the store lacks, and delete checkpoints of the other runs."""
         are_done = {run: id_of(experiment, run) in store for run in wanted}
         for run, is_done in are_done.items():
             if is_done:
@@ -145,61 +158,32 @@ def run_all(
     if missing():
         store.check_writable()
         checkpoints.prepare()
-    # Looked up anew each time: another process may have done some of them meanwhile.
+    # The store is asked again each time: another process may have stored some runs meanwhile.
     while to_do := missing():
         progress = {run: tuple(map(checkpoints.progress, names(run))) for run in to_do}
         stack = next_stack(progress, most_together)
         watch.stack_starts(stack)
         try:
-            finish = _kept(experiment, stack, checkpoints, watch)
-            records = make_records(experiment, stack, finish)
+            records = make_records(
+                experiment, stack, _with_checkpoints(experiment, stack, checkpoints, watch)
+            )
         except ChangedError:
-            continue  # other stacks go on from other places
+            continue  # another process changed the checkpoints: form the stacks again
         for record in records:
             _add(store, record, checkpoints)
             watch.run_is_over(record)
 
 
-def _add(store: Store, record: Record, checkpoints: Checkpoints) -> None:
-    try:
-        store.add(record)
-    except RecordError as error:
-        raise RecordError(
-            f"{error}. The run is trained, and kept in {checkpoints.folder}: once the store can be "
-            "written, the same command only has to measure it again"
-        ) from error
-
-
 def id_of(experiment: Experiment[R], run: R) -> str:
-    """Return the name of a run in the store."""
+    """Return the identity of a run in the store."""
     return run_id(experiment.name, run.configuration, experiment.scheme)
 
 
-def make_records(experiment: Experiment[R], runs: Sequence[R], finish: Finish) -> list[Record]:
-    """Perform runs that share their shapes, and put down what came out."""
-    started = time.monotonic()
-    results = experiment.perform(runs, finish)
-    seconds = (time.monotonic() - started) / len(runs)
-    return [
-        Record(
-            study=experiment.name,
-            scheme=experiment.scheme,
-            configuration=run.configuration,
-            measures=result.measures,
-            curves=result.curves,
-            outcomes=result.outcomes,
-            seconds=seconds,
-            environment=environment(experiment.device, len(runs)),
-        )
-        for run, result in zip(runs, results, strict=True)
-    ]
-
-
 def next_stack(progress: Mapping[R, Sequence[Progress]], most: int) -> list[R]:
-    """Return the runs to go on with, by how far the stages of each have come.
+    """Return the runs to train next, given how far the stages of each run have come.
 
-    A run that is trained, but not in the store, was stopped while it was measured. It is measured
-    alone, so that the next stop costs no more than that.
+    A run that is trained but not in the store was stopped while it was measured. Such a run is
+    measured alone, so that another stop loses at most one measurement.
     """
     for run, stages in progress.items():
         if all(stage.is_over for stage in stages):
@@ -208,7 +192,7 @@ def next_stack(progress: Mapping[R, Sequence[Progress]], most: int) -> list[R]:
 
 
 def stacks(runs: Sequence[R], most: int, progress: Callable[[R], object]) -> list[list[R]]:
-    """Return runs that can be trained together, neighbours sharing their relaxation."""
+    """Group runs that can be trained together; runs with the same relaxation are neighbours."""
     groups: dict[object, list[R]] = {}
     for run in sorted(runs, key=lambda run: (run.relaxation, run.warm_up_relaxation, run.warm_up)):
         groups.setdefault((run.stack, progress(run)), []).append(run)
@@ -219,46 +203,82 @@ def stacks(runs: Sequence[R], most: int, progress: Callable[[R], object]) -> lis
     ]
 
 
-def finish_at_once(training: Training, _stage: str) -> list[dict[str, Curve]]:
-    """Train to the end; put the best states in place, and return the curves of each run."""
-    training.run()
-    return _in_best_state(training)
-
-
-def _in_best_state(training: Training) -> list[dict[str, Curve]]:
-    training.best.restore()
+def make_records(experiment: Experiment[R], runs: Sequence[R], finish: Finish) -> list[Record]:
+    """Train runs that share their shapes stage by stage, measure them, and return their records."""
+    started = time.monotonic()
+    stack = experiment.prepare(runs)
+    curves: list[dict[str, Curve]] = [{} for _ in runs]
+    for stage in experiment.stages(runs[0]):
+        training = stack.training(stage)
+        finish(training, stage)
+        training.best.restore()
+        for mine, found in zip(curves, _curves_of(training), strict=True):
+            mine |= {experiment.curve_name(stage, name): curve for name, curve in found.items()}
+    measured = stack.measure()
+    seconds = (time.monotonic() - started) / len(runs)
     return [
-        {**curves.by_name(), "selected": Curve([training.epochs], [float(epoch)])}
-        for curves, epoch in zip(training.curves, training.best.epochs, strict=True)
+        Record(
+            study=experiment.name,
+            scheme=experiment.scheme,
+            configuration=run.configuration,
+            measures=found.measures,
+            curves=mine,
+            outcomes=found.outcomes,
+            seconds=seconds,
+            environment=environment(experiment.device, len(runs)),
+        )
+        for run, mine, found in zip(runs, curves, measured, strict=True)
     ]
 
 
-def _checkpoint(experiment: Experiment[R], run: R, stage: str) -> str:
-    return f"{id_of(experiment, run)}.{stage}"
+def finish_at_once(training: Training, _stage: str) -> None:
+    """Train a stage to its end without checkpoints."""
+    training.run()
 
 
-def _kept(
+def _with_checkpoints(
     experiment: Experiment[R], runs: Sequence[R], checkpoints: Checkpoints, watch: Watcher[R]
 ) -> Finish:
-    """Return what finishes trainings that are kept on disk meanwhile, and watched."""
+    """Return a function that trains a stage to its end, with checkpoints, and tells the watcher."""
 
-    def finish(training: Training, stage: str) -> list[dict[str, Curve]]:
+    def finish(training: Training, stage: str) -> None:
         names = [_checkpoint(experiment, run, stage) for run in runs]
         if any(checkpoints.progress(name).epoch for name in names):
             checkpoints.restore(names, training)
-        under_way = Stage(runs, stage, training.epochs)
+        in_progress = Stage(runs, stage, training.epochs)
         is_over = training.epoch >= training.epochs
         if not is_over:
             checkpoints.require_space(training)
         while not is_over:
             try:
                 is_over = training.run(
-                    lambda epoch, curves: watch.epoch_is_over(under_way, epoch, curves),
+                    lambda epoch, curves: watch.epoch_is_over(in_progress, epoch, curves),
                     until=time.monotonic() + BETWEEN_CHECKPOINTS,
                 )
             finally:
                 if training.is_between_epochs:
                     checkpoints.save(names, training)
-        return _in_best_state(training)
 
     return finish
+
+
+def _checkpoint(experiment: Experiment[R], run: R, stage: str) -> str:
+    return f"{id_of(experiment, run)}.{stage}"
+
+
+def _curves_of(training: Training) -> list[dict[str, Curve]]:
+    """Return the curves of each run, and as `selected` the epoch of its best state."""
+    return [
+        {**curves.by_name(), "selected": Curve([training.epochs], [float(epoch)])}
+        for curves, epoch in zip(training.curves, training.best.epochs, strict=True)
+    ]
+
+
+def _add(store: Store, record: Record, checkpoints: Checkpoints) -> None:
+    try:
+        store.add(record)
+    except RecordError as error:
+        raise RecordError(
+            f"{error}. The run is trained, and its checkpoint is in {checkpoints.folder}: once the "
+            "store can be written, the same command only has to measure the run again"
+        ) from error

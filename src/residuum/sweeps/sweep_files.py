@@ -14,8 +14,7 @@ from types import NoneType, UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin
 
 from residuum.errors import ResiduumError, shown, suggest
-from residuum.study.choices import check_choice
-from residuum.study.planning import SEEDS
+from residuum.study.common_settings import SEEDS, check_choice
 from residuum.sweeps.checking import check_sweep
 from residuum.sweeps.definitions import (
     Choice,

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, final, get_type_hints
 
 from residuum.results import Record
-from residuum.study import planning
+from residuum.study import common_settings as planning
 from residuum.study.chunking import settings as chunking
-from residuum.study.chunking.corpus import CorpusName
+from residuum.study.chunking.data.corpus import CorpusName
 from residuum.study.digits import settings as digits
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class TunedDigits(Tuned):
 
     def of_length(self, run: Any, epochs: int) -> Any:
         """Return the run with another number of epochs; its warm-up and first stage scale along."""
-        from residuum.study.digits.planning import of_length
+        from residuum.study.common_settings import of_length
 
         return of_length(run, epochs)
 
@@ -105,8 +105,8 @@ class TunedDigits(Tuned):
 
     def load(self, fixed: Values, device: torch.device) -> Data:
         """Load the images."""
-        from residuum.study.digits.images import load_images
-        from residuum.study.digits.running import Digits
+        from residuum.study.digits.data.images import load_images
+        from residuum.study.digits.experiment import Digits
 
         images = load_images(fixed["images"])
         usual = "bfloat16" if device.type == "cuda" else "float32"
@@ -140,10 +140,10 @@ class TunedChunking(Tuned):
 
     def load(self, fixed: Values, device: torch.device) -> Data:
         """Load the sentences and the word vectors."""
-        from residuum.study.chunking.corpus import load_corpus
-        from residuum.study.chunking.running import Chunking
-        from residuum.study.chunking.vectors import read_vectors
-        from residuum.study.chunking.vocabulary import make_lexicon
+        from residuum.study.chunking.data.corpus import load_corpus
+        from residuum.study.chunking.experiment import Chunking
+        from residuum.study.chunking.data.vectors import read_vectors
+        from residuum.study.chunking.data.vocabulary import make_lexicon
 
         corpus = load_corpus(fixed["corpus"])
         path = fixed.get("embeddings")
@@ -156,7 +156,7 @@ class TunedChunking(Tuned):
 
     def check(self, run: Any, data: Data) -> None:
         """Split the sentences as a run does, which raises if there are too few."""
-        from residuum.study.chunking.splits import make_split
+        from residuum.study.chunking.data.splits import make_split
 
         make_split(len(data.tuning.corpus.train), run.fraction, run.seed)  # type: ignore[attr-defined]
 

@@ -1,1 +1,1 @@
-"""Training of many runs at once, on PyTorch."""
+"""Training of many runs at once with PyTorch, each run as if it were alone."""

@@ -1,9 +1,9 @@
-"""Where a training stands, one file per run, so that it goes on whatever stopped it.
+"""Checkpoints: one file per run, from which its training continues after any stop.
 
-Random numbers are functions of the epoch, so parameters, the optimiser's memory, the best state
-so far and the curves are all there is to keep. A run's file does not depend on the runs it was
-trained with: it may go on in other company. A file that cannot be used is set aside under another
-name, with a message, and its run starts anew.
+Random numbers are functions of the epoch, so a checkpoint needs only the parameters, the state of
+the optimiser, the best state so far, and the curves. A file does not depend on the other runs of
+the stack: its run may continue in another stack. A file that cannot be used is renamed, with a
+message, and its run starts again.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from torch import Tensor
 
 from residuum.errors import ResiduumError
 from residuum.files import replacing
-from residuum.training.tasks import Curves, Training
+from residuum.training.loop import Curves, Training
 
 SPARE: Final = 2**24
-"""Bytes that must be free beside the checkpoints themselves: records are written, too."""
+"""Free bytes that are required beside those of the checkpoints, for records."""
 
 
 class CheckpointError(ResiduumError):
-    """Checkpoints cannot be kept: the folder cannot be used, or the disk is full."""
+    """Checkpoints cannot be written: the folder cannot be used, or the disk is full."""
 
 
 class ChangedError(ResiduumError):
-    """Checkpoints that were there are gone, set aside, or at different epochs: look again."""
+    """Checkpoints have disappeared, were set aside, or are at different epochs."""
 
 
 class Progress(NamedTuple):
-    """How far the training of a run has come."""
+    """The number of epochs that a run has done, and whether its training is over."""
 
     epoch: int
     is_over: bool
 
 
 class _Kept(NamedTuple):
-    """What a file holds: where the training of one run stood."""
+    """The content of a file: the state of one run after an epoch."""
 
     epoch: int
     curves: Curves
@@ -55,7 +55,7 @@ class _Kept(NamedTuple):
 
 
 class _UnusableError(Exception):
-    """The reason, in words, why a file cannot be used."""
+    """A file cannot be used, for the reason in the message."""
 
 
 _UNREADABLE: Final = "it is damaged, or from another version of residuum"
@@ -64,14 +64,14 @@ _DAMAGED: Final = (SafetensorError, KeyError, TypeError, ValueError, OverflowErr
 
 @final
 class Checkpoints:
-    """Files in a folder, by the names of runs; `note` is told what the user should know."""
+    """The checkpoints in a folder, by name; messages for the user go to `note`."""
 
     def __init__(self, folder: Path, note: Callable[[str], None]) -> None:
         self.folder = folder
         self._note = note
 
     def prepare(self) -> None:
-        """Make the folder; raise if it cannot hold checkpoints, before hours of training."""
+        """Make the folder, and raise CheckpointError if no file can be written to it."""
         with self._explained():
             self.folder.mkdir(parents=True, exist_ok=True)
             with replacing(self.folder / ".writable") as file:
@@ -79,21 +79,21 @@ class Checkpoints:
             (self.folder / ".writable").unlink(missing_ok=True)
 
     def require_space(self, training: Training) -> None:
-        """Raise if the disk cannot hold the checkpoints of a training."""
+        """Raise CheckpointError if the disk lacks the space for the checkpoints of a training."""
         size = sum(state.numel() * state.element_size() for state in training.state)
-        # While a file is replaced, the one before it is still there.
+        # While a file is replaced, the old file still takes space.
         needed = 2 * size + SPARE
         with self._explained():
             free = shutil.disk_usage(self.folder).free
         if free < needed:
             raise CheckpointError(
                 f"{self.folder}: expected {needed / 2**20:,.0f} MiB of free space for checkpoints, "
-                f"found {free / 2**20:,.0f}. Make space, or name a store on another disk; then the "
-                "same command goes on"
+                f"found {free / 2**20:,.0f}. Free some space, or choose a store on another disk; "
+                "then the same command continues"
             )
 
     def progress(self, name: str) -> Progress:
-        """Return how far a run is kept; a file that makes no sense is set aside."""
+        """Return the progress in a run's file; a damaged file is set aside and counts as none."""
         nothing = Progress(0, is_over=False)
         try:
             with self._explained(), safe_open(self._path(name), "pt") as file:
@@ -109,7 +109,7 @@ class Checkpoints:
             return nothing
 
     def save(self, names: Sequence[str], training: Training) -> None:
-        """Keep where each run stands; files of earlier moments are replaced."""
+        """Write the state of each run, replacing older files."""
         states = [state.detach().cpu() for state in training.state]
         for run, name in enumerate(names):
             mine = [state[run].contiguous() for state in states]
@@ -126,10 +126,10 @@ class Checkpoints:
                 file.write(save({str(place): one for place, one in enumerate(mine)}, metadata))
 
     def restore(self, names: Sequence[str], training: Training) -> None:
-        """Put runs where they were, at the same epoch, or change nothing and raise ChangedError.
+        """Restore all runs to the same epoch, or change nothing and raise ChangedError.
 
-        Files that cannot be used are set aside first. Files may also have been replaced or
-        removed by another process since one looked.
+        Unusable files are set aside first. Another process may also have replaced or removed
+        files since `progress` was called.
         """
         found: list[_Kept] = []
         for run, name in enumerate(names):
@@ -145,7 +145,7 @@ class Checkpoints:
         if len(found) < len(names) or len(epochs) > 1:
             raise ChangedError(
                 f"{self.folder}: expected files of {len(names)} runs at the same epoch, found "
-                f"{len(found)} that can be used, at the epochs {sorted(epochs)}; look again"
+                f"{len(found)} that can be used, at the epochs {sorted(epochs)}; form the stacks again"
             )
         with torch.no_grad():
             for run, kept in enumerate(found):
@@ -155,9 +155,9 @@ class Checkpoints:
         training.curves = [kept.curves for kept in found]
 
     def forget(self, names: Sequence[str]) -> None:
-        """Remove the files of runs that are done, also those that were set aside.
+        """Remove the files of finished runs, also those that were set aside.
 
-        They cannot do harm: a folder that may only be read keeps them.
+        Files that cannot be removed do no harm, so errors are ignored.
         """
         for name in names:
             for path in (self._path(name), self._aside(name)):
@@ -165,7 +165,7 @@ class Checkpoints:
                     path.unlink(missing_ok=True)
 
     def _read(self, name: str) -> _Kept:
-        """Return what is kept of a run, all of one moment."""
+        """Return the content of a run's file; raise _UnusableError if it is damaged."""
         try:
             with self._explained(), safe_open(self._path(name), "pt") as file:
                 metadata = file.metadata()
@@ -185,16 +185,16 @@ class Checkpoints:
         return kept
 
     def _set_aside(self, name: str, reason: str) -> None:
-        with self._explained(), suppress(FileNotFoundError):  # another process was faster
+        with self._explained(), suppress(FileNotFoundError):  # another process has renamed it
             os.replace(self._path(name), self._aside(name))
             self._note(
-                f"the checkpoint {self._path(name)} cannot be used: {reason}. It is now "
-                f"{self._aside(name).name}, and its run starts anew"
+                f"the checkpoint {self._path(name)} cannot be used: {reason}. The file is renamed "
+                f"to {self._aside(name).name}, and its run starts again"
             )
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Turn what the system says into words; files that are not there are the caller's."""
+        """Raise CheckpointError in place of OSError; a missing file is left to the caller."""
         try:
             yield
         except FileNotFoundError:
@@ -202,8 +202,8 @@ class Checkpoints:
         except OSError as error:
             raise CheckpointError(
                 f"{self.folder}: expected a folder in which checkpoints can be kept, found: "
-                f"{error.strerror or error}. Make space, mend its rights, or name another store; "
-                "then the same command goes on from what is kept"
+                f"{error.strerror or error}. Free some space, change its permissions, or choose "
+                "another store; then the same command continues from the last checkpoints"
             ) from error
 
     def _path(self, name: str) -> Path:
@@ -214,7 +214,7 @@ class Checkpoints:
 
 
 def _check(kept: _Kept, training: Training, run: int) -> None:
-    """Refuse what a run of this training cannot have left."""
+    """Raise _UnusableError if a file cannot come from this run of this training."""
     if _layout(kept.state) != _layout([state[run] for state in training.state]):
         raise _UnusableError("its tensors are not those of this training")
     if not 1 <= kept.epoch <= training.epochs:
@@ -228,7 +228,7 @@ def _check(kept: _Kept, training: Training, run: int) -> None:
 
 
 def _lengths(curves: Any) -> dict[str, int]:
-    """Return how many numbers each curve has; what is no curve has −1."""
+    """Return the length of each curve; −1 for what is no list of numbers."""
     if not isinstance(curves, dict):
         return {"": -1}
     return {

@@ -1,16 +1,16 @@
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators
 """Triton kernels: a 3×3 convolution, relu and 2×2 max-pool in one, and its gradients.
 
-Everything is counted in pooled positions: each has a window of 2×2 convolved positions, which sees
-a patch of 4×4 pixels. Window position (a, b) meets pixel (r, j) of the patch through the weight
-(ky, kx) = (r − a, j − b), so that a row of the patch, 4 × channels neighbouring numbers, meets
-both b at once through a matrix with columns (output, b), zero where j − b is no kernel column.
-What is convolved never reaches memory: only the winner of each window does, and a code that says
-which position it was, 2a + b, or 4 where relu cut it off.
+All counts are in pooled positions. A pooled position has a window of 2×2 convolved positions,
+which depends on a patch of 4×4 pixels. Window position (a, b) depends on pixel (r, j) of the patch
+through the weight (ky, kx) = (r − a, j − b). A row of the patch is 4 × channels neighbouring
+numbers. One matrix with columns (output, b) maps it to both b at once; entries are zero where
+j − b is no kernel column. The convolved values are never written to memory. Only the maximum of
+each window is written, and a code of its position: 2a + b, or 4 where relu made it 0.
 
 The grid is (parts × blocks, runs). A part is `tiles` tiles of `positions` pooled positions, counted
-through all images of the run; a block is a share of the channels or outputs. Blocks of one part lie
-side by side in the grid, for they read the same tensors, and the second finds them in the cache.
+through all images of the run. A block is a share of the channels or outputs. Blocks of one part are
+neighbours in the grid, because they read the same tensors and the second finds them in the cache.
 Names: `x` [run, image, y, x, channel]; `out`, `grad` and `codes` [run, position, output].
 """
 
@@ -22,7 +22,7 @@ DEAD = tl.constexpr(4)
 
 @triton.jit
 def locate_program(blocks: tl.constexpr):
-    """Return run, part and block of this program."""
+    """Return the run, the part and the block of this program."""
     return tl.program_id(1).to(tl.int64), tl.program_id(0) // blocks, tl.program_id(0) % blocks
 
 
@@ -40,7 +40,7 @@ def patch_row(
     x, image, row, column, alive, r, start,
     height: tl.constexpr, width: tl.constexpr, channels: tl.constexpr, size: tl.constexpr,
 ):  # fmt: skip
-    """Return `size` numbers from `start` on of row `r` of each patch: pixel by pixel."""
+    """Return `size` numbers of row `r` of each patch, beginning at `start`."""
     along = start + tl.arange(0, size)
     y = 2 * row - 1 + r
     at = 2 * column[:, None] - 1 + (along // channels)[None, :]
@@ -64,7 +64,7 @@ def pooled(
     grad, codes, image, row, column, alive, start,
     rows: tl.constexpr, columns: tl.constexpr, outputs: tl.constexpr, size: tl.constexpr,
 ):  # fmt: skip
-    """Return gradients and codes of pooled positions, dead outside the image."""
+    """Return the gradients and codes of pooled positions; DEAD outside the image."""
     inside = alive & (row >= 0) & (row < rows) & (column >= 0) & (column < columns)
     first = ((image * rows + row) * columns + column) * outputs + start
     at = first[:, None] + tl.arange(0, size)[None, :]
@@ -91,7 +91,7 @@ def matrices(
     weight, start, number: tl.constexpr, distance: tl.constexpr,
     rows: tl.constexpr, columns: tl.constexpr, stride: tl.constexpr,
 ):  # fmt: skip
-    """Return so many blocks, `distance` apart, of matrices whose rows are `stride` long."""
+    """Return blocks of matrices with rows of length `stride`; blocks are `distance` apart."""
     at = tl.arange(0, rows)[:, None] * stride + tl.arange(0, columns)[None, :]
     found = ()
     for one in tl.static_range(number):
@@ -104,7 +104,7 @@ def store_winners(
     upper, lower, bias, out, codes, index, alive, start,
     outputs: tl.constexpr, positions: tl.constexpr, size: tl.constexpr,
 ):  # fmt: skip
-    """Store the largest of each window, through relu, and its code; the first of equals wins."""
+    """Store the maximum of each window after relu, and its code; the first of equals wins."""
     best, second = tl.split(tl.reshape(upper, (positions, size, 2)))
     third, fourth = tl.split(tl.reshape(lower, (positions, size, 2)))
     code = tl.where(second > best, 1, 0)
@@ -115,7 +115,7 @@ def store_winners(
     best = tl.maximum(best, fourth)
     along = start + tl.arange(0, size)
     best += tl.load(bias + along)[None, :]
-    dead = best <= 0  # so that NaN lives on
+    dead = best <= 0  # false for NaN, which is kept
     at = index[:, None] * outputs + along[None, :]
     tl.store(out + at, tl.where(dead, 0.0, best).to(out.dtype.element_ty), mask=alive[:, None])
     tl.store(codes + at, tl.where(dead, DEAD, code).to(tl.int8), mask=alive[:, None])
@@ -129,8 +129,8 @@ def forward_of_images(
 ):  # fmt: skip
     """Compute the layer for images of one channel.
 
-    Weights are [run, a, (r, j), (output, b)]: the 16 pixels of a patch meet one such matrix for
-    each window row a. They stay in shared memory while the tiles go by.
+    Weights are [run, a, (r, j), (output, b)]: one matrix for each window row a maps the 16 pixels
+    of a patch. The matrices stay in shared memory for all tiles.
     """
     wide: tl.constexpr = 2 * output_block
     run, part, block = locate_program(outputs // output_block)
@@ -160,11 +160,11 @@ def forward_of_channels(
     positions: tl.constexpr, channel_block: tl.constexpr, output_block: tl.constexpr,
     tiles: tl.constexpr,
 ):  # fmt: skip
-    """Compute the layer.
+    """Compute the layer for images of several channels.
 
     Weights are [run, ky, (j, channel), (output, b)]. Row r of the patches goes into the upper
     positions of the windows through ky = r, and into the lower ones through ky = r − 1. Where all
-    channels are one block, the three matrices stay in shared memory while the tiles go by.
+    channels are one block, the three matrices stay in shared memory for all tiles.
     """
     depth: tl.constexpr = 4 * channels
     deep: tl.constexpr = 4 * channel_block
@@ -225,12 +225,12 @@ def data_gradient(
 ):  # fmt: skip
     """Compute the gradient of x [run, image, y, x, channel], 2×2 pixels for a pooled position.
 
-    It is the convolution of the gradient before the pool with mirrored weights, given as
-    [run, (ky, j), (channel, b), output]. The 4×4 patch of that gradient around the pixels lies in
-    the windows of 3×3 pooled positions, (down, side): each is read once and gives the one, two or
-    four places (r, j) of the patch that are in its window, by its code. Sums are kept as
-    [(channel, b), position]: so weights stay in shared memory while the tiles go by, and the
-    gradient of a neighbour is read while the tensor cores are at work on the one before.
+    The gradient of x is the convolution of the gradient before the pool with mirrored weights,
+    given as [run, (ky, j), (channel, b), output]. The 4×4 patch of that gradient around the pixels
+    lies in the windows of 3×3 pooled positions, (down, side). Each pooled position is read once,
+    and by its code gives the one, two or four positions (r, j) of the patch in its window. Sums
+    are kept as [(channel, b), position], so that weights stay in shared memory for all tiles, and
+    the next gradient is loaded while the tensor cores work on the one before.
     """
     rows: tl.constexpr = height // 2
     columns: tl.constexpr = width // 2
@@ -288,8 +288,9 @@ def weight_gradient_of_images(
 ):  # fmt: skip
     """Sum the gradients of weight and bias over a part, for images of one channel.
 
-    Sums are [run, part, a, (r, j), (output, b)], laid out like the weights forward: the patches,
-    [pixel, position], meet the gradient at each window row a, [position, (output, b)].
+    Sums are [run, part, a, (r, j), (output, b)], with the layout of the forward weights. They are
+    the products of the patches, [pixel, position], with the gradient at each window row a,
+    [position, (output, b)].
     """
     wide: tl.constexpr = 2 * output_block
     blocks: tl.constexpr = outputs // output_block
@@ -329,11 +330,12 @@ def weight_gradient_of_channels(
     positions: tl.constexpr, channel_block: tl.constexpr, output_block: tl.constexpr,
     tiles: tl.constexpr,
 ):  # fmt: skip
-    """Sum the gradients of weight and bias over a part.
+    """Sum the gradients of weight and bias over a part, for images of several channels.
 
-    Sums are [run, part, ky, (j, channel), (output, b)], laid out like the weights forward. A
-    block is one ky, a share of (j, channel) and one of the outputs: row ky + a of the patches,
-    [(j, channel), position], meets the gradient at window row a, [position, (output, b)].
+    Sums are [run, part, ky, (j, channel), (output, b)], with the layout of the forward weights. A
+    block is one ky, a share of (j, channel) and a share of the outputs. Its sums are the products
+    of row ky + a of the patches, [(j, channel), position], with the gradient at window row a,
+    [position, (output, b)].
     """
     depth: tl.constexpr = 4 * channels
     deep: tl.constexpr = 4 * channel_block

@@ -1,8 +1,8 @@
-"""Convolution, relu and pool of many runs as one Triton kernel each way, for large NVIDIA GPUs.
+"""Convolution, relu and pool of a stack of runs, fused into one Triton kernel each way.
 
-Numbers are bfloat16, sums float32; only Triton's interpreter takes numbers in float32 as they are.
-Nothing here waits for the device, and all sums have a fixed order that does not depend on how
-many runs there are: results are the same every time, also from a CUDA graph.
+Numbers are bfloat16 and sums float32; only Triton's interpreter also takes float32 numbers.
+Nothing here waits for the device. The order of every sum is fixed and does not depend on the
+number of runs, so that results are the same every time, also from a CUDA graph.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ from residuum.training import convolution_kernels as kernels
 
 @dataclass(frozen=True)
 class Launch:
-    """How a kernel is cut up: pooled positions in a tile, tiles of a program, its warps, and the
-    most channels and outputs that it takes at a time."""
+    """How the work of a kernel is divided.
+
+    A program handles `tiles` tiles of `positions` pooled positions with `warps` warps, and takes
+    at most `channels` channels and `outputs` outputs at a time.
+    """
 
     positions: int
     tiles: int
@@ -31,10 +34,11 @@ class Launch:
 
 @dataclass(frozen=True)
 class Launches:
-    """One launch for each kernel; the default ones were the fastest of those tried on an H200.
+    """A launch for each kernel. The defaults were the fastest of those tried on an H200.
 
-    Only that of the data gradient is reasoned, not measured: like forward, with tiles that divide
-    the positions of 192 images of 7×7 and 64 of 7×14, and so fill the device evenly.
+    The launch of the data gradient is an exception: it is reasoned, not measured. It is that of
+    forward, with tiles that divide the positions of 192 images of 7×7 and of 64 images of 7×14,
+    and so fill the device evenly.
     """
 
     forward_of_images: Launch = Launch(64, 4, 4)
@@ -50,7 +54,7 @@ DEFAULT: Final = Launches()
 def forward(
     x: Tensor, weight: Tensor, bias: Tensor, launches: Launches = DEFAULT
 ) -> tuple[Tensor, Tensor]:
-    """Return what is pooled, in the precision of `x`, and the code of each winner (int8)."""
+    """Return the pooled values, in the precision of `x`, and the code of each maximum (int8)."""
     runs, images, height, width, channels = x.shape
     outputs = weight.shape[-1]
     shape = (runs, images, height // 2, width // 2, outputs)
@@ -79,7 +83,7 @@ def forward(
 def data_gradient(
     gradient: Tensor, codes: Tensor, weight: Tensor, launches: Launches = DEFAULT
 ) -> Tensor:
-    """Return the gradient of `x` from that of what is pooled."""
+    """Return the gradient of `x` from the gradient of the pooled values."""
     runs, images, rows, columns, outputs = gradient.shape
     channels, launch = weight.shape[-2], launches.data_gradient
     out = torch.empty(
@@ -125,11 +129,11 @@ def weight_gradient(
 
 
 class FusedConvolution(torch.autograd.Function):
-    """The layer with its gradients; x must be contiguous but for the runs, which may share it."""
+    """The layer with its gradients. Each run's x must be contiguous; runs may share one x."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        """Compute the layer and remember the codes."""
+        """Compute the layer, and save the codes for the backward pass."""
         out, codes = forward(x, weight, bias)
         ctx.save_for_backward(x, weight, codes)
         return out
@@ -137,7 +141,7 @@ class FusedConvolution(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
-        """Return the gradients of x (where it needs one), weight and bias."""
+        """Return the gradients of x (None if not needed), weight and bias."""
         x, weight, codes = ctx.saved_tensors
         gradient = gradient.contiguous()
         of_x = data_gradient(gradient, codes, weight) if ctx.needs_input_grad[0] else None
@@ -154,7 +158,7 @@ def _grid(launch: Launch, count: int, runs: int, blocks: int) -> tuple[int, int]
 
 
 def _settings(launch: Launch) -> dict[str, int]:
-    """Return the rest of a launch; more stages, of loading ahead, were slower wherever tried."""
+    """Return the keyword arguments of a launch. More pipeline stages were slower in all trials."""
     return {"tiles": launch.tiles, "num_warps": launch.warps, "num_stages": 1}
 
 
@@ -168,7 +172,7 @@ def _arrange(weight: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def _gather(sums: Tensor) -> Tensor:
-    """Return the gradient of the weight from that of what `_arrange` made of it."""
+    """Return the gradient of the weight from that of the arrangement by `_arrange`."""
     return sums[:, :, :3, ..., 0] + sums[:, :, 1:, ..., 1]
 
 
@@ -193,7 +197,7 @@ def _arrange_for_images(weight: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def _gather_of_images(sums: Tensor) -> Tensor:
-    """Return the gradient of the weight from that of what `_arrange_for_images` made of it."""
+    """Return the gradient of the weight from that of the arrangement by `_arrange_for_images`."""
     upper = sums[:, 0, :3, :3, :, 0] + sums[:, 0, :3, 1:, :, 1]
     lower = sums[:, 1, 1:, :3, :, 0] + sums[:, 1, 1:, 1:, :, 1]
     return (upper + lower).unsqueeze(3)

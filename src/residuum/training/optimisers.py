@@ -1,4 +1,4 @@
-"""Optimisers for stacked parameters: each run has its own learning rate at every step."""
+"""Optimisers for stacked parameters; each run has its own learning rate at every step."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from residuum.training.rates import OptimiserName
 
 
 class Optimiser(Protocol):
-    """Changes parameters by their gradients; `rates` holds one number per parameter and run."""
+    """Updates parameters in place; `rates` has a tensor with one number per run for each."""
 
     def step(self, gradients: Sequence[Tensor], rates: Sequence[Tensor]) -> None:
-        """Change the parameters in place."""
+        """Update the parameters in place."""
 
     @property
     def state(self) -> list[Tensor]:
-        """What must be kept to go on later: tensors with a first dimension of runs."""
+        """The tensors to keep in a checkpoint, each with a first dimension of runs."""
 
 
 class Sgd:
@@ -30,18 +30,18 @@ class Sgd:
 
     @property
     def state(self) -> list[Tensor]:
-        """Nothing is remembered."""
+        """An empty list: plain SGD has no state."""
         return []
 
     @torch.no_grad()
     def step(self, gradients: Sequence[Tensor], rates: Sequence[Tensor]) -> None:
-        """Change the parameters in place."""
+        """Update the parameters in place."""
         for parameter, gradient, rate in zip(self._parameters, gradients, rates, strict=True):
             parameter.addcmul_(gradient, _beside(rate, parameter), value=-1)
 
 
 class Adam:
-    """Kingma and Ba's Adam with PyTorch's default constants."""
+    """Adam (Kingma and Ba) with the default constants of PyTorch."""
 
     FIRST: Final = 0.9
     SECOND: Final = 0.999
@@ -56,19 +56,19 @@ class Adam:
 
     @property
     def state(self) -> list[Tensor]:
-        """Running means, and how many steps they are of."""
+        """The running means of gradients and of their squares, and the number of steps."""
         return [*self._means, *self._squares, self._steps]
 
     @torch.no_grad()
     def step(self, gradients: Sequence[Tensor], rates: Sequence[Tensor]) -> None:
-        """Change the parameters in place."""
-        slopes = list(gradients)
+        """Update the parameters in place."""
+        given = list(gradients)
         self._steps += 1
         first = 1 - self.FIRST**self._steps
         second = (1 - self.SECOND**self._steps).sqrt()
-        torch._foreach_lerp_(self._means, slopes, 1 - self.FIRST)
+        torch._foreach_lerp_(self._means, given, 1 - self.FIRST)
         torch._foreach_mul_(self._squares, self.SECOND)
-        torch._foreach_addcmul_(self._squares, slopes, slopes, 1 - self.SECOND)
+        torch._foreach_addcmul_(self._squares, given, given, 1 - self.SECOND)
         for parameter, mean, square, rate in zip(
             self._parameters, self._means, self._squares, rates, strict=True
         ):
@@ -80,7 +80,7 @@ OPTIMISERS: Final[dict[OptimiserName, type[Sgd | Adam]]] = {"sgd": Sgd, "adam": 
 
 
 def clipped(gradients: Sequence[Tensor], most: float) -> list[Tensor]:
-    """Return gradients of stacked parameters, scaled down where a run's norm is over the most."""
+    """Return gradients, scaled down for the runs whose gradient norm is above `most`."""
     squares = [gradient.flatten(1).square().sum(1) for gradient in gradients]
     norms = torch.stack(squares).sum(0).sqrt()
     factors = most / norms.clamp(min=most)
@@ -88,6 +88,6 @@ def clipped(gradients: Sequence[Tensor], most: float) -> list[Tensor]:
 
 
 def _beside(per_run: Tensor, parameter: Tensor) -> Tensor:
-    """Return one number per run in a shape that broadcasts over a stacked parameter."""
+    """Reshape one number per run so that it broadcasts over a stacked parameter."""
     shape = (len(per_run), *(1,) * (parameter.dim() - 1))
     return per_run.to(parameter.dtype).reshape(shape)

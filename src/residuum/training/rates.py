@@ -1,4 +1,4 @@
-"""Learning rates over time; names of optimisers too, for settings to be read without PyTorch."""
+"""Learning rates over time, and names of optimisers. Settings use both without PyTorch."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ SCHEDULES: Final[tuple[Schedule, ...]] = ("constant", "cosine", "restarts")
 
 @dataclass(frozen=True)
 class Rate:
-    """A learning rate as a function of epochs, whole or in part.
+    """A learning rate as a function of the epoch, which may be fractional.
 
-    `cosine` falls from the rate to 0 over the whole training; `restarts` does so over each
-    `period` of epochs and starts anew (Loshchilov and Hutter's SGDR, with equal periods).
+    `cosine` falls from the rate to 0 over the whole training. `restarts` falls to 0 over each
+    `period` of epochs and then starts again (SGDR of Loshchilov and Hutter, with equal periods).
     """
 
     rate: float
@@ -28,16 +28,18 @@ class Rate:
 
     def __post_init__(self) -> None:
         if not 0 <= self.rate < math.inf:
-            raise ResiduumError(f"a learning rate is a number from 0 on, got {self.rate!r}")
+            raise ResiduumError(f"learning rate: expected a number from 0 on, got {self.rate!r}")
         if self.schedule not in SCHEDULES:
             raise ResiduumError(
                 f"schedule: expected one of {', '.join(SCHEDULES)}, got {self.schedule!r}"
             )
         if self.schedule == "restarts" and not (self.period and self.period > 0):
-            raise ResiduumError(f"restarts need a period in epochs, got {self.period!r}")
+            raise ResiduumError(
+                f"restarts: expected a period in epochs above 0, got {self.period!r}"
+            )
 
     def at(self, epoch: float, epochs: float) -> float:
-        """Return the rate at a moment of a training of so many epochs."""
+        """Return the rate at a possibly fractional epoch of a training of `epochs` epochs."""
         if self.schedule == "constant":
             return self.rate
         period = epochs if self.schedule == "cosine" else self.period
@@ -47,7 +49,7 @@ class Rate:
 
 
 Rates = list[list[float]]
-"""Learning rates of an epoch: a row for each step, with one for each run."""
+"""The learning rates of an epoch: a row for each step, with one number for each run."""
 
 
 class Rated(Protocol):
@@ -55,33 +57,33 @@ class Rated(Protocol):
 
     @property
     def epochs(self) -> int:
-        """How long it is."""
+        """Epochs of the training."""
 
     @property
     def learning_rate(self) -> float:
-        """The rate that the schedule starts from."""
+        """The learning rate at the start of the schedule."""
 
     @property
     def schedule(self) -> Schedule:
-        """How it goes on."""
+        """The schedule of the learning rate."""
 
     @property
     def period(self) -> float | None:
-        """The epochs between restarts."""
+        """Epochs between restarts."""
 
     @property
     def warm_up(self) -> int:
-        """How many epochs come before, with a rate of their own."""
+        """Epochs of the warm-up, which has a constant rate."""
 
     @property
     def warm_up_rate(self) -> float:
-        """That rate."""
+        """The learning rate of the warm-up."""
 
 
 def rates_of(runs: Sequence[Rated], epoch: int, steps: int) -> Rates:
     """Return the learning rates of an epoch.
 
-    During a warm-up it is constant; what follows has its schedule from there to the end.
+    The rate is constant during a warm-up. The schedule begins after the warm-up.
     """
     moments = [epoch + step / steps for step in range(steps)]
     columns = []

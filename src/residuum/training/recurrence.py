@@ -1,7 +1,7 @@
-"""Recurrent layers of a stack of runs: the steps of all of them are taken together.
+"""Recurrent layers (LSTM and GRU) of a stack of runs.
 
-Libraries have fast recurrences for one network at a time. Here a step in time is one matrix
-product over all runs and directions, so that many small networks take as long as one.
+Libraries have fast recurrences for one network at a time. Here each position needs one matrix
+product for all runs and directions, so that many small networks take as long as one.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from torch import Tensor
 def lstm(gates: Tensor, weight: Tensor) -> Tensor:
     """Return the outputs of long short-term memories: (networks, positions, examples, units).
 
-    `gates` is what inputs and biases make of the gates, four times as wide, in the order of
-    PyTorch: input, forget, cell, output. `weight` (networks, units, 4 units) is what states add.
+    `gates` holds the contribution of inputs and biases to the gates, (…, 4 units), in the order
+    of PyTorch: input, forget, cell, output. `weight` (networks, units, 4 units) maps the state.
     """
     found: Tensor = _Lstm.apply(gates, weight)  # type: ignore[no-untyped-call]
     return found
@@ -25,9 +25,9 @@ def lstm(gates: Tensor, weight: Tensor) -> Tensor:
 def gru(gates: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """Return the outputs of gated recurrent units: (networks, positions, examples, units).
 
-    `gates` is three times as wide, in the order of PyTorch: reset, update, new. States add
-    `weight` (networks, units, 3 units) and `bias` (networks, 3 units), the new gate's part of
-    which is reset.
+    `gates` holds the contribution of inputs and biases to the gates, (…, 3 units), in the order
+    of PyTorch: reset, update, new. `weight` (networks, units, 3 units) and `bias` (networks,
+    3 units) map the state; the reset gate scales their part of the new gate.
     """
     units = weight.shape[1]
     networks, _, examples, _ = gates.shape
@@ -45,7 +45,7 @@ def gru(gates: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 class _Lstm(torch.autograd.Function):
-    """The recurrence with its gradient: what needs no recurrence is left out of the loops."""
+    """The LSTM with its gradient; whatever needs no recurrence is computed outside the loops."""
 
     @staticmethod
     def forward(ctx: Any, gates: Tensor, weight: Tensor) -> Tensor:
@@ -68,14 +68,14 @@ class _Lstm(torch.autograd.Function):
         return outputs
 
     @staticmethod
-    def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor, Tensor]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
         opened, cells, outputs, weight = ctx.saved_tensors
-        (slope,) = slopes
+        (of_outputs,) = gradients
         positions, units = outputs.shape[1], outputs.shape[3]
         four = (*outputs.shape[:3], 4, units)
         let_in, kept, new, let_out = opened.chunk(4, -1)
         seen = cells.tanh()
-        # How much each gate moves with the cell, the last one with the output.
+        # The derivative of the cell by each gate, and of the output by the last gate.
         rates = torch.cat(
             [
                 new * let_in * (1 - let_in),
@@ -90,7 +90,7 @@ class _Lstm(torch.autograd.Function):
         of_cell = torch.zeros_like(cells[:, 0])
         back = weight.mT.contiguous()
         for place in reversed(range(positions)):
-            of_state = slope[:, place]
+            of_state = of_outputs[:, place]
             if place + 1 < positions:
                 of_state = torch.baddbmm(of_state, found[:, place + 1].flatten(-2), back)
                 of_cell = of_cell.mul_(kept[:, place + 1])
@@ -103,5 +103,5 @@ class _Lstm(torch.autograd.Function):
 
 
 def _before(x: Tensor) -> Tensor:
-    """Return what stood at the position before, 0 at the first."""
+    """Return x shifted by one position, with 0 at the first."""
     return torch.nn.functional.pad(x[:, :-1], (0, 0, 0, 0, 1, 0))

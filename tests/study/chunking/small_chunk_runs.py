@@ -6,10 +6,10 @@ from dataclasses import replace
 import torch
 
 from killed_training import Silent, try_hard
-from residuum.study.chunking.corpus import Corpus, load_corpus
-from residuum.study.chunking.running import Chunking
+from residuum.study import running
+from residuum.study.chunking.data.corpus import Corpus, load_corpus
+from residuum.study.chunking.experiment import Chunking
 from residuum.study.chunking.settings import STUDY, Settings
-from residuum.study.running import run_all
 
 SAMPLE = load_corpus("sample")
 FEW = Corpus("sample", SAMPLE.train[:24], SAMPLE.test[:6])
@@ -23,7 +23,11 @@ RUNS = [RUN, replace(RUN, constraints=False, hidden=6), replace(RUN, cell="gru",
 
 def train(runs, store, watch=None, name=STUDY):
     experiment = Chunking(FEW, None, torch.device("cpu"), name)
-    run_all(experiment, runs, store, watch=watch or Silent())
+    running.run_all(experiment, runs, store, watch=watch or Silent())
+
+
+def id_of(run, name=STUDY):
+    return running.id_of(Chunking(FEW, None, torch.device("cpu"), name), run)
 
 
 if __name__ == "__main__":

@@ -3,12 +3,11 @@
 import pytest
 
 from made_up_chunk_runs import SEEDS, VECTORS, run, runs
-from residuum.study.chunking.claim_rules import RULES, About
-from residuum.study.chunking.claims import claims, evaluate
+from residuum.study.chunking.claims import RULES, About, claims, evaluate
 from residuum.study.chunking.findings import Findings, of_presets
 from residuum.study.chunking.settings import TUNING
-from residuum.study.claims import told
-from residuum.study.planning import PAPER
+from residuum.study.common_settings import PAPER
+from residuum.study.verdicts import told
 
 SHARES = (0.1, 1.0)
 PAIR = About(better=["r-product"], worse=["s-product"], embeddings=VECTORS)
@@ -47,7 +46,7 @@ def test_a_ranking_with_rules_is_not_one_without():
     assert decide("outperforms", [*without, *reverse], PAIR).status == "confirmed"
 
 
-def test_equal_figures():
+def test_relaxations_with_equal_figures_count_as_the_same():
     same = [*runs("r-product", 80), *runs("s-product", 80)]
     assert decide("gives_the_same", same, PAIR).status == "confirmed"  # names of equal length
     other = [*runs("r-product", 80), *runs("s-product", 70)]
@@ -74,7 +73,7 @@ def test_rules_help_everywhere(gains, status):
     assert found.status == status
 
 
-def test_rules_that_were_not_learnt_by_all_leave_it_open():
+def test_a_relaxation_without_rules_leaves_the_claim_open():
     some = [*at_both("r-product", [70, 70]), *at_both("r-product", [80, 80], constraints=True)]
     found = decide("constraints_help", some, ALL)
     assert found.status == "open"
@@ -97,7 +96,7 @@ GODEL = ALL._replace(relaxation="s-godel")
 
 @pytest.mark.parametrize("rule", ["is_worse_without_warm_up", "is_worst_without_warm_up"])
 @pytest.mark.parametrize(("ablated", "status"), [(20, "confirmed"), (95, "refuted")])
-def test_runs_without_a_warm_up(rule, ablated, status):
+def test_runs_without_a_warm_up_decide_whether_it_is_needed(rule, ablated, status):
     usual = [record for name in PAPER for record in runs(name, 80)]
     without = [run("s-godel", seed, ablated - place, warm_up=0) for place, seed in enumerate(SEEDS)]
     assert decide(rule, [*usual, *without], GODEL).status == status
@@ -111,7 +110,7 @@ def test_runs_for_tuning_were_not_measured_and_are_no_ablation():
 
 
 @pytest.mark.parametrize(("level", "status"), [(10, "confirmed"), (70, "refuted")])
-def test_learning_nothing(level, status):
+def test_a_measure_at_chance_confirms_that_nothing_is_learnt(level, status):
     about = ALL._replace(relaxation="lukasiewicz")
     assert decide("learns_nothing", runs("lukasiewicz", level), about).status == status
     assert decide("learns_nothing", runs("lukasiewicz-maxsat", level), about).status == "open"
@@ -128,7 +127,7 @@ def over_weights(name, scores):
 
 
 @pytest.mark.parametrize(("ranges", "status"), [((2, 30), "confirmed"), ((30, 2), "refuted")])
-def test_sensitivity_to_the_weight(ranges, status):
+def test_the_range_of_scores_over_weights_decides_sensitivity(ranges, status):
     records = [
         *over_weights("r-product", {0.1: 60, 1.0: 60 + ranges[0] / 2, 10.0: 60 + ranges[0]}),
         *over_weights("s-product", {0.1: 60, 1.0: 60 + ranges[1] / 2, 10.0: 60 + ranges[1]}),
@@ -147,7 +146,7 @@ def test_sensitivity_to_the_weight(ranges, status):
         ({0.01: 60, 0.1: 80, 1.0: 65}, "open"),
     ],
 )
-def test_the_best_weight(scores, status):
+def test_the_best_weight_within_bounds_is_compared_with_the_best_other_weight(scores, status):
     about = ALL._replace(relaxation="r-product", weights=[1.0001, 1e9])
     records = over_weights("r-product", scores)
     found = RULES["best_weight_is_between"](Findings([]), records, about)

@@ -17,8 +17,8 @@ from residuum.study.chunking.findings import (
 )
 from residuum.study.chunking.published import published_f1
 from residuum.study.chunking.tables import tables
-from residuum.study.findings import RESAMPLES
-from residuum.study.tables import MISSING, to_markdown
+from residuum.study.grouped_runs import RESAMPLES
+from residuum.study.table_format import MISSING, to_markdown
 
 BOTH = ("argmax", "viterbi")
 HERE = Setting("conll2000", VECTORS, 0.1)
@@ -75,7 +75,7 @@ def test_a_cell_has_the_mean_and_the_sample_deviation_of_all_seeds(records, foun
     assert row[2] == f"{expected}*"
 
 
-def test_what_was_printed_stands_below_and_only_there(found):
+def test_printed_figures_stand_below_measured_ones_and_nowhere_else(found):
     lines = list(found[PLAIN].lines(bold=""))
     assert [line[0] for line in lines] == ["10%", "  printed", "10% + C", "  printed"]
     assert lines[1][1:] == ["70.29", "79.46*", "79.46*", "76.50"]
@@ -112,7 +112,7 @@ def test_all_that_was_printed_is_in_the_table():
     assert len(cells) == 16
 
 
-def test_what_was_not_run_is_a_gap(found):
+def test_a_cell_without_runs_is_empty(found):
     assert cells_of(found[PLAIN])["10%"][3] == MISSING
     assert cells_of(found[RULES])["10% + C"][3] == MISSING
 

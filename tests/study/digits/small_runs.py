@@ -6,10 +6,12 @@ from dataclasses import replace
 import torch
 
 from killed_training import Silent, try_hard
-from residuum.study.digits import running
-from residuum.study.digits.images import load_images
-from residuum.study.digits.sets import make_sets
-from residuum.study.digits.settings import Settings
+from residuum.study import running
+from residuum.study.digits import experiment
+from residuum.study.digits.data.images import load_images
+from residuum.study.digits.data.sets import make_sets
+from residuum.study.digits.experiment import Digits
+from residuum.study.digits.settings import STUDY, Settings
 
 JOINT = Settings(
     images="embedded", relaxation="r-product", digit_size=16, pair_size=12, seed=0, epochs=4,
@@ -36,10 +38,15 @@ def small_sets(name, digit_size, pair_size, pool):
     return replace(sets, dev=dev, pair_dev=dev[:10].reshape(5, 2).copy(), **few)
 
 
-def train(runs, store, watch=None, **others):
-    running.run_all(runs, store, device=torch.device("cpu"), watch=watch or Silent(), **others)
+def train(runs, store, watch=None, study=STUDY, **others):
+    digits = Digits(torch.device("cpu"), study)
+    running.run_all(digits, runs, store, watch=watch or Silent(), **others)
+
+
+def id_of(run, study=STUDY):
+    return running.id_of(Digits(torch.device("cpu"), study), run)
 
 
 if __name__ == "__main__":
-    running.sets_of = small_sets
+    experiment._sets = small_sets
     try_hard(sys.argv[1], train, RUNS[1:4])

@@ -1,3 +1,3 @@
-"""`residuum study`: the experiments of the paper, run and tabulated; one file for each."""
+"""`residuum study`: train the runs of the paper's experiments, and print their tables."""
 
 from residuum.cli.study.group import study as study

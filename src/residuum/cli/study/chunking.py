@@ -1,4 +1,4 @@
-"""`residuum study chunking`: chunks of sentences, from labels and from rules between tags."""
+"""`residuum study chunking`: learn chunk tags from labels and from rules between tags."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from residuum.cli.study.watching import Part, Words
 from residuum.errors import ResiduumError
 from residuum.relaxations.meanings import find_meaning
 from residuum.results import Record
-from residuum.study.chunking.corpus import Corpus, CorpusName
+from residuum.study.chunking.data.corpus import Corpus, CorpusName
 from residuum.study.chunking.findings import Decoding, System, label, measures_of
 from residuum.study.chunking.settings import STUDY, TUNING, Settings
-from residuum.study.planning import SEEDS
+from residuum.study.common_settings import SEEDS
 from residuum.training.devices import DeviceName, find_device
 
 if TYPE_CHECKING:
-    from residuum.study.chunking.vectors import WordVectors
+    from residuum.study.chunking.data.vectors import WordVectors
 
 FRACTIONS: Final[dict[CorpusName, tuple[float, ...]]] = {"conll2000": (0.1, 1.0), "sample": (1.0,)}
-"""The shares of the sentences that are compared; a tenth of the sample is too little to learn."""
+"""The fractions of the sentences that run by default; a tenth of the sample is too little."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What was asked for; what is None or empty was not said."""
+    """The options that select runs; an option that was not given is None or empty."""
 
     corpus: CorpusName | None = None
     relaxations: Sequence[str] = ()
@@ -156,18 +156,18 @@ def _train(
     path: Path | None,
     as_json: bool,
 ) -> None:
-    """Run what is missing, and print what came out."""
+    """Train the runs that are missing, and print the measures of all."""
     chosen = find_device(device)
     from residuum.cli.study.chunking_reports import print_summary
-    from residuum.study.chunking.corpus import load_corpus
-    from residuum.study.chunking.gold import gold_report
-    from residuum.study.chunking.running import Chunking
-    from residuum.study.chunking.splits import make_split
+    from residuum.study.chunking.data.corpus import load_corpus
+    from residuum.study.chunking.data.splits import make_split
+    from residuum.study.chunking.experiment import Chunking
+    from residuum.study.chunking.transitions import gold_report
 
     corpus = load_corpus(wanted.corpus or "sample")
     vectors = _vectors(embeddings, corpus)
     runs = _plan(wanted, corpus.name, None if vectors is None else vectors.name)
-    for run in runs:  # what is impossible is refused before anything is trained
+    for run in runs:  # raises for impossible fractions before any training starts
         make_split(len(corpus.train), run.fraction, run.seed)
     say(gold_report(corpus), err=True)
 
@@ -181,14 +181,14 @@ def _train(
 
 
 def _vectors(path: Path | None, corpus: Corpus) -> WordVectors | None:
-    from residuum.study.chunking.vectors import read_vectors
-    from residuum.study.chunking.vocabulary import make_lexicon
+    from residuum.study.chunking.data.vectors import read_vectors
+    from residuum.study.chunking.data.vocabulary import make_lexicon
 
     return None if path is None else read_vectors(path, make_lexicon(corpus).words)
 
 
 def _plan(wanted: Wanted, corpus: str, embeddings: str | None) -> list[Settings]:
-    from residuum.study.chunking.presets import plan
+    from residuum.study.chunking.settings import plan
 
     fractions = wanted.fractions or FRACTIONS[wanted.corpus or "sample"]
     if wanted.unlabelled and min(fractions) >= 1:
@@ -226,7 +226,7 @@ def _print_tables(
 
 
 def _is_wanted(record: Record, wanted: Wanted) -> bool:
-    known = record.configuration.get  # a record may lack a setting; then it is skipped later
+    known = record.configuration.get  # a record that lacks a setting is skipped later
     corpus = str(known("corpus")).partition("-")[0]
     return (
         wanted.corpus in (None, corpus)

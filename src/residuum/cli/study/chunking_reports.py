@@ -1,4 +1,4 @@
-"""What `residuum study chunking` prints of its runs: their measures, the tables, the claims."""
+"""What `residuum study chunking` prints: measures of runs, tables, and verdicts on claims."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Final
 from residuum.cli.outputs import print_table, say
 from residuum.cli.study.reports import print_report
 from residuum.results import Record, mean_and_deviation
-from residuum.study.chunking.baseline import f1_of_words
 from residuum.study.chunking.claims import evaluate
-from residuum.study.chunking.corpus import Corpus
+from residuum.study.chunking.data.corpus import Corpus
 from residuum.study.chunking.findings import Decoding, Findings, of_presets, sift
+from residuum.study.chunking.scoring import f1_of_words
 from residuum.study.chunking.settings import STUDY
-from residuum.study.chunking.table_rows import DECIMALS, TITLES
-from residuum.study.chunking.tables import NOTES, tables
-from residuum.study.tables import MISSING, shown
+from residuum.study.chunking.tables import DECIMALS, NOTES, TITLES, tables
+from residuum.study.table_format import MISSING, shown
 
 _SHOWN: Final[dict[Decoding, tuple[str, ...]]] = {
     "argmax": ("f1", "violations", "soft_violations"),
@@ -24,7 +23,7 @@ _SHOWN: Final[dict[Decoding, tuple[str, ...]]] = {
 
 
 def print_summary(records: Sequence[Record], corpus: Corpus, decoding: Decoding) -> None:
-    """Print the measures of each relaxation, with rules and without, and of single words."""
+    """Print the measures of each relaxation, with and without rules, and of the word baseline."""
     findings = Findings(records)
     seeds = sorted({int(str(record.configuration["seed"])) for record in records})
     measures = _SHOWN[decoding]
@@ -52,7 +51,7 @@ def print_tables(
     as_json: bool,
     markdown: bool,
 ) -> None:
-    """Print the tables of runs with the settings chosen, and what all say of the claims."""
+    """Print the tables of runs with the chosen settings, and the verdicts by all records."""
     sound, skipped = sift(records)
     finished = [record for record in sound if record.study == STUDY]
     chosen = of_presets(finished, epochs=epochs, weight=weight)

@@ -1,4 +1,4 @@
-"""`residuum study digits`: digits from labels, sums and products from rules."""
+"""`residuum study digits`: learn digits from labels, and sums and products from rules."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from residuum.cli.study.watching import Part, Words
 from residuum.errors import ResiduumError
 from residuum.relaxations import relaxation as find_relaxation
 from residuum.results import Record
-from residuum.study.choices import check_choice
-from residuum.study.digits.images import ImagesName
-from residuum.study.digits.presets import WarmUps
-from residuum.study.digits.sets import DIGIT_SIZES, PAIR_SIZES, PairPool
-from residuum.study.digits.settings import STUDY, TUNING, Protocol, Settings
+from residuum.study.common_settings import check_choice
+from residuum.study.digits.data.images import ImagesName
+from residuum.study.digits.data.sets import DIGIT_SIZES, PAIR_SIZES, PairPool
+from residuum.study.digits.settings import STUDY, TUNING, Protocol, Settings, WarmUps
 from residuum.training.devices import DeviceName, find_device
 
 QUICK: Final[dict[str, Any]] = {"digit_sizes": (200,), "pair_sizes": (4_000,), "seeds": (0,)}
+"""What --quick runs, unless other values are given."""
 
-# Images that networks see for one example of a stage, a pair counting twice.
 _IMAGES_PER_EXAMPLE: Final = {"joint": 7, "Digit": 1, "Sum": 2, "Product": 2}
+"""Images that the networks see for one example of a stage; a pair counts as two."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What was asked for; what is None or empty was not said."""
+    """The options that select runs; an option that was not given is None or empty."""
 
     images: ImagesName | None
     protocols: Sequence[Protocol]
@@ -157,23 +157,24 @@ def _quick(wanted: Wanted) -> Wanted:
 
 
 def _train(wanted: Wanted, device: DeviceName, path: Path | None, as_json: bool) -> None:
-    """Run what is missing, and print what came out."""
-    from residuum.cli.study.digits_reports import print_summary
-
+    """Train the runs that are missing, and print the measures of all."""
     chosen = find_device(device)
-    from residuum.study.digits.running import Digits, sets_of
+    from residuum.study.digits.experiment import Digits
 
+    experiment = Digits(chosen)
     runs = _plan(wanted, "bfloat16" if chosen.type == "cuda" else "float32")
-    for run in runs:  # what is impossible is refused before anything is trained
-        sets_of(run.images, run.digit_size, run.pair_size, run.pair_pool)
-    records = train(Digits(chosen), runs, path, WORDS, as_object if as_json else None)
+    for run in runs:  # raises for impossible sizes before any training starts
+        experiment.sets_of(run)
+    records = train(experiment, runs, path, WORDS, as_object if as_json else None)
     if not as_json:
-        print_summary(records, runs[0])
+        from residuum.cli.study.digits_reports import print_summary
+
+        print_summary(records, runs[0].images, experiment.sets_of(runs[0]))
 
 
 def _plan(wanted: Wanted, precision: str) -> list[Settings]:
-    from residuum.study.digits.planning import plan
-    from residuum.study.planning import SEEDS
+    from residuum.study.common_settings import SEEDS
+    from residuum.study.digits.settings import plan
 
     images: ImagesName = wanted.images or "embedded"
     return plan(
@@ -219,7 +220,7 @@ def _done(record: Record) -> str:
 
 
 def _parts(run: Settings) -> list[Part]:
-    """Return the stages of a run, with the images that networks see in an epoch of each."""
+    """Return the stages of a run; the work of an epoch is the number of images it sees."""
     lengths = {"joint": run.epochs}
     if run.protocol == "pipeline":
         lengths = {"Digit": run.digit_epochs, "Sum": run.epochs, "Product": run.epochs}

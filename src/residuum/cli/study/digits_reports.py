@@ -1,4 +1,4 @@
-"""What `residuum study digits` prints of its runs: their measures, the tables, the claims."""
+"""What `residuum study digits` prints: measures of runs, tables, and verdicts on claims."""
 
 from __future__ import annotations
 
@@ -8,22 +8,20 @@ from residuum.cli.outputs import print_table, say
 from residuum.cli.study.reports import print_report
 from residuum.results import Record
 from residuum.study.digits.claims import evaluate
+from residuum.study.digits.data.images import ImagesName, load_images
+from residuum.study.digits.data.sets import Sets
 from residuum.study.digits.findings import OUTCOMES, Findings, System, of_presets, sift
-from residuum.study.digits.presets import WarmUps
-from residuum.study.digits.settings import STUDY, Settings
+from residuum.study.digits.settings import STUDY, WarmUps
 from residuum.study.digits.tables import NOTES, tables
-from residuum.study.tables import MISSING, shown
+from residuum.study.table_format import MISSING, shown
 
 
-def print_summary(records: Sequence[Record], first: Settings) -> None:
-    """Print the measures of each relaxation, and of answering always the same."""
-    from residuum.study.digits.images import load_images
+def print_summary(records: Sequence[Record], images: ImagesName, sets: Sets) -> None:
+    """Print the measures of each relaxation, and of a constant answer."""
     from residuum.study.digits.measures import constant_answers
-    from residuum.study.digits.running import sets_of
 
     findings = Findings(records)
-    sets = sets_of(first.images, first.digit_size, first.pair_size, first.pair_pool)
-    constant = constant_answers(load_images(first.images), sets)
+    constant = constant_answers(load_images(images), sets)
     answers = [f"{constant[name]:.1f}" if name in constant else MISSING for name in OUTCOMES]
     seeds = sorted({str(record.configuration["seed"]) for record in records}, key=int)
     for setting in findings.settings:
@@ -52,7 +50,7 @@ def print_tables(
     as_json: bool,
     markdown: bool,
 ) -> None:
-    """Print the tables of runs with the settings chosen, and what all say of the claims."""
+    """Print the tables of runs with the chosen settings, and the verdicts by all records."""
     sound, skipped = sift(records)
     finished = [record for record in sound if record.study == STUDY]
     chosen = of_presets(finished, epochs, warm_ups)

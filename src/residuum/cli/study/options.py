@@ -1,4 +1,4 @@
-"""What all studies take from the command line."""
+"""Options that all studies have in common."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ManyValues(TyperCommand):
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Name the option again before each further value."""
+        """Repeat the option before each further value, then parse as usual."""
         repeatable = {
             name
             for option in self.params
@@ -72,12 +72,12 @@ AsMarkdown = Annotated[bool, typer.Option("--markdown", help="With --table: as M
 
 
 def names_in(given: list[str] | None, find: Callable[[str], Relaxation]) -> list[str]:
-    """Return the names of relaxations as the catalogue has them."""
+    """Return the canonical names of the given relaxations, which commas may separate."""
     return [find(part).name for name in given or () for part in name.split(",")]
 
 
 def seeds_in(given: list[str] | None) -> list[int]:
-    """Return the seeds that were asked for."""
+    """Return the given seeds, which commas may separate."""
     words = [word for text in given or () for word in text.split(",")]
     try:
         numbers = [int(word) for word in words]
@@ -90,6 +90,6 @@ def seeds_in(given: list[str] | None) -> list[int]:
 
 
 def check_markdown(*, markdown: bool, table: bool) -> None:
-    """Refuse a form without what it is a form of."""
+    """Raise if --markdown is given without --table."""
     if markdown and not table:
         raise ResiduumError("--markdown is a form of --table: give both")

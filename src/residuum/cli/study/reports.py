@@ -1,14 +1,14 @@
-"""How tables of a study and verdicts on claims are printed."""
+"""Printing of tables and of verdicts on claims, for all studies."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from residuum.cli.outputs import print_json, print_table, say, say_lines
-from residuum.study.claims import Verdict, told
-from residuum.study.findings import Chosen
-from residuum.study.sifting import Skipped, tell_skipped
-from residuum.study.tables import Table, to_markdown
+from residuum.study.grouped_runs import Chosen
+from residuum.study.skipped_records import Skipped, tell_skipped
+from residuum.study.table_format import Table, to_markdown
+from residuum.study.verdicts import Verdict, told
 
 
 def print_report(
@@ -21,9 +21,9 @@ def print_report(
     as_json: bool,
     markdown: bool,
 ) -> None:
-    """Print tables, what is in none of them, and what records say of the claims.
+    """Print tables, the number of records outside them, and the verdicts on claims.
 
-    Which records are skipped is said on stderr.
+    Skipped records are named on stderr.
     """
     if skipped:
         say(f"residuum: {tell_skipped(skipped)}", err=True)

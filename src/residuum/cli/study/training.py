@@ -1,4 +1,4 @@
-"""How a study is run from the command line, and where its records are found again."""
+"""Training of a study from the command line, and the records that --table reads."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def train(
     words: Words[R],
     as_object: Callable[[Record], dict[str, Any]] | None,
 ) -> list[Record]:
-    """Run what is missing, and return the records of all.
+    """Train the runs that the store lacks, and return the records of all.
 
-    With `as_object` they are printed as JSON, also those that are done at an interrupt.
+    With `as_object` records are printed as JSON, after an interrupt those that are done.
     """
     from residuum.study.running import id_of, run_all
 
@@ -64,7 +64,7 @@ def train(
 
 
 def as_object(record: Record, measures: Mapping[str, float] | None = None) -> dict[str, Any]:
-    """Return a run as a flat object: its settings, its measures, and what it took."""
+    """Return a run as a flat object: id, settings, measures, seconds and environment."""
     return {
         "id": record.id,
         **record.configuration,
@@ -77,21 +77,21 @@ def as_object(record: Record, measures: Mapping[str, float] | None = None) -> di
 def asked_records(
     path: Path | None, studies: Collection[str], is_wanted: Callable[[Record], bool]
 ) -> list[Record]:
-    """Return the runs of some studies in the store and in the archives below this folder.
+    """Return the records of some studies from the store and from the archives in `results/`.
 
-    Damaged records are told on stderr, and left out.
+    Damaged records are left out, and named on stderr.
     """
 
     def tell(damage: RecordError) -> None:
         say(f"residuum: {damage}; this record is left out", err=True)
 
     known = find_records(path, studies, on_damage=tell)
-    if path is not None:  # one store is asked for, but tables have the archives beside it
+    if path is not None:  # a given store is read with the archives, not instead of them
         known = merge(known, archived_records(tell))
     found = [record for record in known if record.study in studies and is_wanted(record)]
     if not found:
         raise ResiduumError(
-            f"no records of this in the store nor in {ARCHIVES}/*.jsonl; train some first, "
+            f"no records of this kind in the store or in {ARCHIVES}/*.jsonl; train some first, "
             "with the same command without --table"
         )
     return found

@@ -1,4 +1,4 @@
-"""What is seen of a training: a display on a terminal, plain lines elsewhere; always on stderr."""
+"""Progress of a training on stderr: a live table on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from residuum.printable import printable, printable_lines
 if TYPE_CHECKING:
     from residuum.results import Record
     from residuum.study.running import Run, Stage
-    from residuum.training.tasks import Curves
+    from residuum.training.loop import Curves
 
 STOPPING: Final = "finishing the epoch under way; press Ctrl-C again to stop at once"
 
@@ -27,7 +27,7 @@ R = TypeVar("R", bound="Run")
 
 
 class Part(NamedTuple):
-    """A stage of a run: how many epochs it has, and how much work each is, in any unit."""
+    """A stage of a run: its epochs, and the work of each epoch in any unit."""
 
     stage: str
     epochs: int
@@ -36,10 +36,10 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Words(Generic[R]):
-    """How a study speaks of its runs.
+    """How a study describes its runs.
 
-    `stack` says what runs have in common, `row` which of them are shown as one, `done` how a run
-    ended, and `parts` are the stages of a run.
+    `stack` describes what the runs of a stack have in common. Runs with the same `row` are shown
+    as one row. `done` describes a finished run. `parts` returns the stages of a run.
     """
 
     stack: Callable[[R], str]
@@ -49,7 +49,7 @@ class Words(Generic[R]):
 
 
 class Row(NamedTuple):
-    """Where the runs of a row stand: means of their losses and measures on DEV."""
+    """The means of the latest losses, and of the measures on DEV, over the runs of a row."""
 
     name: str
     losses: Mapping[str, float]
@@ -58,9 +58,9 @@ class Row(NamedTuple):
 
 @contextmanager
 def watching(runs: Sequence[R], words: Words[R]) -> Iterator[Watching[R]]:
-    """Show how the training of runs is going, while it is.
+    """Show the progress of a training while the context is open.
 
-    An interrupt then stops it after the epoch under way, and a second one at once.
+    An interrupt stops the training after the current epoch, and a second interrupt at once.
     """
     screen = _Screen() if sys.stderr.isatty() else _Lines()
     with holding_interrupts(lambda: screen.note(STOPPING)) as is_stopping, screen.shown():
@@ -68,7 +68,7 @@ def watching(runs: Sequence[R], words: Words[R]) -> Iterator[Watching[R]]:
 
 
 class Watching(Generic[R]):
-    """Told what is going on, tells it on, and raises KeyboardInterrupt where it may stop."""
+    """A watcher that shows progress, and raises KeyboardInterrupt after an interrupt."""
 
     def __init__(
         self,
@@ -87,14 +87,14 @@ class Watching(Generic[R]):
         self._stack: Sequence[R] = ()
 
     def stack_starts(self, runs: Sequence[R]) -> None:
-        """Take note of runs that are now trained together."""
+        """Show which runs are now trained together."""
         self._stop_if_asked()
         self._work_before += self._work(self._stack)
         self._stack = runs
         self._screen.note(f"{_count(len(runs), 'run')} together: {self._words.stack(runs[0])}")
 
     def epoch_is_over(self, stage: Stage[R], epoch: int, curves: Sequence[Curves]) -> None:
-        """Take note of an epoch."""
+        """Show the state after an epoch."""
         parts = [part for run in self._stack for part in self._words.parts(run)]
         each = sum(part.work for part in parts if part.stage == stage.name)
         done = self._work_before + self._work(self._stack, stage.name) + epoch * each
@@ -109,16 +109,16 @@ class Watching(Generic[R]):
         self._stop_if_asked()
 
     def run_is_over(self, record: Record) -> None:
-        """Take note of a run."""
+        """Show that a run is done."""
         self._over += 1
         self._screen.note(f"done: {self._words.done(record)}")
 
     def note(self, message: str) -> None:
-        """Tell the user something that is no reason to stop."""
+        """Show a message."""
         self._screen.note(message)
 
     def _work(self, runs: Sequence[R], before: str | None = None) -> float:
-        """Return the work of runs, or that of their stages before one."""
+        """Return the work of runs, or only of their stages before the stage `before`."""
         return sum(
             part.epochs * part.work
             for run in runs
@@ -131,7 +131,7 @@ class Watching(Generic[R]):
 
 
 class _Clock:
-    """Tells how long the rest will take, by what was done so far."""
+    """Estimates the time left from the work done so far."""
 
     def __init__(self, work: float) -> None:
         self._work = work
@@ -139,7 +139,11 @@ class _Clock:
         self._done = self._done_here = 0.0
 
     def time_left(self, done: float, least: float) -> float:
-        """Return seconds; what was done beyond `least` since the last call was done before."""
+        """Return the seconds left.
+
+        Progress beyond `least` since the last call was made before this process, so it does not
+        count for the speed.
+        """
         self._done_here += min(done - self._done, least)
         self._done = done
         elapsed = time.monotonic() - self._started
@@ -147,14 +151,14 @@ class _Clock:
 
 
 class _Lines:
-    """Lines of text, where there is no terminal."""
+    """Plain lines of text, where stderr is no terminal."""
 
     @contextmanager
     def shown(self) -> Iterator[None]:
         yield
 
     def note(self, text: str) -> None:
-        # A handler of signals may come here while a line is being written.
+        # A signal handler may call this while a line is written, so no buffered stream is used.
         line = f"{printable_lines(text)}\n".encode()
         os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, line)
 
@@ -164,7 +168,7 @@ class _Lines:
 
 
 class _Screen:
-    """A picture of the present state at the bottom of a terminal."""
+    """A live table at the bottom of a terminal."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -204,13 +208,13 @@ class _Screen:
 
 
 def _rows(names: Sequence[str], curves: Sequence[Curves]) -> Iterator[Row]:
-    """Yield the rows of runs by the name that each has."""
+    """Yield a row for the runs with each name."""
     rows: dict[str, list[Curves]] = {}
     for name, mine in zip(names, curves, strict=True):
         rows.setdefault(name, []).append(mine)
     for name, members in rows.items():
         losses = _means([one.losses for one in members])
-        if not math.isnan(losses.get("total", math.nan)):  # a part of weight 0 is not looked at
+        if not math.isnan(losses.get("total", math.nan)):  # a part with weight 0 is NaN
             losses = {part: loss for part, loss in losses.items() if not math.isnan(loss)}
         losses.pop("total", None)
         measures = _means([one.measures for one in members])
@@ -219,7 +223,7 @@ def _rows(names: Sequence[str], curves: Sequence[Curves]) -> Iterator[Row]:
 
 
 def _means(curves: Sequence[Mapping[str, Sequence[float]]]) -> dict[str, float]:
-    """Return the mean of the last values of each curve, over the runs that have it."""
+    """Return the mean of the last value of each curve, over the runs that have it."""
     last: dict[str, list[float]] = {}
     for one in curves:
         for name, values in one.items():

@@ -1,1 +1,1 @@
-"""Text chunking on CoNLL-2000: corpora, tags and their rules, taggers, scores, printed figures."""
+"""The chunking study: chunk tags of words, from labels and from rules between neighbours."""

@@ -1,4 +1,4 @@
-"""Records of the chunking study put in order: those that are compared, and by what examples."""
+"""Records of the chunking study: which ones count, and how their runs are grouped and compared."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import numpy.typing as npt
 from residuum.errors import ResiduumError
 from residuum.results import Ratio, Record
 from residuum.results.records import canonical
-from residuum.study import findings, sifting
-from residuum.study.chunking.presets import preset
-from residuum.study.chunking.settings import SCHEME, STUDY, Settings
-from residuum.study.findings import Chosen
-from residuum.study.planning import of_length
-from residuum.study.sifting import MeasuredOn, Sifted
+from residuum.study import skipped_records as sifting
+from residuum.study.chunking.settings import SCHEME, STUDY, Settings, preset
+from residuum.study.common_settings import of_length
+from residuum.study.grouped_runs import Chosen, GroupedRuns
+from residuum.study.grouped_runs import Outcomes as GroupedOutcomes
+from residuum.study.skipped_records import MeasuredOn, Sifted
 
 Decoding = Literal["argmax", "viterbi"]
 
 F1: Final[Mapping[Decoding, str]] = {"argmax": "f1", "viterbi": "viterbi_f1"}
-"""The measure that each decoding is rated by; others begin likewise."""
+"""The F1 in records for each decoding; other measures have the same prefix."""
 
 _MEASURES: Final = (*F1.values(), "violations", "soft_violations")
 _OUTCOMES: Final = ("gold", "guessed", "correct", "viterbi_guessed", "viterbi_correct")
@@ -29,7 +29,7 @@ _OF_BOTH: Final = ("soft_violations", "unknown_words")
 
 
 class Setting(NamedTuple):
-    """Where systems are compared: the text, the vectors (if any), the share of sentences in use."""
+    """A setting in which systems are compared: the corpus, the vectors, the fraction in use."""
 
     corpus: str
     embeddings: str
@@ -37,7 +37,7 @@ class Setting(NamedTuple):
 
 
 class System(NamedTuple):
-    """What is compared there."""
+    """A system that is compared with others: a relaxation, with or without rules."""
 
     relaxation: str
     constraints: bool
@@ -45,12 +45,12 @@ class System(NamedTuple):
 
 
 def sift(records: Iterable[Record]) -> Sifted:
-    """Part the records that tables and claims can be computed from, from the others."""
-    return sifting.sift(records, fault_of, _tested_on)
+    """Separate the records that tables and claims can use from the others."""
+    return sifting.separate_usable(records, fault_of, _tested_on)
 
 
 def fault_of(record: Record) -> str:
-    """Say what a record lacks to be a run of the study, or nothing."""
+    """Say what keeps a record from being a run of the study; empty if nothing does."""
     fault = sifting.fault_of_settings(record, Settings, SCHEME)
     if not fault and record.configuration["embeddings"] == "":  # without vectors it is None
         fault = "has word vectors without a name as the setting `embeddings`"
@@ -80,7 +80,7 @@ def _tested_on(record: Record) -> MeasuredOn | None:
 def of_presets(
     records: Iterable[Record], *, epochs: int | None = None, weight: float | None = None
 ) -> Chosen:
-    """Choose the runs with the settings of the study, or with these instead of its own."""
+    """Choose the runs whose settings are those of `preset`, but for `epochs` and `weight`."""
     listed = list(records)
     others = {} if weight is None else {"weight": weight}
     chosen = [record for record in listed if _has_preset(record, epochs, others)]
@@ -96,15 +96,15 @@ def _has_preset(record: Record, epochs: int | None, others: Mapping[str, Any]) -
     )  # fmt: skip
     try:
         expected = of_length(preset(**{name: known[name] for name in names}, **others), epochs)
-    except ResiduumError:  # a text that no settings were chosen for
+    except ResiduumError:  # no settings were chosen for this corpus
         return False
     return bool(known == canonical(expected.configuration, "settings"))
 
 
 def measures_of(record: Record, decoding: Decoding) -> dict[str, float]:
-    """Return measures by what they are of the tags of one decoding.
+    """Return measures with plain names for one decoding.
 
-    Those of the other decoding begin with its name.
+    Measures of the other decoding have its name as a prefix.
     """
     if decoding == "argmax":
         return dict(record.measures)
@@ -116,8 +116,8 @@ def measures_of(record: Record, decoding: Decoding) -> dict[str, float]:
 
 
 @final
-class Findings(findings.Findings[Setting, System]):
-    """Runs of the chunking study; test sentences are the units that are resampled."""
+class Findings(GroupedRuns[Setting, System]):
+    """Runs of the chunking study. The bootstrap resamples test sentences."""
 
     def place(self, record: Record) -> tuple[Setting, System]:
         """Return the setting and the system of a run."""
@@ -126,15 +126,15 @@ class Findings(findings.Findings[Setting, System]):
         return setting, System(*(known[name] for name in System._fields))
 
     def name(self, system: System) -> str:
-        """Return what was learnt."""
+        """Return the relaxation, and in short what was learnt beside the labels."""
         return f"{system.relaxation}{label(system)}"
 
     def kind(self, measure: str) -> str | None:
-        """Return what a measure is made of."""
+        """Return `sentence` for an F1; None for other measures, known only by seed."""
         return "sentence" if measure in F1.values() else None
 
-    def outcomes(self, kind: str, runs: Sequence[Record]) -> findings.Outcomes:  # noqa: ARG002
-        """Return F1 as ratios, in percent: twice the chunks found, over those guessed and there."""
+    def outcomes(self, kind: str, runs: Sequence[Record]) -> GroupedOutcomes:  # noqa: ARG002
+        """Return F1 as ratios in percent: twice the correct chunks over guessed plus gold ones."""
 
         def counts(name: str) -> npt.NDArray[np.float64]:
             return np.array([run.outcomes[name] for run in runs], np.float64)
@@ -148,5 +148,5 @@ class Findings(findings.Findings[Setting, System]):
 
 
 def label(system: System) -> str:
-    """Return how the paper marks what was learnt beside the labels, and what is ours."""
+    """Return ` + C` for rules, as in the paper, and `, unlabelled` for unlabelled sentences."""
     return f"{' + C' if system.constraints else ''}{', unlabelled' if system.unlabelled else ''}"

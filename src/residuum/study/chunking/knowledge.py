@@ -1,4 +1,4 @@
-"""What is known of chunk tags: the tags themselves, and the rules their sequences obey."""
+"""The chunk tags, and the rules that sequences of tags obey."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import Final, Literal
 
-from residuum.study.choices import check_choice
+from residuum.study.common_settings import check_choice
 from residuum.syntax import Knowledge, loads
 from residuum.syntax.knowledge import FrozenMapping
 
@@ -18,7 +18,7 @@ PAPER_RULES: Final = ("begin_then_inside", "inside_then_inside")
 
 @cache
 def chunking_knowledge(rules: RulesName = "all") -> Knowledge:
-    """Return the knowledge of the study, with the rules of the paper or with all of the scheme.
+    """Return the tags with the rules of the paper, or with all rules of the tagging scheme.
 
     >>> list(chunking_knowledge("paper").rules)
     ['begin_then_inside', 'inside_then_inside']
@@ -34,5 +34,5 @@ def chunking_knowledge(rules: RulesName = "all") -> Knowledge:
 
 @cache
 def tag_names() -> tuple[str, ...]:
-    """Return the 23 tags, in the order of a tagger's outputs."""
+    """Return the 23 tags in the order of a tagger's outputs."""
     return tuple(map(str, chunking_knowledge().domains["tag"]))

@@ -1,8 +1,9 @@
-"""What trained taggers are measured by on TEST."""
+"""Measures of trained taggers on TEST: F1 of chunks, and transitions that break the rules."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -10,29 +11,21 @@ import torch
 from torch import Tensor
 
 from residuum.results.records import Outcomes
-from residuum.study.chunking.batches import Sentences
-from residuum.study.chunking.decoding import decode
-from residuum.study.chunking.knowledge import RulesName
-from residuum.study.chunking.predicting import Tagged, tag
+from residuum.study.chunking.data.batches import Sentences
+from residuum.study.chunking.knowledge import RulesName, tag_names
+from residuum.study.chunking.networks import Tagged, Taggers, tag
 from residuum.study.chunking.scoring import Tally
-from residuum.study.chunking.spans import chunk_kinds, count_chunks
-from residuum.study.chunking.taggers import Taggers
-from residuum.study.chunking.transitions import Violations, transitions_of
-
-
-class Measured(NamedTuple):
-    """Measures in percent, and counts of chunks by sentence."""
-
-    measures: dict[str, float]
-    outcomes: dict[str, Outcomes]
+from residuum.study.chunking.transitions import Violations, decode, transitions_of
+from residuum.study.running import Measured
 
 
 def measure(taggers: Taggers, sentences: Sentences, rules: Sequence[RulesName]) -> list[Measured]:
-    """Return all measures of each run, whose decoding obeys its rules.
+    """Return all measures of each run; `rules` are the rules that each run's decoding obeys.
 
-    `f1` and its like are of the likeliest tags one by one, those that begin with `viterbi` of the
-    likeliest tags that obey the rules. `violations` are shares of transitions that break the
-    rules of the paper, whatever rules were learnt; `soft_violations` of their probability mass.
+    `f1` and the other plain names measure the likeliest tag of each word. Names that begin with
+    `viterbi` measure the likeliest tags that obey the rules. `violations` is the percentage of
+    transitions that break the rules of the paper, whichever rules were learnt, and
+    `soft_violations` the percentage of their probability.
     """
     device = taggers.seeds.device
     broken = transitions_of("paper").to(device)
@@ -82,7 +75,7 @@ def _obeying(found: Tagged, rules: Sequence[RulesName]) -> Tensor:
 
 
 class _Tallies:
-    """Correct, guessed and gold chunks by run, sentence and kind, and tags that are right."""
+    """Counts of correct, guessed and gold chunks by run, sentence and kind, and of right tags."""
 
     def __init__(self, runs: int, sentences: Sentences) -> None:
         self._chunks = torch.zeros(3, runs, len(sentences), len(chunk_kinds()), dtype=torch.int64)
@@ -90,13 +83,13 @@ class _Tallies:
         self._tags = int(sentences.lengths.sum())
 
     def add(self, found: Tagged, tags: Tensor) -> None:
-        """Count what is right in the tags of a batch."""
+        """Add the counts of the tags of a batch."""
         counted = count_chunks(found.gold, tags, found.lengths)
         self._chunks[:, :, found.places[0]] = torch.stack(counted[:3]).cpu()
         self._right_tags += counted.right_tags.sum(-1).cpu()
 
     def shares(self, run: int, start: str) -> dict[str, float]:
-        """Return precision, recall and F1 of chunks, of each kind too, and accuracy of tags."""
+        """Return precision, recall, F1 and accuracy in percent, and F1 by kind of chunk."""
         tally = Tally(*self._chunks[:, run].sum((1, 2)).tolist())
         kinds = map(Tally._make, self._chunks[:, run].sum(1).T.tolist())
         return {
@@ -112,6 +105,83 @@ class _Tallies:
         }
 
     def outcome(self, run: int, which: int) -> Outcomes:
-        """Return one of the counts by sentence."""
+        """Return one of the counts, 0 for correct, 1 for guessed or 2 for gold, by sentence."""
         counts = self._chunks[which, run].sum(-1)
         return counts.numpy().astype(np.uint8)  # no sentence has more than 255 words
+
+
+NONE = -1
+"""The kind of a word outside all chunks."""
+
+
+class Counts(NamedTuple):
+    """Counts of chunks (…, sentences, kinds), and of right tags (…, sentences)."""
+
+    correct: Tensor
+    guessed: Tensor
+    gold: Tensor
+    right_tags: Tensor
+
+
+class _Chunks(NamedTuple):
+    """For each position: whether a chunk starts, its kind, and where it ends."""
+
+    starts: Tensor
+    kinds: Tensor
+    ends: Tensor
+
+
+def chunk_kinds() -> tuple[str, ...]:
+    """Return the kinds of chunks, in the order of `Counts`."""
+    return tuple(sorted({name[2:] for name in tag_names() if name != "O"}))
+
+
+def count_chunks(gold: Tensor, predicted: Tensor, lengths: Tensor) -> Counts:
+    """Count chunks in tags (…, sentences, positions) up to the lengths (…, sentences).
+
+    Chunks are those of `scoring.chunks_of`, for tensors.
+    """
+    positions = torch.arange(predicted.shape[-1], device=predicted.device)
+    is_inside = positions < lengths.unsqueeze(-1)
+    there, guessed = _chunks(gold, is_inside), _chunks(predicted, is_inside)
+    agree = (
+        there.starts
+        & guessed.starts
+        & (there.kinds == guessed.kinds)
+        & (there.ends == guessed.ends)
+    )
+    return Counts(
+        _by_kind(agree, there.kinds),
+        _by_kind(guessed.starts, guessed.kinds),
+        _by_kind(there.starts, there.kinds),
+        ((gold == predicted) & is_inside).sum(-1),
+    )
+
+
+def _chunks(tags: Tensor, is_inside: Tensor) -> _Chunks:
+    kind_of, begins = (table.to(tags.device) for table in _tables())
+    kinds = kind_of[tags.clamp(min=0)].masked_fill(~is_inside, NONE)
+    before = torch.nn.functional.pad(kinds[..., :-1], (1, 0), value=NONE)
+    starts = (kinds != NONE) & (begins[tags.clamp(min=0)] | (kinds != before))
+    # A chunk ends before the next position where a chunk starts, or where no chunk is.
+    stops = starts | (kinds == NONE)
+    size = tags.shape[-1]
+    positions = torch.arange(size, device=tags.device)
+    next_stop = torch.where(stops, positions, size).flip(-1).cummin(-1).values.flip(-1)
+    ends = torch.nn.functional.pad(next_stop[..., 1:], (0, 1), value=size)
+    return _Chunks(starts, kinds, ends)
+
+
+def _by_kind(chosen: Tensor, kinds: Tensor) -> Tensor:
+    names = torch.arange(len(chunk_kinds()), device=kinds.device)
+    return (chosen.unsqueeze(-1) & (kinds.unsqueeze(-1) == names)).sum(-2)
+
+
+@cache
+def _tables() -> tuple[Tensor, Tensor]:
+    """Return the kind of each tag, and whether the tag begins a chunk."""
+    kinds = {kind: number for number, kind in enumerate(chunk_kinds())}
+    return (
+        torch.tensor([kinds.get(name[2:], NONE) for name in tag_names()]),
+        torch.tensor([name.startswith("B-") for name in tag_names()]),
+    )

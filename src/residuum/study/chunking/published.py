@@ -1,14 +1,14 @@
-"""What the paper printed of text chunking, to stand beside figures of one's own."""
+"""The figures that the paper printed for text chunking."""
 
 from __future__ import annotations
 
-import json
 from functools import cache
-from importlib import resources
+
+from residuum.study.common_settings import read_data
 
 
 def published_f1(relaxation: str, train_percent: int, *, constraints: bool) -> float | None:
-    """Return the printed F1, in percent, with or without constraints; None if there was none.
+    """Return the printed F1 in percent, with or without constraints; None if the paper has none.
 
     >>> published_f1("r-product", 10, constraints=True)
     80.14
@@ -18,9 +18,8 @@ def published_f1(relaxation: str, train_percent: int, *, constraints: bool) -> f
 
 @cache
 def _figures() -> dict[tuple[str, int, bool], float]:
-    text = resources.files("residuum.data").joinpath("chunking_published.json").read_text("utf-8")
     return {
         (relaxation, row["train_percent"], row["constraints"]): f1
-        for row in json.loads(text)["rows"]
+        for row in read_data("chunking_published.json")["rows"]
         for relaxation, f1 in row["f1"].items()
     }

@@ -1,17 +1,19 @@
 """Precision, recall and F1 of chunks, counted as the shared task's script `conlleval` does.
 
-A chunk is found if its first and last word and its type are right. I-X that follows neither B-X
-nor I-X begins a chunk.
+A chunk is correct if its first word, its last word and its type are right. A tag I-X that follows
+neither B-X nor I-X begins a chunk. Nothing here needs PyTorch.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from residuum.errors import DataError
+from residuum.study.chunking.data.corpus import Corpus, Sentence
+from residuum.study.chunking.data.splits import make_split
 
 
 class Chunk(NamedTuple):
@@ -23,7 +25,7 @@ class Chunk(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """How many chunks were found rightly, how many were guessed, how many there are."""
+    """Numbers of chunks: guessed correctly, guessed, and in the gold tags."""
 
     correct: int
     guessed: int
@@ -31,12 +33,12 @@ class Tally(NamedTuple):
 
     @property
     def precision(self) -> float:
-        """The share of the guessed chunks that are right, in percent; 0 if there are none."""
+        """The percentage of guessed chunks that are correct; 0 if none was guessed."""
         return _percent(self.correct, self.guessed)
 
     @property
     def recall(self) -> float:
-        """The share of the chunks that were found, in percent; 0 if there are none."""
+        """The percentage of gold chunks that were guessed; 0 if there are none."""
         return _percent(self.correct, self.gold)
 
     @property
@@ -47,7 +49,7 @@ class Tally(NamedTuple):
 
 @dataclass(frozen=True)
 class Score:
-    """How well tags were predicted: by sentence, by type of chunk, and over all."""
+    """The score of predicted tags: by sentence, by type of chunk, and in total."""
 
     sentences: Sequence[Tally]
     types: Mapping[str, Tally]
@@ -61,12 +63,12 @@ class Score:
 
     @property
     def accuracy(self) -> float:
-        """The share of tags that are right, in percent."""
+        """The percentage of right tags."""
         return _percent(self.right_tags, self.tags)
 
 
 def chunks_of(tags: Iterable[str]) -> set[Chunk]:
-    """Return the chunks that tags mark.
+    """Return the chunks that a sequence of tags marks.
 
     >>> sorted(chunks_of(["B-NP", "I-NP", "O", "I-VP"]))
     [Chunk(kind='NP', start=0, stop=2), Chunk(kind='VP', start=3, stop=4)]
@@ -86,9 +88,12 @@ def chunks_of(tags: Iterable[str]) -> set[Chunk]:
 
 
 def score(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> Score:
-    """Compare the predicted tags of sentences with their gold tags: `O`, `B-X` or `I-X`."""
+    """Score the predicted tags of sentences; a tag is `O`, `B-X` or `I-X`."""
     if list(map(len, gold)) != list(map(len, predicted)):
-        raise DataError("expected as many predicted tags as gold tags, sentence by sentence")
+        raise DataError(
+            "expected as many predicted tags as gold tags in each sentence, found another number; "
+            "align the sentences"
+        )
     sentences, right_tags = [], 0
     counts: dict[str, Counter[str]] = {
         "correct": Counter(),
@@ -108,3 +113,24 @@ def score(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> 
 
 def _percent(part: int, whole: int) -> float:
     return 100 * part / whole if whole else 0.0
+
+
+def f1_of_words(corpus: Corpus, fraction: float, seed: int) -> float:
+    """Return the F1 on TEST of a baseline that gives each word its most frequent tag.
+
+    Tags are counted in the sentences that a run with this fraction and seed learns from. A word
+    that does not occur there gets the most frequent tag of all.
+    """
+    split = make_split(len(corpus.train), fraction, seed)
+    sentences = [corpus.train[place] for place in split.train]
+    return score([one.tags for one in corpus.test], _tagged(sentences, corpus.test)).overall.f1
+
+
+def _tagged(train: Sequence[Sentence], test: Sequence[Sentence]) -> list[list[str]]:
+    seen: dict[str, Counter[str]] = defaultdict(Counter)
+    for sentence in train:
+        for word, tag in zip(sentence.words, sentence.tags, strict=True):
+            seen[word.lower()][tag] += 1
+    usual = {word: tags.most_common(1)[0][0] for word, tags in seen.items()}
+    [(other, _)] = sum(seen.values(), Counter()).most_common(1)
+    return [[usual.get(word.lower(), other) for word in one.words] for one in test]

@@ -1,37 +1,53 @@
-"""Everything that decides a run of the chunking study."""
+"""The settings of a run of the chunking study, the values chosen on DEV, and plans of runs.
+
+`Settings` decides a run completely. `preset` returns the chosen values, which are kept in
+`residuum/data/chunking_settings.json`. `plan` returns the runs that a command asks for.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from typing import Any, Final, Literal
 
 from residuum.errors import ResiduumError
 from residuum.relaxations.meanings import find_meaning
-from residuum.study.choices import check_choice, check_fraction, check_seed, check_weight
 from residuum.study.chunking.knowledge import RulesName
+from residuum.study.common_settings import (
+    PAPER,
+    check_choice,
+    check_fraction,
+    check_seed,
+    check_weight,
+    nearest,
+    of_length,
+    read_data,
+)
 from residuum.training.rates import OptimiserName, Rate, Schedule
 
 Cell = Literal["lstm", "gru"]
 
 STUDY: Final = "chunking"
 TUNING: Final = "chunking-tuning"
-"""What runs are kept as whose taggers never saw TEST."""
+"""The name of the study in records of runs that are not measured on TEST."""
 
 SCHEME: Final = 1
-"""Raised when the same settings begin to mean something else: older records do not count then."""
+"""Increased when equal settings begin to mean something else; older records then do not count."""
 
 _CHOICES: Final = {"rules": RulesName, "cell": Cell, "optimiser": OptimiserName}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The settings of one run; equal settings are the same run.
+    """The settings of one run; equal settings mean the same run.
 
-    `corpus` and `embeddings` are the names that the corpus and the vectors give themselves. With
-    `constraints` the `rules` are learnt beside the labels, with a `weight` (λ), if `unlabelled`
-    also from as many of the sentences that are not in use; without them rules are still what
-    decoding obeys. `hidden` counts the units of both directions of one of the `layers`. For the
-    first `warm_up` epochs another relaxation is learnt, with a rate and a weight of its own.
+    `corpus` and `embeddings` are `Corpus.name` and `WordVectors.name`. `fraction` is the share of
+    the sentences that is used with labels. With `constraints` the `rules` are learnt beside the
+    labels, with a `weight` (λ). With `unlabelled` they are also learnt from other sentences, as
+    many as there are with labels. Decoding obeys the `rules` in any case. `hidden` counts the
+    units of both directions of each of the `layers`. The first `warm_up` epochs use
+    `warm_up_relaxation`, `warm_up_rate` and `warm_up_weight`.
     """
 
     corpus: str
@@ -86,7 +102,7 @@ class Settings:
             )
         for name in ("weight", "warm_up_weight"):
             check_weight(name, getattr(self, name))
-            if not self.constraints:  # runs that differ in what they do not use are the same
+            if not self.constraints:  # a weight that is not used must not tell runs apart
                 object.__setattr__(self, name, 0.0)
 
     @property
@@ -96,16 +112,87 @@ class Settings:
 
     @property
     def stack(self) -> tuple[Any, ...]:
-        """What runs must have in common to be trained together."""
+        """The settings that runs must have in common to be trained together."""
         return (
             self.corpus, self.embeddings, self.fraction, self.unlabelled, self.cell, self.hidden,
             self.layers, self.epochs, self.batch, self.optimiser, self.clip, self.judge_every,
         )  # fmt: skip
 
+    @property
+    def earlier_stages(self) -> tuple[str, ...]:
+        """The settings that count epochs of stages before the main training: none."""
+        return ()
+
     def relaxation_at(self, epoch: int) -> str:
-        """Return what is learnt in an epoch."""
+        """Return the relaxation of an epoch, counted from 0."""
         return self.warm_up_relaxation if epoch < self.warm_up else self.relaxation
 
     def weight_at(self, epoch: int) -> float:
-        """Return the weight of the rules in an epoch."""
+        """Return the weight of the rules in an epoch, counted from 0."""
         return self.warm_up_weight if epoch < self.warm_up else self.weight
+
+
+def preset(
+    corpus: str, relaxation: str, *, fraction: float, constraints: bool, seed: int, **others: Any
+) -> Settings:
+    """Return the settings that were chosen on DEV for a run; `others` override them.
+
+    A fraction without chosen settings gets those of the nearest fraction, and a relaxation
+    without them gets those of `r-product`. A user's text in the place of CoNLL-2000 gets the
+    settings of CoNLL-2000. Runs with `unlabelled` may have their own settings.
+    """
+    table = _table().get(corpus.partition("-")[0])
+    if table is None:
+        raise ResiduumError(
+            f"no settings were chosen for the corpus {corpus!r}, only for "
+            f"{', '.join(_table())}; give all settings to `Settings`"
+        )
+    check_fraction(fraction)
+    chosen = dict(nearest(table.get(relaxation, table["r-product"]), fraction))
+    of_unlabelled = chosen.pop("unlabelled", {})
+    if others.get("unlabelled"):
+        chosen |= of_unlabelled
+    return Settings(
+        corpus=corpus,
+        relaxation=relaxation,
+        fraction=fraction,
+        constraints=constraints,
+        seed=seed,
+        **{**table["all"], **chosen, **others},
+    )
+
+
+def plan(
+    corpus: str,
+    relaxations: Sequence[str],
+    fractions: Sequence[float],
+    constraints: Sequence[bool],
+    seeds: Sequence[int],
+    *,
+    unlabelled: bool = False,
+    epochs: int | None = None,
+    **others: Any,
+) -> list[Settings]:
+    """Return the settings of all combinations, no run twice.
+
+    Without `relaxations` the paper's are planned. Settings are those of `preset`, which `epochs`
+    and `others` override. `unlabelled` applies to runs that learn rules and leave some sentences
+    without labels.
+    """
+    runs = [
+        of_length(
+            preset(
+                corpus, relaxation, fraction=fraction, constraints=is_constrained, seed=seed,
+                unlabelled=unlabelled and is_constrained and fraction < 1, **others,
+            ),
+            epochs,
+        )
+        for fraction, is_constrained in product(fractions, constraints)
+        for relaxation in relaxations or PAPER
+        for seed in seeds
+    ]  # fmt: skip
+    return list(dict.fromkeys(runs))
+
+
+def _table() -> dict[str, Any]:
+    return read_data("chunking_settings.json")

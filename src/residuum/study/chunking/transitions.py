@@ -1,31 +1,35 @@
-"""Which tags may begin a sentence and which may follow which, read off the rules themselves."""
+"""What the rules allow between neighbouring tags: decoding that obeys, and violations."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
-from typing import final
+from typing import Final, final
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 import residuum as rs
 from residuum.errors import ResiduumError
-from residuum.study.chunking.knowledge import RulesName, chunking_knowledge
+from residuum.study.chunking.data.corpus import Corpus, Sentence
+from residuum.study.chunking.knowledge import RulesName, chunking_knowledge, tag_names
 from residuum.syntax import Knowledge
+from residuum.syntax.knowledge import FrozenMapping
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Transitions:
-    """What the rules allow: `first` by tag, `following` by a tag (row) and the next (column)."""
+    """Masks of what the rules allow: `first` tags, and `following` tags, by tag and next tag."""
 
     first: Tensor
     following: Tensor
 
     def to(self, device: torch.device) -> Transitions:
-        """Return the same on a device."""
+        """Return the masks on a device."""
         return Transitions(self.first.to(device), self.following.to(device))
 
 
@@ -36,11 +40,11 @@ def transitions_of(rules: RulesName) -> Transitions:
 
 
 def derive_transitions(knowledge: Knowledge) -> Transitions:
-    """Find out what the rules allow by evaluating them on all sequences of up to three tags.
+    """Derive the allowed transitions by evaluating the rules on all sequences of up to three tags.
 
-    A tag may follow another if some sequence of two or three that ends with both obeys the rules.
-    Rules that say more than that, of tags further apart or of places other than the start, are
-    refused: what is returned here means the same as the rules or is not returned.
+    A tag may follow another if some sequence of two or three tags that ends with both obeys the
+    rules. Rules that transitions cannot express, about tags further apart or about positions
+    other than the first, raise ResiduumError.
     """
     tags = len(tuple(knowledge.domains["tag"]))
     one, two, three = (_obeys(knowledge, tags, length) for length in (1, 2, 3))
@@ -48,14 +52,14 @@ def derive_transitions(knowledge: Knowledge) -> Transitions:
     pairs = found.first[:, None] & found.following
     if not two.equal(pairs) or not three.equal(pairs[:, :, None] & found.following):
         raise ResiduumError(
-            "expected rules about the first tag and about neighbouring tags, wherever they are; "
-            f"these say something else: {', '.join(knowledge.rules)}"
+            "expected rules about the first tag and about neighbouring tags at any position, found "
+            f"other rules among {', '.join(knowledge.rules)}; leave them out"
         )
     return found
 
 
 def _obeys(knowledge: Knowledge, tags: int, length: int) -> Tensor:
-    """Return for every sequence of tags whether it obeys all rules: (tags, …, tags)."""
+    """Return whether each sequence of tags obeys all rules, as a mask (tags, …, tags)."""
     sequences = torch.tensor(list(product(range(tags), repeat=length)))
     certain = torch.eye(tags)[sequences]
     obeyed = torch.ones(len(sequences), dtype=torch.bool)
@@ -65,10 +69,10 @@ def _obeys(knowledge: Knowledge, tags: int, length: int) -> Tensor:
 
 
 class Violations:
-    """Transitions that break the rules, counted over many sentences.
+    """A count of transitions that break the rules, over many sentences.
 
-    Transitions are those between neighbours, and where the rules say how a sentence may begin
-    also the one to its first tag.
+    Transitions between neighbouring tags count, and also the one to the first tag if the rules
+    restrict how a sentence may begin.
     """
 
     def __init__(self, transitions: Transitions) -> None:
@@ -84,7 +88,7 @@ class Violations:
         self._add(is_broken, self._forbidden_first[tags[:, 0]], lengths)
 
     def add_probabilities(self, probabilities: Tensor, lengths: Tensor) -> None:
-        """Add the probability that each transition is broken, each tag being drawn by itself."""
+        """Add the probability that each transition breaks the rules if tags are independent."""
         chances = probabilities.double()
         forbidden = self._forbidden.double()
         mass = ((chances[:, :-1] @ forbidden) * chances[:, 1:]).sum(-1)
@@ -101,5 +105,78 @@ class Violations:
 
     @property
     def share(self) -> float:
-        """Their share of all transitions, in percent; 0 if there are none."""
+        """The percentage of transitions that break the rules; 0 if there are no transitions."""
         return 100 * self.broken / self.transitions if self.transitions else 0.0
+
+
+LEAST: Final = -1e30
+"""The least log-probability. Lower ones are raised to it, so that −inf means not allowed."""
+
+
+def decode(logits: Tensor, lengths: Tensor, transitions: Transitions) -> Tensor:
+    """Return the likeliest tags that obey the rules, (sentences, positions), 0 beyond the lengths.
+
+    The algorithm is Viterbi's. Tags are independent of each other except for the transitions.
+    """
+    scores = logits.double().log_softmax(-1).clamp(min=LEAST)
+    lengths = lengths.to(logits.device)
+    may_follow = _penalty(transitions.following)
+    best = scores[:, 0] + _penalty(transitions.first)
+    stay = torch.arange(scores.shape[-1], device=scores.device)
+    sources = []
+    for place in range(1, scores.shape[1]):
+        reached, source = (best.unsqueeze(-1) + may_follow).max(1)
+        goes_on = (place < lengths).unsqueeze(-1)
+        best = torch.where(goes_on, reached + scores[:, place], best)
+        # Beyond the end of a sentence its best path does not change.
+        sources.append(torch.where(goes_on, source, stay))
+    score, tag = best.max(-1)
+    if bool(torch.isneginf(score).any()):
+        raise ResiduumError(
+            "expected some tags that obey the rules, found none for a sentence of this length; "
+            "check the rules"
+        )
+    tags = [tag]
+    for source in reversed(sources):
+        tags.append(source.gather(1, tags[-1].unsqueeze(-1)).squeeze(-1))
+    found = torch.stack(tags[::-1], 1)
+    places = torch.arange(found.shape[1], device=found.device)
+    return found.where(places < lengths.unsqueeze(-1), 0)
+
+
+def _penalty(is_allowed: Tensor) -> Tensor:
+    zero = torch.zeros(is_allowed.shape, dtype=torch.float64, device=is_allowed.device)
+    return zero.masked_fill(~is_allowed, -torch.inf)
+
+
+def broken_rules(sentences: Sequence[Sentence]) -> dict[str, int]:
+    """Return for each rule of the tagging scheme how many transitions of gold tags break it."""
+    index = {tag: number for number, tag in enumerate(tag_names())}
+    rows = [torch.tensor([index[tag] for tag in sentence.tags]) for sentence in sentences]
+    tags = pad_sequence(rows, batch_first=True)
+    lengths = torch.tensor([len(row) for row in rows])
+    counts = {}
+    for name, transitions in _by_rule().items():
+        found = Violations(transitions)
+        found.add_tags(tags, lengths)
+        counts[name] = round(found.broken)
+    return counts
+
+
+def gold_report(corpus: Corpus) -> str:
+    """Say how large a corpus is, and how often its gold tags break each rule."""
+    told = []
+    for part, sentences in (("train", corpus.train), ("test", corpus.test)):
+        broken = {name: count for name, count in broken_rules(sentences).items() if count}
+        listed = ", ".join(f"{name} {count:,} times" for name, count in broken.items())
+        told.append(f"{part} {len(sentences):,} sentences, gold tags break {listed or 'no rule'}")
+    return f"{corpus.name}: {'; '.join(told)}"
+
+
+@cache
+def _by_rule() -> dict[str, Transitions]:
+    knowledge = chunking_knowledge()
+    return {
+        name: derive_transitions(replace(knowledge, rules=FrozenMapping({name: rule})))
+        for name, rule in knowledge.rules.items()
+    }

@@ -1,1 +1,1 @@
-"""Digits and their sums and products modulo 10: images, the sets drawn of them, printed figures."""
+"""The digits study: digits from labels, and their sums and products modulo 10 from rules."""

@@ -1,4 +1,4 @@
-"""Records of the digits study put in order: those that are compared, and by what examples."""
+"""Records of the digits study: which ones count, and how their runs are grouped and compared."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ import numpy.typing as npt
 from residuum.errors import ResiduumError
 from residuum.results import Record
 from residuum.results.records import canonical
-from residuum.study import findings, sifting
-from residuum.study.digits.planning import of_length
-from residuum.study.digits.presets import WarmUps, preset
-from residuum.study.digits.sets import DRAWS_PER_IMAGE, draw_pair_test
-from residuum.study.digits.settings import SCHEME, STUDY, Settings
-from residuum.study.findings import Chosen
-from residuum.study.sifting import MeasuredOn, Sifted
+from residuum.study import skipped_records as sifting
+from residuum.study.common_settings import of_length
+from residuum.study.digits.data.sets import DRAWS_PER_IMAGE, draw_pair_test
+from residuum.study.digits.settings import SCHEME, STUDY, Settings, WarmUps, preset
+from residuum.study.grouped_runs import Chosen, GroupedRuns
+from residuum.study.grouped_runs import Outcomes as GroupedOutcomes
+from residuum.study.skipped_records import MeasuredOn, Sifted
 
 OUTCOMES: Final = {
     "digit_accuracy": ("digit",),
     "operator_accuracy": ("sum_accuracy", "product_accuracy"),
     "coherence": ("sum_coherence", "product_coherence"),
 }
-"""Measures that are means of outcomes of test examples; others are known by seed only."""
+"""Measures that are means over test examples, and the outcomes in records they are made of.
+
+Other measures, the laws, are known only by seed.
+"""
 
 LAWS: Final = ("commutativity", "associativity", "distributivity")
 
@@ -35,7 +38,7 @@ _SCORES: Final = ("joint: dev/score", "joint: dev/digit_accuracy", *_COHERENCES)
 
 
 class Setting(NamedTuple):
-    """Where systems are compared: the images, and the sets drawn of them."""
+    """A setting in which systems are compared: the images, and the sets drawn from them."""
 
     images: str
     pair_pool: str
@@ -44,19 +47,19 @@ class Setting(NamedTuple):
 
 
 class System(NamedTuple):
-    """What is compared there."""
+    """A system that is compared with others: a protocol with a relaxation."""
 
     protocol: str
     relaxation: str
 
 
 def sift(records: Iterable[Record]) -> Sifted:
-    """Part the records that tables and claims can be computed from, from the others."""
-    return sifting.sift(records, fault_of, _tested_on)
+    """Separate the records that tables and claims can use from the others."""
+    return sifting.separate_usable(records, fault_of, _tested_on)
 
 
 def fault_of(record: Record) -> str:
-    """Say what a record lacks to be a run of the study, or nothing."""
+    """Say what keeps a record from being a run of the study; empty if nothing does."""
     fault = sifting.fault_of_settings(record, Settings, SCHEME)
     if not fault and record.configuration["protocol"] == "joint":
         fault = sifting.fault_of_scores(record, _SCORES) or _fault_of_curves(record)
@@ -98,9 +101,9 @@ def _tested_on(record: Record) -> MeasuredOn | None:
 def of_presets(
     records: Iterable[Record], epochs: int | None = None, warm_ups: WarmUps = "paper"
 ) -> Chosen:
-    """Choose the runs with the settings that were chosen on DEV, or those for so many epochs.
+    """Choose the runs whose settings are those of `preset`, for this many epochs if given.
 
-    Where a system was trained in several precisions, that with most seeds counts.
+    If a system was trained in several precisions, the precision with the most seeds counts.
     """
     found: defaultdict[object, defaultdict[str, list[Record]]] = defaultdict(
         lambda: defaultdict(list)
@@ -123,7 +126,7 @@ def _has_preset(record: Record, epochs: int | None, warm_ups: WarmUps) -> bool:
     chosen = {name: known[name] for name in names}
     try:
         expected = of_length(preset(**chosen, warm_ups=warm_ups), epochs)
-    except ResiduumError:  # sizes or a protocol that no settings were chosen for
+    except ResiduumError:  # no settings were chosen for these sizes or this protocol
         return False
     return bool(known == canonical(expected.configuration, "settings"))
 
@@ -135,25 +138,25 @@ def _place(record: Record) -> tuple[Setting, System]:
 
 
 @final
-class Findings(findings.Findings[Setting, System]):
-    """Runs of the digits study; pairs of test images are made of two units each."""
+class Findings(GroupedRuns[Setting, System]):
+    """Runs of the digits study. A pair of test images consists of two units for the bootstrap."""
 
     def place(self, record: Record) -> tuple[Setting, System]:
         """Return the setting and the system of a run."""
         return _place(record)
 
     def name(self, system: System) -> str:
-        """Return the relaxation: systems of different protocols are not ranked."""
+        """Return the relaxation; systems of different protocols are never ranked together."""
         return system.relaxation
 
     def kind(self, measure: str) -> str | None:
-        """Return what a measure is a mean over."""
+        """Return whether a measure is a mean over images or pairs; None for the laws."""
         if measure not in OUTCOMES:
             return None
         return "image" if measure == "digit_accuracy" else "pair"
 
-    def outcomes(self, kind: str, runs: Sequence[Record]) -> findings.Outcomes:
-        """Return in percent how each example came out."""
+    def outcomes(self, kind: str, runs: Sequence[Record]) -> GroupedOutcomes:
+        """Return the outcome of each example in percent: 50 if one of both operators is right."""
         return {
             measure: np.array([_percent(run, names) for run in runs])
             for measure, names in OUTCOMES.items()
@@ -161,7 +164,7 @@ class Findings(findings.Findings[Setting, System]):
         }
 
     def units(self, kind: str, run: Record) -> npt.NDArray[np.int64] | None:
-        """Return the images of each pair."""
+        """Return the two images of each pair."""
         return _pairs(len(run.outcomes["digit"])) if kind == "pair" else None
 
 

@@ -1,4 +1,4 @@
-"""The rules of the study, read under several relaxations at once for a stack of runs."""
+"""The rules of the digits study, and their penalties for runs with different relaxations."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ import residuum as rs
 from residuum.losses.aggregation import conjoined
 from residuum.relaxations import relaxation as find_relaxation
 from residuum.syntax import Knowledge, loads
-from residuum.training.branches import concurrently
+from residuum.training.cuda_graphs import concurrently
 
 _ONE_BLOCK: Final = 2**40
-"""Groundings evaluated at once: all, as a captured step cannot be taken in pieces."""
+"""Groundings in one block: all of them, because a CUDA graph cannot record several blocks."""
 
 
 @cache
 def digit_knowledge() -> Knowledge:
-    """Return the knowledge of the study: labels for Digit, coherence of Sum and Product with it."""
+    """Return the rules that make Sum and Product coherent with Digit."""
     text = resources.files("residuum.data").joinpath("digits.rsd").read_text("utf-8")
     return loads(text)
 
 
 class Pairs(NamedTuple):
-    """What rules are grounded in: logits by atom, which pairs count, the weight in each run."""
+    """Pairs that rules are grounded in: logits by atom, a mask of pairs, and a weight per run."""
 
     outputs: Mapping[str, Tensor]
     counts: Tensor
     weights: Tensor
 
     def split(self, sizes: list[int]) -> list[Pairs]:
-        """Return the parts of runs, so many each: one split costs less backward than slices."""
+        """Split along the runs. One split has a cheaper backward pass than several slices."""
         outputs = zip(
             *(torch.split(logits, sizes) for logits in self.outputs.values()), strict=True
         )
@@ -48,14 +48,14 @@ class Pairs(NamedTuple):
 
 
 class Labelled(NamedTuple):
-    """Labelled examples: logits (runs, examples, 10), labels, and which of them count."""
+    """Labelled examples: logits (runs, examples, 10), labels, and a mask of examples."""
 
     logits: Tensor
     labels: Tensor
     counts: Tensor
 
     def split(self, sizes: list[int]) -> list[Labelled]:
-        """Return the parts of runs, so many each."""
+        """Split along the runs."""
         parts = (torch.split(tensor, sizes) for tensor in self)
         return [Labelled(*part) for part in zip(*parts, strict=True)]
 
@@ -65,8 +65,8 @@ def stacked_penalties(
 ) -> dict[str, Tensor]:
     """Return the parts of the loss of each run, and their weighted conjunction as `total`.
 
-    The conjunctions over examples and parts are those of each run's own relaxation; runs with
-    the same one are evaluated together if they are neighbours.
+    Each run's own relaxation gives the conjunctions over examples and over parts. Neighbouring
+    runs with the same relaxation are evaluated together.
     """
     neighbours = [(name, len(list(members))) for name, members in groupby(relaxations)]
     sizes = [size for _, size in neighbours]
@@ -86,7 +86,7 @@ Evaluation = Callable[[Labelled, Pairs | None], dict[str, Tensor]]
 
 @cache
 def _evaluation(name: str) -> Evaluation:
-    """Return the penalties of runs with the same relaxation as a function."""
+    """Return a function that computes the penalties of runs with one relaxation."""
     logic = find_relaxation(name)
     rules = rs.compile(digit_knowledge(), name, reduction="none", block=_ONE_BLOCK)
 

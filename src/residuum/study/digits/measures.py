@@ -1,4 +1,4 @@
-"""What a trained stack of runs is measured by on TEST."""
+"""Measures of trained networks on TEST: accuracy, coherence, and laws of arithmetic."""
 
 from __future__ import annotations
 
@@ -8,38 +8,51 @@ from typing import Final, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from residuum.study.digits.images import Images
-from residuum.study.digits.networks import CLASSES, Classifiers
-from residuum.study.digits.sets import Sets
-from residuum.study.digits.stacking import operations, percent
-from residuum.study.digits.tensors import ImageTensors, predict_images, predict_pairs
+from residuum.study.digits.data.batches import ImageTensors
+from residuum.study.digits.data.images import Images
+from residuum.study.digits.data.sets import Sets
+from residuum.study.digits.networks import CLASSES, Classifiers, predict_images, predict_pairs
+from residuum.study.running import Measured
+from residuum.training.loop import are_finite
 from residuum.training.randomness import purpose, uniform
-from residuum.training.selection import are_finite
 
 Votes = Literal["paper", "original"]
 ROUNDS: Final = 6
-"""How often an image is drawn for a predicted digit; the most frequent result counts."""
+"""Draws of an image for a predicted digit; the most frequent result counts."""
 
-SEED: Final = 20
+DRAWING_SEED: Final = 20
+"""The seed of the images that are drawn for predicted digits."""
+
 OPERATORS: Final = ("Sum", "Product")
 
 
-class Measured(NamedTuple):
+class StackedMeasures(NamedTuple):
     """Measures in percent, one number per run, and which examples were right: (runs, examples)."""
 
     measures: dict[str, Tensor]
     outcomes: dict[str, Tensor]
 
+    def by_run(self, runs: int) -> list[Measured]:
+        """Return the measures of each run as plain numbers and arrays."""
+        outcomes = {name: rows.cpu().numpy() for name, rows in self.outcomes.items()}
+        return [
+            Measured(
+                {name: float(row[run]) for name, row in self.measures.items()},
+                {name: rows[run] for name, rows in outcomes.items()},
+            )
+            for run in range(runs)
+        ]
+
 
 def measure(
     networks: Mapping[str, Classifiers], images: ImageTensors, sets: Sets, votes: Votes = "paper"
-) -> Measured:
+) -> StackedMeasures:
     """Return all measures of each run.
 
-    `digit_accuracy` is over the images of TEST; `digit_accuracy_in_pairs` is over both images of
-    the pairs of PairTEST, as the published figures are. A run that has diverged gives no answers,
-    so that none is right: all its measures are 0. (Of logits that are no numbers the first would
-    be taken for the largest, and networks that always say 0 obey every law.)
+    `digit_accuracy` is over the images of TEST. `digit_accuracy_in_pairs` is over both images of
+    each pair of PairTEST, as in the paper's figures. All measures of a diverged run are 0.
+    Without this rule the argmax of NaN logits would always be 0, and a network that always
+    answers 0 obeys every law.
     """
     results, outcomes = _accuracy_and_coherence(networks, images, sets)
     laws = _Laws(networks, images, votes)
@@ -49,14 +62,14 @@ def measure(
         "distributivity": laws.distributivity(_on(sets.distributivity, images)),
     }
     is_sound = are_finite(p for network in networks.values() for p in network.parameters())
-    return Measured(
+    return StackedMeasures(
         {name: shares * is_sound for name, shares in results.items()},
         {name: are_right & is_sound.unsqueeze(-1) for name, are_right in outcomes.items()},
     )
 
 
 def constant_answers(images: Images, sets: Sets) -> dict[str, float]:
-    """Return the accuracies of answering always the same, the most frequent, in percent."""
+    """Return the accuracies, in percent, of always giving the most frequent answer."""
     left, right = torch.tensor(images.test_labels)[torch.tensor(sets.pair_test.T)]
     wanted = {"digit": torch.tensor(images.test_labels), **operations(left, right)}
     best = {
@@ -67,6 +80,16 @@ def constant_answers(images: Images, sets: Sets) -> dict[str, float]:
         "digit_accuracy": best["digit"],
         "operator_accuracy": (best["Sum"] + best["Product"]) / 2,
     }
+
+
+def operations(left: Tensor, right: Tensor) -> dict[str, Tensor]:
+    """Return the sum and the product of two digits modulo 10, by the name of the network."""
+    return {"Sum": (left + right) % 10, "Product": (left * right) % 10}
+
+
+def percent(is_right: Tensor) -> Tensor:
+    """Return the percentage of True along the last dimension."""
+    return 100 * is_right.double().mean(-1)
 
 
 def _on(indices: object, images: ImageTensors) -> Tensor:
@@ -101,18 +124,19 @@ def _accuracy_and_coherence(
 
 
 class _Shown(NamedTuple):
-    """Digits to be shown by images that are drawn; `draw` names the draw."""
+    """Digits for which images are drawn; `draw` names the draw, on which its randomness depends."""
 
     digits: Tensor
     draw: str
 
 
 class _Laws:
-    """Laws of arithmetic, which nothing was trained for.
+    """Laws of arithmetic, which no network was trained for.
 
     Where a law applies an operator to a result, an image of TEST that shows this digit is drawn.
-    That is done six times, and the most frequent outcome counts, of equally frequent ones the
-    smallest. With the authors' votes a sum of two drawn images has 26: one, and five by five.
+    There are six draws, and the most frequent outcome counts; among equally frequent outcomes the
+    smallest. With `votes="original"`, as in the authors' code, two drawn images have 26 votes:
+    one pair of first draws, and all 25 pairs of the others.
     """
 
     def __init__(
@@ -126,14 +150,14 @@ class _Laws:
         self._starts = self._counts.cumsum(0) - self._counts
 
     def commutativity(self, pairs: Tensor) -> Tensor:
-        """Return how often x ∘ y and y ∘ x agree, the mean of both operators."""
+        """Return how often x ∘ y and y ∘ x agree, in percent; the mean of both operators."""
         x, y = pairs.T[:, None]
         return _mean(
             percent(self._apply(name, x, y) == self._apply(name, y, x)) for name in OPERATORS
         )
 
     def associativity(self, triples: Tensor) -> Tensor:
-        """Return how often (x ∘ y) ∘ z and x ∘ (y ∘ z) agree, the mean of both operators."""
+        """Return how often (x ∘ y) ∘ z and x ∘ (y ∘ z) agree; the mean of both operators."""
         x, y, z = triples.T[:, None]
         shares = []
         for name in OPERATORS:
@@ -143,7 +167,7 @@ class _Laws:
         return _mean(shares)
 
     def distributivity(self, triples: Tensor) -> Tensor:
-        """Return how often a(b + c) = ab + ac, and (b + c)a = ba + ca, the mean of both."""
+        """Return how often a(b + c) = ab + ac and (b + c)a = ba + ca; the mean of both laws."""
         a, b, c = triples.T[:, None]
         total = _Shown(self._apply("Sum", b, c), "distributivity, sum")
         first = _Shown(self._apply("Product", a, b), "distributivity, a b")
@@ -165,7 +189,7 @@ class _Laws:
             for turn, other in turns
         ])  # fmt: skip
         counts = torch.stack([(votes == digit).sum(0) for digit in range(CLASSES)], -1)
-        # Of equal counts the smallest digit's is made the largest.
+        # A small bonus makes the smallest digit win among equal counts.
         favour = torch.arange(CLASSES, 0, -1, device=counts.device)
         return (counts * (CLASSES + 1) + favour).argmax(-1)
 
@@ -175,11 +199,11 @@ class _Laws:
         return predict_pairs(self._networks[operator], self._images, pairs)
 
     def _image(self, shown: Tensor | _Shown, turn: int) -> Tensor:
-        """Return the images themselves, or for each digit one of those that show it."""
+        """Return given images as they are; for digits, draw an image that shows each."""
         if isinstance(shown, Tensor):
             return shown
         places = torch.arange(shown.digits.shape[-1], device=shown.digits.device)
-        drawn = uniform(SEED, purpose(shown.draw), turn, places)
+        drawn = uniform(DRAWING_SEED, purpose(shown.draw), turn, places)
         within = (drawn * self._counts[shown.digits]).long()
         return self._by_digit[self._starts[shown.digits] + within]
 

@@ -1,16 +1,16 @@
-"""The convolutional network of the study, for a stack of runs."""
+"""The convolutional networks of the digits study, for a stack of runs, and their predictions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, final
 
 import torch
 from torch import Tensor, nn
 
+from residuum.study.digits.data.batches import side_by_side
 from residuum.study.digits.settings import Precision
-from residuum.training.convolutions import conv_relu_pool
-from residuum.training.linears import linear
+from residuum.training.layers import conv_relu_pool, linear
 from residuum.training.randomness import dropped_out, purpose, starting_values
 
 CHANNELS: Final = (32, 64)
@@ -18,15 +18,18 @@ HIDDEN: Final = 128
 CLASSES: Final = 10
 DROPOUT: Final = 0.5
 
+CHUNK: Final = 16_384
+"""Images that are evaluated at once, over all runs."""
+
 
 @final
 class Classifiers(nn.Module):
-    """One classifier of images into ten digits for each run, their parameters stacked.
+    """One classifier of images into ten digits for each run, with stacked parameters.
 
-    Two 3 × 3 convolutions with ReLU and 2 × 2 max-pooling, a layer of 128 with ReLU and dropout,
-    and ten logits, sized from the images. Parameters begin as PyTorch's do: uniform within one
-    over the root of the fan-in. They, and what is dropped out, depend on the seed of the run
-    and on the name of the network alone.
+    A classifier has two 3 × 3 convolutions with ReLU and 2 × 2 max-pooling, a layer of 128 units
+    with ReLU and dropout, and ten logits. Its sizes follow from the images. Parameters start
+    uniformly within one over the root of the fan-in, as in PyTorch. Initial values and dropout
+    depend only on the seed of the run and on the name of the network.
     """
 
     seeds: Tensor
@@ -51,7 +54,7 @@ class Classifiers(nn.Module):
     ) -> None:
         super().__init__()
         self._purpose = purpose(f"{name}: dropout")
-        # With bfloat16 the parameters, the sums and the logits stay in single precision.
+        # With bfloat16, parameters, sums and logits stay in single precision.
         self._compute = getattr(torch, precision)
         dtype = torch.float64 if precision == "float64" else torch.float32
         self.register_buffer("seeds", torch.tensor(list(seeds), device=device), persistent=False)
@@ -70,13 +73,14 @@ class Classifiers(nn.Module):
 
     @property
     def runs(self) -> int:
-        """How many runs are stacked."""
+        """The number of stacked runs."""
         return len(self.first_weight)
 
     def forward(self, images: Tensor, moment: Tensor | None = None) -> Tensor:
         """Return logits (runs, examples, 10) of images (runs, examples, height, width).
 
-        With a `moment`, the number of a step of training, units are dropped out.
+        `moment` is the number of the training step, on which dropout depends; without it there is
+        no dropout.
         """
         runs, examples = images.shape[:2]
         x = images.to(self._compute).unsqueeze(-1)
@@ -86,3 +90,22 @@ class Classifiers(nn.Module):
         if moment is not None:
             x = dropped_out(x, DROPOUT, self.seeds, self._purpose, moment)
         return linear(x, self.output_weight, self.output_bias, result=self.output_weight.dtype)
+
+
+def predict_images(networks: Classifiers, images: Tensor, places: Tensor) -> Tensor:
+    """Return the likeliest digit (runs, count) of the images at indices (runs or 1, count)."""
+    return _predict(networks, places, lambda part: images[part])
+
+
+def predict_pairs(networks: Classifiers, images: Tensor, pairs: Tensor) -> Tensor:
+    """Return the likeliest result (runs, count) of pairs of images (runs or 1, count, 2)."""
+    return _predict(networks, pairs, lambda part: side_by_side(images, part))
+
+
+@torch.no_grad()
+def _predict(networks: Classifiers, places: Tensor, read: Callable[[Tensor], Tensor]) -> Tensor:
+    runs = networks.runs
+    size = max(CHUNK // runs, 1)
+    parts = [places[:, start : start + size] for start in range(0, places.shape[1], size)]
+    found = [networks(read(part).expand(runs, -1, -1, -1)).argmax(-1) for part in parts]
+    return torch.cat(found, 1)

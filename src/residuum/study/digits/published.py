@@ -1,16 +1,14 @@
-"""What the paper printed of the digits study, to stand beside figures of one's own."""
+"""The figures that the paper printed for the digits study."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Literal
 
-from residuum.study.choices import check_choice
+from residuum.study.common_settings import check_choice, read_data
+from residuum.study.digits.settings import Protocol
 
-Protocol = Literal["joint", "pipeline"]
 Metric = Literal[
     "digit_accuracy",
     "operator_accuracy",
@@ -25,7 +23,7 @@ Metric = Literal[
 class Published:
     """A printed mean in percent, its standard deviation over runs, and whether it was in bold.
 
-    Bold figures were said to be significantly better than those of the other relaxations.
+    The paper says that bold figures are significantly better than those of other relaxations.
     """
 
     mean: float
@@ -36,10 +34,10 @@ class Published:
 def published(
     protocol: Protocol, metric: Metric, relaxation: str, digit_size: int, pair_size: int
 ) -> Published | None:
-    """Return what was printed for a setting, or None if nothing was.
+    """Return the printed figure of a setting; None if the paper has none.
 
-    The pipeline has the same figures for `s-product` and `r-product`, as it only conjoins, and
-    its accuracy on digits does not depend on the pairs.
+    A pipeline has the same figures for `s-product` and `r-product`, because it has only
+    conjunctions, and its accuracy on digits does not depend on the pairs.
 
     >>> published("joint", "coherence", "r-product", digit_size=1000, pair_size=5000)
     Published(mean=89.1, std=0.3, bold=True)
@@ -51,8 +49,7 @@ def published(
 
 @cache
 def _figures() -> dict[tuple[str, str, str, int, int], Published]:
-    text = resources.files("residuum.data").joinpath("digits_published.json").read_text("utf-8")
-    content = json.loads(text)
+    content = read_data("digits_published.json")
     return {
         (table["protocol"], table["metric"], relaxation, digit_size, pair_size): Published(*figure)
         for table in content["tables"]

@@ -1,15 +1,29 @@
-"""Everything that decides a run of the digits study."""
+"""The settings of a run of the digits study, the values chosen on DEV, and plans of runs.
+
+`Settings` decides a run completely. `preset` returns the chosen values, which are kept in
+`residuum/data/digits_settings.json`. `plan` returns the runs that a command asks for.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from typing import Any, Final, Literal
 
 from residuum.errors import ResiduumError
 from residuum.relaxations import relaxation as find_relaxation
-from residuum.study.choices import check_choice, check_seed, check_weight
-from residuum.study.digits.images import ImagesName
-from residuum.study.digits.sets import PairPool
+from residuum.study.common_settings import (
+    PAPER,
+    check_choice,
+    check_seed,
+    check_weight,
+    nearest,
+    of_length,
+    read_data,
+)
+from residuum.study.digits.data.images import ImagesName
+from residuum.study.digits.data.sets import PairPool
 from residuum.training.rates import OptimiserName, Rate, Schedule
 
 Protocol = Literal["joint", "pipeline"]
@@ -18,10 +32,10 @@ Precision = Literal["float32", "bfloat16", "float64"]
 
 STUDY: Final = "digits"
 TUNING: Final = "digits-tuning"
-"""What runs are kept as whose networks never saw TEST."""
+"""The name of the study in records of runs that are not measured on TEST."""
 
 SCHEME: Final = 1
-"""Raised when the same settings begin to mean something else: older records do not count then."""
+"""Increased when equal settings begin to mean something else; older records then do not count."""
 
 _CHOICES: Final = {
     "images": ImagesName,
@@ -35,13 +49,13 @@ _CHOICES: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The settings of one run; equal settings are the same run.
+    """The settings of one run; equal settings mean the same run.
 
-    `weight` is that of the two rules beside the labels (λ). For the first `warm_up` epochs
-    another relaxation is learnt, with a rate and a weight of its own; `freeze` keeps Digit as it
-    is from then on. A pipeline learns Digit first, for epochs and with a rate of its own.
-    `selection` is how states of the pipeline's operators are chosen on DEV: by
-    coherence, which needs no labels, or by gold labels of the operators, as the authors did.
+    `weight` (λ) is the weight of each of the two rules, where the labels have 1. The first
+    `warm_up` epochs use `warm_up_relaxation`, `warm_up_rate` and `warm_up_weight`; with `freeze`,
+    Digit does not change after them. A pipeline first trains Digit for `digit_epochs` with
+    `digit_rate`. `selection` says how the best state of a pipeline's Sum and Product is chosen on
+    DEV: by coherence, which needs no labels, or by gold labels, as the authors did.
     """
 
     images: ImagesName
@@ -85,7 +99,7 @@ class Settings:
             check_weight(name, getattr(self, name))
         if self.protocol == "pipeline" and not (self.digit_epochs >= 1 and self.digit_rate > 0):
             raise ResiduumError(
-                "a pipeline needs `digit_epochs`, at least 1, to learn Digit in, and a "
+                "a pipeline trains Digit first: expected `digit_epochs` of at least 1 and a "
                 f"`digit_rate` above 0, got {self.digit_epochs} and {self.digit_rate:g}"
             )
         if not 0 <= self.warm_up <= self.epochs:
@@ -95,7 +109,7 @@ class Settings:
         if self.warm_up and not self.warm_up_rate:
             raise ResiduumError(
                 f"warm_up_rate: expected a rate above 0 for a warm-up of {self.warm_up} epochs, "
-                "got 0: nothing would be learnt in it"
+                "got 0; with a rate of 0 nothing is learnt"
             )
 
     @property
@@ -105,8 +119,8 @@ class Settings:
 
     @property
     def stack(self) -> tuple[Any, ...]:
-        """What runs must have in common to be trained together."""
-        # A pipeline's first stage passes over DIGIT; joint learning has it beside the pairs.
+        """The settings that runs must have in common to be trained together."""
+        # The first stage of a pipeline passes over DIGIT; joint learning cycles through it.
         digit_size = self.digit_size if self.protocol == "pipeline" else None
         return (
             self.images, self.protocol, digit_size, self.pair_size, self.epochs, self.digit_epochs,
@@ -114,16 +128,113 @@ class Settings:
             self.selection, self.precision,
         )  # fmt: skip
 
+    @property
+    def earlier_stages(self) -> tuple[str, ...]:
+        """The settings that count epochs of stages before the main training."""
+        return ("digit_epochs",)
+
     def relaxation_at(self, epoch: int) -> str:
-        """Return what is learnt in an epoch."""
+        """Return the relaxation of an epoch, counted from 0."""
         return self.warm_up_relaxation if epoch < self.warm_up else self.relaxation
 
     @property
     def digit_stage(self) -> Settings:
-        """The first stage of a pipeline."""
+        """The settings of the first stage of a pipeline, which trains Digit."""
         return replace(
             self,
             epochs=self.digit_epochs,
             learning_rate=self.digit_rate,
             warm_up=min(self.warm_up, self.digit_epochs),
         )
+
+
+WarmUps = Literal["paper", "original"]
+"""Which relaxations have a warm-up: those in the paper's text, or those in the authors' code."""
+
+
+def preset(
+    images: ImagesName,
+    protocol: Protocol,
+    relaxation: str,
+    *,
+    digit_size: int,
+    pair_size: int,
+    seed: int,
+    warm_ups: WarmUps = "paper",
+    **others: Any,
+) -> Settings:
+    """Return the settings that were chosen on DEV for a run; `others` override them.
+
+    A size without chosen settings gets those of the nearest size, and a relaxation without them
+    gets those of `r-product`. A pool of pairs may have its own settings for some sizes of DIGIT.
+    With `warm_ups="original"` a pipeline of `lukasiewicz-maxsat` has a warm-up.
+    """
+    check_choice("warm_ups", warm_ups, WarmUps)
+    table = _table().get(images, {}).get(protocol)
+    if table is None:
+        raise ResiduumError(
+            f"no settings were chosen for the protocol {protocol!r} on the images {images!r}; "
+            "give all settings to `Settings`"
+        )
+    known = relaxation if relaxation in table else "r-product"
+    of_pool = table.get("pools", {}).get(others.get("pair_pool"), {})
+    by_digit_size = {**table[known], **of_pool.get(known, {})}
+    of_warm_up = table.get("warm_ups", {}).get(warm_ups, {}).get(relaxation, {})
+    chosen = {**table["all"], **nearest(by_digit_size, digit_size), **of_warm_up}
+    chosen = {
+        name: nearest(value, pair_size) if isinstance(value, dict) else value
+        for name, value in chosen.items()
+    }
+    return Settings(
+        images=images,
+        protocol=protocol,
+        relaxation=relaxation,
+        digit_size=digit_size,
+        pair_size=pair_size,
+        seed=seed,
+        **{**chosen, **others},
+    )
+
+
+def _table() -> dict[str, Any]:
+    return read_data("digits_settings.json")
+
+
+PAPER_BY_PROTOCOL: Final[dict[Protocol, tuple[str, ...]]] = {
+    "joint": PAPER,
+    # A pipeline has only conjunctions, for which S-Product and R-Product are the same.
+    "pipeline": ("s-godel", "r-product", "lukasiewicz-maxsat"),
+}
+"""The relaxations that the paper compares under each protocol, in the order of its tables."""
+
+
+def plan(
+    images: ImagesName,
+    protocols: Sequence[Protocol],
+    relaxations: Sequence[str],
+    digit_sizes: Sequence[int],
+    pair_sizes: Sequence[int],
+    seeds: Sequence[int],
+    *,
+    epochs: int | None = None,
+    **others: Any,
+) -> list[Settings]:
+    """Return the settings of all combinations, no run twice.
+
+    Without `relaxations` the paper's are planned. Settings are those of `preset`, which `epochs`
+    and `others` override.
+    """
+    runs = [
+        of_length(
+            preset(
+                images, protocol, relaxation,
+                digit_size=digit_size, pair_size=pair_size, seed=seed, **others,
+            ),
+            epochs,
+        )
+        for protocol in protocols
+        for pair_size, digit_size in product(pair_sizes, digit_sizes)
+        for relaxation in relaxations or PAPER_BY_PROTOCOL[protocol]
+        for seed in seeds
+    ]  # fmt: skip
+    return list(dict.fromkeys(runs))

@@ -1,4 +1,4 @@
-"""Tables like the paper's, from records: means over seeds above the printed figures."""
+"""Tables like the paper's from records: means over seeds, above the printed figures."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from residuum.results import Summary
+from residuum.study.digits.data.sets import DIGIT_SIZES
 from residuum.study.digits.findings import OUTCOMES, Findings, Setting, System
-from residuum.study.digits.planning import PAPER
 from residuum.study.digits.published import Published, published
-from residuum.study.digits.sets import DIGIT_SIZES
-from residuum.study.tables import MISSING, marked
+from residuum.study.digits.settings import PAPER_BY_PROTOCOL
+from residuum.study.table_format import MISSING, marked
 
 TITLES: Final = {
     "digit_accuracy": "Accuracy of Digit",
@@ -53,8 +53,8 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
-    """One measure of one protocol and size of PAIR: relaxations by sizes of DIGIT."""
+class DigitsTable:
+    """One measure for a protocol and a size of PAIR: relaxations by sizes of DIGIT."""
 
     images: str
     pair_pool: str
@@ -66,7 +66,7 @@ class Table:
 
     @property
     def title(self) -> str:
-        """What it is of; on MNIST with the number of the paper's table."""
+        """The measure, the data and the number of seeds; on MNIST also the number in the paper."""
         pool = "" if self.pair_pool == "paper" else ", the authors' pool of pairs"
         counts = {cell.summary.count for row in self.rows.values() for cell in row if cell.summary}
         seeds = "–".join(str(count) for count in sorted({min(counts), max(counts)}))
@@ -88,9 +88,9 @@ class Table:
         return ["DIGIT", *(f"{size:,}" for size in self.digit_sizes)]
 
     def lines(self, bold: str) -> Iterator[list[str]]:
-        """Yield the rows as text, each followed by what was printed, if anything was.
+        """Yield the rows as text, each followed by the figures that the paper printed, if any.
 
-        `bold` is put before and after what stands out; if it is empty, a * behind.
+        `bold` is put before and after what stands out. If `bold` is empty, a * follows instead.
         """
         for relaxation, cells in self.rows.items():
             yield [self._row_name(relaxation), *(_own(cell, bold) for cell in cells)]
@@ -98,7 +98,7 @@ class Table:
                 yield ["  printed", *(_printed(cell.printed, bold) for cell in cells)]
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain data, one object for each cell that was run."""
+        """Return the table as plain data, with one object for each cell that has runs."""
         cells = [
             {
                 "relaxation": relaxation,
@@ -118,15 +118,15 @@ class Table:
         return {**{name: getattr(self, name) for name in names}, "cells": cells}
 
     def _row_name(self, relaxation: str) -> str:
-        """Say that a pipeline of R-Product is one of S-Product, unless that was run itself."""
+        """Name S-Product beside R-Product, whose pipelines are equal, unless both were run."""
         stands_for_both = self.protocol == "pipeline" and "s-product" not in self.rows
         return (
             "r-product, s-product" if stands_for_both and relaxation == "r-product" else relaxation
         )
 
 
-def tables(findings: Findings) -> list[Table]:
-    """Return the tables of all that was run; where a relaxation of the paper was not, is a gap."""
+def tables(findings: Findings) -> list[DigitsTable]:
+    """Return the tables of all runs; a relaxation of the paper without runs has empty cells."""
     found = []
     kinds = {
         (setting.images, setting.pair_pool, system.protocol, setting.pair_size)
@@ -140,7 +140,7 @@ def tables(findings: Findings) -> list[Table]:
 
 def _table(
     findings: Findings, images: str, pair_pool: str, protocol: str, pair_size: int, measure: str
-) -> Table:
+) -> DigitsTable:
     usual: Any = DIGIT_SIZES
     run = {
         setting.digit_size: {
@@ -150,7 +150,7 @@ def _table(
         if (setting.images, setting.pair_pool, setting.pair_size) == (images, pair_pool, pair_size)
     }
     sizes = tuple(sorted({*usual[images], *(size for size, names in run.items() if names)}))
-    paper: Sequence[str] = PAPER["joint" if protocol == "joint" else "pipeline"]
+    paper: Sequence[str] = PAPER_BY_PROTOCOL["joint" if protocol == "joint" else "pipeline"]
     names = [*paper, *sorted(set().union(*run.values()) - {*paper})]
     columns = [
         _column(
@@ -162,15 +162,14 @@ def _table(
         for size in sizes
     ]
     rows = {name: tuple(column[place] for column in columns) for place, name in enumerate(names)}
-    return Table(images, pair_pool, protocol, pair_size, measure, sizes, rows)
+    return DigitsTable(images, pair_pool, protocol, pair_size, measure, sizes, rows)
 
 
 def _column(
     findings: Findings, setting: Setting, systems: Sequence[System], measure: str
 ) -> list[Cell]:
     run = [system for system in systems if findings.summary(setting, system, measure)]
-    # A single system is not better than others; nor is one worse where nothing tells how much
-    # seeds vary.
+    # With a single system there is nothing to compare.
     best = findings.best(setting, run, measure) if len(run) > 1 else None
     by_seeds = findings.best(setting, run, measure, by_seeds=True) if len(run) > 1 else None
     return [
@@ -185,7 +184,7 @@ def _column(
 
 
 def _figure(setting: Setting, system: System, measure: str) -> Published | None:
-    """Return what was printed; what the paper calls Łukasiewicz is its MAX-SAT form."""
+    """Return the printed figure. The paper's Łukasiewicz is the MAX-SAT form."""
     if setting.images != "mnist" or system.relaxation == "lukasiewicz":
         return None
     name = system.relaxation.removesuffix("-maxsat")

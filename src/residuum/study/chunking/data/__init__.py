@@ -1,0 +1,1 @@
+"""The sentences of the chunking study, word vectors, vocabularies and batches."""

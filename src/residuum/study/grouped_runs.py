@@ -1,0 +1,194 @@
+"""Runs grouped by setting, system and seed, and comparisons between systems."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from residuum.errors import ComparisonError
+from residuum.results import (
+    Best,
+    Comparison,
+    Ratio,
+    Record,
+    Resampled,
+    Summary,
+    find_best,
+    mean_and_deviation,
+    paired_t_test,
+    resample,
+)
+
+RESAMPLES: Final = 1000
+
+Values = dict[int, float]
+"""The values of a measure, by seed."""
+
+Outcomes = Mapping[str, npt.NDArray[np.float64] | Ratio]
+"""For each measure the input of the bootstrap: arrays of the shape (seeds, examples)."""
+
+SettingT = TypeVar("SettingT", bound=tuple[Any, ...])
+SystemT = TypeVar("SystemT", bound=tuple[Any, ...])
+
+
+class Chosen(NamedTuple):
+    """Records that are compared, and the number of records that were left out."""
+
+    records: list[Record]
+    left_out: int
+
+
+class GroupedRuns(ABC, Generic[SettingT, SystemT]):
+    """Runs by setting, system and seed, at most one run for each combination.
+
+    Two systems are compared on the seeds that both have. The test is a bootstrap over seeds and
+    test examples if records hold the outcome of each example, and a t-test over seeds otherwise.
+    """
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self._runs: dict[SettingT, dict[SystemT, dict[int, Record]]] = {}
+        for record in records:
+            setting, system = self.place(record)
+            runs = self._runs.setdefault(setting, {}).setdefault(system, {})
+            other = next(iter(runs.values()), record)
+            seed: Any = record.configuration["seed"]
+            if seed in runs or _but_seed(other) != _but_seed(record):
+                raise ComparisonError(
+                    f"expected all runs of {self.name(system)} with the same settings, got "
+                    f"different ones in {other.id} and {record.id}: choose one kind of them"
+                )
+            runs[seed] = record
+        self._kept: dict[object, Resampled] = {}
+
+    @abstractmethod
+    def place(self, record: Record) -> tuple[SettingT, SystemT]:
+        """Return the setting and the system of a run."""
+
+    @abstractmethod
+    def name(self, system: SystemT) -> str:
+        """Return a name for a system that is unique within a setting."""
+
+    @abstractmethod
+    def kind(self, measure: str) -> str | None:
+        """Return the kind of examples that a measure averages; None if outcomes are unknown."""
+
+    @abstractmethod
+    def outcomes(self, kind: str, runs: Sequence[Record]) -> Outcomes:
+        """Return the outcomes of the runs of one system, for all measures of a kind."""
+
+    def units(self, kind: str, run: Record) -> npt.NDArray[np.int64] | None:  # noqa: ARG002
+        """Return the units that each example consists of; None if each example is one unit."""
+        return None
+
+    @property
+    def settings(self) -> list[SettingT]:
+        """The settings that have a run, sorted."""
+        return sorted(self._runs)
+
+    def systems(self, setting: SettingT) -> list[SystemT]:
+        """Return the systems that have a run in a setting."""
+        return list(self._runs.get(setting, ()))
+
+    def values(self, setting: SettingT, system: SystemT, measure: str) -> Values:
+        """Return the values of a measure by seed; empty if there is no run."""
+        runs = self._runs.get(setting, {}).get(system, {})
+        return {seed: runs[seed].measures[measure] for seed in sorted(runs)}
+
+    def summary(self, setting: SettingT, system: SystemT, measure: str) -> Summary | None:
+        """Return the mean and the deviation over seeds; None if there is no run."""
+        values = self.values(setting, system, measure)
+        return mean_and_deviation(list(values.values())) if values else None
+
+    def compare(
+        self, setting: SettingT, first: SystemT, second: SystemT, measure: str
+    ) -> Comparison | None:
+        """Compare two systems in percent; None if they share no seed."""
+        kind = self.kind(measure)
+        seeds = self._common(setting, first, second)
+        if not seeds or kind is None:
+            return self.compare_by_seeds(setting, first, second, measure)
+        resampled = self._resampled(setting, seeds, kind)
+        return resampled.compare(_label(first, measure), _label(second, measure))
+
+    def compare_measures(
+        self, setting: SettingT, system: SystemT, first: str, second: str
+    ) -> Comparison | None:
+        """Compare two measures of one system that average the same examples."""
+        kind = self.kind(first)
+        seeds = self._common(setting, system)
+        if not seeds or kind is None:
+            return None
+        resampled = self._resampled(setting, seeds, kind)
+        return resampled.compare(_label(system, first), _label(system, second))
+
+    def compare_by_seeds(
+        self, setting: SettingT, first: SystemT, second: SystemT, measure: str
+    ) -> Comparison | None:
+        """Compare two systems by a t-test over seeds, whatever is known of test examples."""
+        seeds = self._common(setting, first, second)
+        if not seeds:
+            return None
+        one, other = (self.values(setting, system, measure) for system in (first, second))
+        return paired_t_test([one[seed] for seed in seeds], [other[seed] for seed in seeds])
+
+    def best(
+        self,
+        setting: SettingT,
+        systems: Sequence[SystemT],
+        measure: str,
+        *,
+        by_seeds: bool = False,
+    ) -> Best | None:
+        """Find the best of several systems, by name; None if two of them share no seed."""
+        compare = self.compare_by_seeds if by_seeds else self.compare
+        named = {self.name(system): system for system in systems}
+        compared = {
+            (first, second): compare(setting, named[first], named[second], measure)
+            for first in named
+            for second in named
+            if first != second
+        }
+        means = {
+            name: summary.mean
+            for name, system in named.items()
+            if (summary := self.summary(setting, system, measure))
+        }
+        if len(means) < len(named) or not named or None in compared.values():
+            return None
+        known = {pair: found for pair, found in compared.items() if found is not None}
+        return find_best(means, lambda *pair: known[pair])
+
+    def _common(self, setting: SettingT, *systems: SystemT) -> tuple[int, ...]:
+        runs = self._runs.get(setting, {})
+        seeds = [set(runs.get(system, {})) for system in systems]
+        return tuple(sorted(set.intersection(*seeds)))
+
+    def _resampled(self, setting: SettingT, seeds: tuple[int, ...], kind: str) -> Resampled:
+        """Resample all systems that have these seeds together, and cache the result."""
+        key = setting, seeds, kind
+        if key not in self._kept:
+            ours = {
+                system: [runs[seed] for seed in seeds]
+                for system, runs in self._runs[setting].items()
+                if set(seeds) <= runs.keys()
+            }
+            systems = {
+                _label(system, measure): found
+                for system, runs in ours.items()
+                for measure, found in self.outcomes(kind, runs).items()
+            }
+            units = self.units(kind, next(iter(ours.values()))[0])
+            self._kept[key] = resample(systems, units, resamples=RESAMPLES)
+        return self._kept[key]
+
+
+def _label(system: tuple[Any, ...], measure: str) -> str:
+    return f"{measure} of {system}"
+
+
+def _but_seed(record: Record) -> dict[str, Any]:
+    return {name: value for name, value in record.configuration.items() if name != "seed"}

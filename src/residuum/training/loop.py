@@ -1,0 +1,240 @@
+"""The training loop for a stack of runs, and the best state of each run.
+
+Every tensor of a stack has a first dimension of runs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, final
+
+import torch
+from torch import Tensor, nn
+
+from residuum.results.records import Curve
+from residuum.training.cuda_graphs import Stepper
+from residuum.training.optimisers import OPTIMISERS, clipped
+from residuum.training.rates import OptimiserName, Rates
+
+
+class Task(Protocol):
+    """What a stack of runs learns: its networks, its losses, and how states are judged."""
+
+    @property
+    def networks(self) -> Mapping[str, nn.Module]:
+        """The networks by name; every parameter has a first dimension of runs."""
+
+    @property
+    def steps(self) -> int:
+        """The number of steps in an epoch."""
+
+    def begin(self, epoch: int) -> Hashable:
+        """Prepare the data of an epoch; return a key of what its steps compute.
+
+        A step is recorded as a CUDA graph once for each key. None means that steps differ in
+        shape and must not be recorded.
+        """
+
+    def losses(self, step: Tensor) -> Mapping[str, Tensor]:
+        """Return the parts of the loss of a step, one number per run; `total` is minimised.
+
+        If a run does not have a part, its number is ignored.
+        """
+
+    def parts(self, run: int) -> Sequence[str]:
+        """Return the names of the parts of a run's loss, independent of the other runs."""
+
+    def rates(self, epoch: int) -> Mapping[str, Rates]:
+        """Return the learning rates of an epoch by network."""
+
+    def judge(self) -> Mapping[str, Tensor]:
+        """Return measures on development data, one number per run; `score` selects the best state.
+
+        The score of a diverged run is ignored.
+        """
+
+
+@dataclass
+class Curves:
+    """The curves of one run: losses of every epoch, and measures of the epochs that were judged."""
+
+    losses: dict[str, list[float]] = field(default_factory=dict)
+    judged: list[int] = field(default_factory=list)
+    measures: dict[str, list[float]] = field(default_factory=dict)
+
+    def by_name(self) -> dict[str, Curve]:
+        """Return the curves for a record: losses and measures of the epochs that were judged."""
+        losses = {
+            f"loss/{name}": Curve(self.judged, [_short(values[epoch - 1]) for epoch in self.judged])
+            for name, values in self.losses.items()
+        }
+        measures = {
+            f"dev/{name}": Curve(self.judged, values) for name, values in self.measures.items()
+        }
+        return {**losses, **measures}
+
+
+def _short(loss: float) -> float:
+    """Return a loss rounded to six digits; single precision gives fewer for a sum."""
+    return float(f"{loss:.6g}")
+
+
+Watcher = Callable[[int, Sequence[Curves]], None]
+"""Called after every epoch with the number of epochs done, and the curves of each run."""
+
+
+@final
+class Training:
+    """The training of a stack of runs, which can stop between epochs and continue later.
+
+    With `clip`, the gradient of each run is scaled down to at most this norm.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        optimiser: OptimiserName,
+        *,
+        epochs: int,
+        judge_every: int,
+        clip: float | None = None,
+    ) -> None:
+        self.task = task
+        self.epochs = epochs
+        self.epoch = 0
+        self.is_between_epochs = True
+        self._judge_every = judge_every
+        self._clip = clip
+        self._owners = [
+            name for name, network in task.networks.items() for _ in network.parameters()
+        ]
+        self._parameters = [p for network in task.networks.values() for p in network.parameters()]
+        self._optimiser = OPTIMISERS[optimiser](self._parameters)
+        self.best = Best(self._parameters)
+        device = self._parameters[0].device
+        runs = len(self._parameters[0])
+        self.curves = [Curves() for _ in range(runs)]
+        self._rates = {
+            name: torch.zeros((task.steps, runs), dtype=torch.float64, device=device)
+            for name in task.networks
+        }
+        self._sums: dict[str, Tensor] = {}
+        self._stepper = Stepper(self._step, device)
+
+    def run(self, watch: Watcher | None = None, until: float = float("inf")) -> bool:
+        """Train to the end, or to the first epoch that ends after the time `until`.
+
+        Return whether the training is over.
+        """
+        while self.epoch < self.epochs:
+            self._run_epoch()
+            if watch is not None:
+                watch(self.epoch, self.curves)
+            if time.monotonic() >= until:
+                break
+        return self.epoch >= self.epochs
+
+    @property
+    def state(self) -> list[Tensor]:
+        """All tensors that training changes, for checkpoints."""
+        return [*self._parameters, *self._optimiser.state, *self.best.state]
+
+    def is_judged(self, epoch: int) -> bool:
+        """Return whether runs are judged after an epoch."""
+        return epoch % self._judge_every == 0 or epoch == self.epochs
+
+    def _run_epoch(self) -> None:
+        self.is_between_epochs = False
+        for network in self.task.networks.values():
+            network.train()
+        key = self.task.begin(self.epoch)
+        for name, rates in self.task.rates(self.epoch).items():
+            self._rates[name].copy_(torch.tensor(rates, dtype=torch.float64))
+        for total in self._sums.values():
+            total.zero_()
+        for step in range(self.task.steps):
+            self._stepper.take(step, key)
+        self.epoch += 1
+        sums = {name: total.tolist() for name, total in self._sums.items()}
+        for run, curves in enumerate(self.curves):
+            for name in self.task.parts(run):
+                curves.losses.setdefault(name, []).append(sums[name][run])
+        if self.is_judged(self.epoch):
+            self._judge()
+        self.is_between_epochs = True
+
+    def _step(self, step: Tensor) -> None:
+        losses = self.task.losses(step)
+        gradients: Sequence[Tensor] = torch.autograd.grad(losses["total"].sum(), self._parameters)
+        if self._clip is not None:
+            gradients = clipped(gradients, self._clip)
+        rates = {
+            name: table.index_select(0, step.reshape(1))[0] for name, table in self._rates.items()
+        }
+        self._optimiser.step(gradients, [rates[name] for name in self._owners])
+        for name, loss in losses.items():
+            if name not in self._sums:
+                self._sums[name] = torch.zeros_like(loss, dtype=torch.float64)
+            self._sums[name] += loss.detach()
+
+    @torch.no_grad()
+    def _judge(self) -> None:
+        for network in self.task.networks.values():
+            network.eval()
+        measures = {name: value.double().cpu() for name, value in self.task.judge().items()}
+        has_diverged = ~are_finite(self._parameters).cpu()
+        measures["score"] = measures["score"].masked_fill(has_diverged, -torch.inf)
+        self.best.consider(measures["score"], self.epoch)
+        values = {name: value.tolist() for name, value in measures.items()}
+        for run, curves in enumerate(self.curves):
+            curves.judged.append(self.epoch)
+            for name, row in values.items():
+                curves.measures.setdefault(name, []).append(row[run])
+
+
+def are_finite(parameters: Iterable[Tensor]) -> Tensor:
+    """Return which runs of a stack have no parameter that is infinite or NaN."""
+    return torch.stack(
+        [one.detach().isfinite().reshape(len(one), -1).all(1) for one in parameters]
+    ).all(0)
+
+
+@final
+class Best:
+    """Copies of the parameters of each run from the epoch with its highest score.
+
+    Among equal scores the first counts. A score of −inf or NaN is never chosen. A run with no
+    other score keeps its last parameters, and its entry in `epochs` is −1.
+    """
+
+    def __init__(self, parameters: Sequence[Tensor]) -> None:
+        self._parameters = list(parameters)
+        first = self._parameters[0]
+        self._copies = [parameter.detach().clone() for parameter in self._parameters]
+        self.scores = torch.full((len(first),), -torch.inf, dtype=torch.float64)
+        self.epochs = torch.full((len(first),), -1, dtype=torch.int64)
+
+    @torch.no_grad()
+    def consider(self, scores: Tensor, epoch: int) -> None:
+        """Copy the parameters of the runs whose score is higher than before."""
+        scores = scores.double().cpu()
+        is_better = scores > self.scores
+        self.scores = torch.where(is_better, scores, self.scores)
+        self.epochs = torch.where(is_better, epoch, self.epochs)
+        for run in is_better.nonzero().flatten().tolist():
+            for copy, parameter in zip(self._copies, self._parameters, strict=True):
+                copy[run].copy_(parameter[run])
+
+    @torch.no_grad()
+    def restore(self) -> None:
+        """Put the best parameters of each run back into the networks."""
+        for run in (self.epochs >= 0).nonzero().flatten().tolist():
+            for copy, parameter in zip(self._copies, self._parameters, strict=True):
+                parameter[run].copy_(copy[run])
+
+    @property
+    def state(self) -> list[Tensor]:
+        """The tensors to keep in a checkpoint, each with a first dimension of runs."""
+        return [*self._copies, self.scores, self.epochs]

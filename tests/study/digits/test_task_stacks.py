@@ -1,0 +1,133 @@
+"""A run in a stack has the same numbers as alone, after a stop, and in another stack."""
+
+import zlib
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+import safetensors.torch
+import torch
+from small_runs import small_sets
+
+from residuum.study.digits.data.batches import ImageTensors
+from residuum.study.digits.data.images import load_images
+from residuum.study.digits.settings import Settings
+from residuum.study.digits.task import DigitTask, JointTask, OperatorTask
+from residuum.training.checkpoints import ChangedError, Checkpoints
+from residuum.training.loop import Training
+
+PLAIN = Settings(
+    images="embedded", relaxation="r-product", digit_size=15, pair_size=20, seed=0, epochs=5,
+    batch=8, learning_rate=0.02, weight=0.1, judge_every=2, judge_pairs=10, precision="float64",
+)  # fmt: skip
+RUNS = [
+    replace(PLAIN, relaxation="lukasiewicz-maxsat", learning_rate=0.05),
+    replace(PLAIN, seed=20, schedule="restarts", period=2.0),
+    replace(
+        PLAIN, relaxation="s-godel", weight=2.0, warm_up=1, warm_up_rate=0.01,
+        warm_up_weight=0.2, freeze=True,
+    ),
+    replace(PLAIN, relaxation="s-product", pair_pool="original", digit_size=23),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def images():
+    return ImageTensors(load_images("embedded"), torch.float64, torch.device("cpu"))
+
+
+def sets_of(runs):
+    return [small_sets("embedded", run.digit_size, run.pair_size, run.pair_pool) for run in runs]
+
+
+def training_of(runs, images, optimiser="sgd"):
+    task = JointTask(runs, sets_of(runs), images)
+    return Training(task, optimiser, epochs=runs[0].epochs, judge_every=runs[0].judge_every)
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+def test_a_run_among_others_is_that_run(images, optimiser):
+    together = training_of(RUNS, images, optimiser)
+    together.run()  # 5 epochs of 3 steps, the last of which is half empty
+    for place, run in enumerate(RUNS):
+        alone = training_of([run], images, optimiser)
+        alone.run()
+        for ours, theirs in zip(together.state, alone.state, strict=True):
+            torch.testing.assert_close(ours[place], theirs[0], rtol=0, atol=1e-9)
+        expected = alone.curves[0].by_name()
+        for name, curve in together.curves[place].by_name().items():
+            assert curve.epochs == expected[name].epochs
+            assert curve.values == pytest.approx(expected[name].values, abs=1e-7)
+
+
+def test_a_training_that_was_stopped_goes_on_as_if_it_were_not(images, tmp_path):
+    whole = training_of(RUNS[:2], images, "adam")
+    whole.run()
+    stopped = training_of(RUNS[:2], images, "adam")
+    assert not stopped.run(until=0.0)
+    checkpoints = Checkpoints(tmp_path, pytest.fail)
+    checkpoints.save(["first", "second"], stopped)
+    assert checkpoints.progress("first") == (1, False)
+    assert checkpoints.progress("third") == (0, False)
+    resumed = training_of(RUNS[1::-1], images, "adam")  # in another order
+    checkpoints.restore(["second", "first"], resumed)
+    assert resumed.run()
+    for ours, theirs in zip(resumed.state, whole.state, strict=True):
+        torch.testing.assert_close(ours.flip(0), theirs, rtol=0, atol=1e-9)
+    for ours, theirs in zip(resumed.curves[::-1], whole.curves, strict=True):
+        assert ours.losses.keys() == theirs.losses.keys()
+        assert ours.losses["total"] == pytest.approx(theirs.losses["total"], abs=1e-9)
+
+
+def test_runs_at_different_epochs_do_not_go_on_together(images, tmp_path):
+    training, checkpoints = training_of(RUNS[:2], images), Checkpoints(tmp_path, pytest.fail)
+    training.run(until=0.0)
+    checkpoints.save(["first", "second"], training)
+    training.run(until=0.0)
+    checkpoints.save(["second", "other"], training)
+    fresh = training_of(RUNS[:2], images)
+    before = [state.clone() for state in fresh.state]
+    with pytest.raises(ChangedError, match=r"\[1, 2\]"):
+        checkpoints.restore(["first", "second"], fresh)
+    assert fresh.epoch == 0
+    assert all(torch.equal(*pair) for pair in zip(before, fresh.state, strict=True))
+    epochs = [checkpoints.progress(name).epoch for name in ("first", "second")]
+    assert epochs == [1, 2]  # neither is lost
+
+
+@pytest.mark.parametrize("header", ['{"epoch": 1e999, "name": "run"}', "[" * 100_000, "[]", "{"])
+def test_a_checkpoint_whose_header_makes_no_sense_is_set_aside(tmp_path, header):
+    metadata = {"residuum": header, "checksum": str(zlib.crc32(header.encode()))}
+    path, notes = tmp_path / "run.safetensors", []
+    checkpoints = Checkpoints(tmp_path, notes.append)
+    path.write_bytes(safetensors.torch.save({}, metadata))
+    assert checkpoints.progress("run") == (0, False)
+    path.write_bytes(safetensors.torch.save({}, metadata))
+    with pytest.raises(ChangedError, match="found 0 that can be used"):
+        checkpoints.restore(["run"], SimpleNamespace(state=[]))
+    assert [path.name for path in tmp_path.iterdir()] == ["run.unusable"]
+    assert ["cannot be used" in note for note in notes] == [True, True]
+
+
+def test_a_frozen_network_stays_as_it_is(images):
+    run = replace(PLAIN, relaxation="s-product", warm_up=1, warm_up_rate=0.02, freeze=True)
+    training = training_of([run], images)
+    training.run(until=0.0)  # the warm-up
+    digit = [p.detach().clone() for p in training.task.networks["Digit"].parameters()]
+    others = [p.detach().clone() for p in training.task.networks["Sum"].parameters()]
+    training.run()
+    for before, after in zip(digit, training.task.networks["Digit"].parameters(), strict=True):
+        assert torch.equal(before, after)
+    pairs = zip(others, training.task.networks["Sum"].parameters(), strict=True)
+    assert any(not torch.equal(before, after) for before, after in pairs)
+
+
+def test_operators_learn_what_digit_makes_of_the_pairs(images):
+    runs = [replace(PLAIN, protocol="pipeline", digit_epochs=3, digit_rate=0.05)]
+    first = DigitTask(runs, sets_of(runs), images)
+    Training(first, "sgd", epochs=3, judge_every=1).run()
+    pairs = torch.tensor(sets_of(runs)[0].pairs)
+    digits = first.networks["Digit"](images.train[None, pairs.flatten()]).argmax(-1).reshape(-1, 2)
+    expected = [(int(a) * int(b)) % 10 for a, b in digits]
+    task = OperatorTask(runs, sets_of(runs), images, first.networks["Digit"], "Product")
+    assert task._labels["Product"].tolist() == [expected]

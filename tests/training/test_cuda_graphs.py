@@ -1,0 +1,46 @@
+"""Branches are called in order, and on a GPU a captured step with branches is the plain one."""
+
+import pytest
+import torch
+
+from residuum.training.cuda_graphs import Stepper, concurrently
+
+
+def test_what_branches_return_is_in_their_order():
+    called = []
+    branches = [lambda name=name: called.append(name) or name.upper() for name in "abc"]
+    assert concurrently(branches) == ["A", "B", "C"]
+    assert called == ["a", "b", "c"]
+    assert concurrently([]) == []
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_captured_step_with_branches_changes_what_an_eager_one_would():
+    def trained(take):
+        generator = torch.Generator().manual_seed(0)
+        weights = [
+            torch.randn(300, 300, generator=generator).cuda().requires_grad_() for _ in range(4)
+        ]
+        x = torch.randn(200, 300, generator=generator).cuda()
+
+        def step(number):
+            branches = [lambda w=w: (x @ w / 17).tanh().square().sum(1) for w in weights]
+            loss = torch.stack(concurrently(branches)).sum() * (1 + number)
+            slopes = torch.autograd.grad(loss, weights)
+            with torch.no_grad():
+                for weight, slope in zip(weights, slopes, strict=True):
+                    weight -= 1e-3 * slope
+
+        take(step)
+        return torch.stack(weights).detach()
+
+    def eagerly(step):
+        for number in range(40):
+            step(torch.tensor(number, device="cuda"))
+
+    def captured(step):
+        stepper = Stepper(step, torch.device("cuda"))
+        for number in range(40):
+            stepper.take(number, "key")
+
+    torch.testing.assert_close(trained(captured), trained(eagerly), rtol=1e-5, atol=1e-5)
