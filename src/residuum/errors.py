@@ -7,16 +7,24 @@ import itertools
 import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from residuum.limits import (
-    LONGEST_COMPARED,
-    LONGEST_SHOWN,
-    MOST_COMPARED,
-    MOST_LISTED,
-    MOST_PAIRS,
-    MOST_SHOWN,
-)
+from residuum.limits import MOST_SHOWN
+
+MOST_LISTED: Final = 6
+"""The most names or labels that a message lists."""
+
+LONGEST_SHOWN: Final = 40
+"""The most characters of a name or a label that a message shows."""
+
+MOST_COMPARED: Final = 1_000
+"""The most known names that are searched for the one that was meant."""
+
+MOST_PAIRS: Final = 100_000
+"""The most pairs of characters that this search compares: a hundredth of a second."""
+
+LONGEST_COMPARED: Final = 60
+"""The most characters of a name for which this search is made."""
 
 
 class ResiduumError(ValueError):

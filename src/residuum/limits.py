@@ -54,18 +54,3 @@ MOST_CALLS: Final = 5_000_000
 
 MOST_SHOWN: Final = 100
 """The most problems of a rule file that its error message shows."""
-
-MOST_LISTED: Final = 6
-"""The most names or labels that a message lists."""
-
-LONGEST_SHOWN: Final = 40
-"""The most characters of a name or a label that a message shows."""
-
-MOST_COMPARED: Final = 1_000
-"""The most known names among which the one that was meant is searched."""
-
-MOST_PAIRS: Final = 100_000
-"""The most pairs of characters that are compared on the way: a hundredth of a second."""
-
-LONGEST_COMPARED: Final = 60
-"""The most characters of a name that is compared with others."""

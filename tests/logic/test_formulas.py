@@ -29,7 +29,7 @@ from residuum.logic import (
     Variable,
     atoms,
 )
-from residuum.logic.names import KEYWORDS
+from residuum.logic.terms import KEYWORDS
 from residuum.syntax import parse
 from strategies import few, formulas
 
@@ -80,7 +80,7 @@ def test_threads_share_one_copy():
 
 
 def test_unused_formulas_are_forgotten():
-    from residuum.logic.interning import _table
+    from residuum.logic.nodes import _table
 
     kept = [Atom(f"Forgotten_{number}") for number in range(1000)]
     before = len(_table)

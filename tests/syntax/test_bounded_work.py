@@ -7,8 +7,7 @@ import tracemalloc
 
 import pytest
 
-from residuum.errors import KnowledgeError, suggest
-from residuum.limits import MOST_PAIRS
+from residuum.errors import MOST_PAIRS, KnowledgeError, suggest
 from residuum.syntax import Domain, loads, parse
 
 

@@ -27,10 +27,10 @@ from residuum.analysis.exact.three_valued import THREE_VALUED
 from residuum.analysis.laws import rewrite
 from residuum.analysis.methods import ExactMethod, NotThisWay
 from residuum.analysis.results import Consistency, Kind, exact_bounds
-from residuum.analysis.sampling import estimate, refuse_seed
+from residuum.analysis.sampling import estimate
 from residuum.errors import EvaluationError
 from residuum.logic import Formula, Iff, Truth, atoms_of, distinct_nodes, quantifiers_of
-from residuum.logic.boolean import refuse_guard
+from residuum.logic.questions import refuse_guard
 from residuum.relaxations import Relaxation, is_built_in
 from residuum.relaxations import relaxation as find_relaxation
 from residuum.syntax import as_formula
@@ -290,3 +290,9 @@ def refuse_what_has_no_cube(formula: Formula) -> None:
             f"a formula over domain `{domain}` has an integral only once its members are known; "
             f"spell it out first: rs.expand(formula, {{{domain!r}: 3}})"
         )
+
+
+def refuse_seed(seed: object) -> None:
+    """Raise for what cannot seed a random generator."""
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise EvaluationError(f"expected a seed that is an integer and not negative, got {seed!r}")

@@ -12,8 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
-from residuum.analysis.consistency import refuse_what_has_no_cube
-from residuum.analysis.sampling import refuse_seed
+from residuum.analysis.consistency import refuse_seed, refuse_what_has_no_cube
 from residuum.errors import DegreeError
 from residuum.logic import Atom, Formula, Implies, atoms_of
 from residuum.logic.boolean import values_by_atom

@@ -14,8 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from residuum.logic import FALSE, TRUE, And, Formula, Iff, Implies, Not, Or, Truth, fold
-from residuum.logic.folding import Case
-from residuum.logic.interning import Node, replace_children
+from residuum.logic.nodes import Case, Node, replace_children
 
 MOST_FLAT = 200
 """The most operands that nested conjunctions are flattened to: a formula that shares its parts

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from residuum.errors import EvaluationError
 from residuum.logic import Atom, Formula, distinct_nodes
 from residuum.relaxations import Degree, Relaxation, interpret
 from residuum.relaxations.arrays import ARRAYS, Array
@@ -55,12 +54,6 @@ def estimate(
         if half_width <= tolerance or 2 * count > most:
             return float(means.mean()), half_width
         step = count
-
-
-def refuse_seed(seed: object) -> None:
-    """Raise for what cannot seed a random generator."""
-    if not isinstance(seed, int | np.integer) or seed < 0:
-        raise EvaluationError(f"expected a seed that is an integer and not negative, got {seed!r}")
 
 
 def _draw(dimension: int, generator: np.random.Generator) -> Callable[[int], Array]:

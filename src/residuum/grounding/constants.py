@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from residuum.logic import And, Formula, Iff, Implies, Node, Not, Or, Truth, fold
-from residuum.logic.interning import replace_children
+from residuum.logic.nodes import replace_children
 
 
 def settled(formula: Formula) -> Formula:

@@ -6,6 +6,7 @@ and guards are gone afterwards.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -33,7 +34,8 @@ from residuum.logic import (
     fold,
     free_variables,
 )
-from residuum.logic.expansion import COMPARE, COMPUTE, as_label, product_of, text_with_numbers
+from residuum.logic.expansion import COMPARE, COMPUTE, text_with_numbers
+from residuum.logic.terms import as_label
 from residuum.syntax import Domain, Function
 
 Array = Any
@@ -156,7 +158,7 @@ class _Layout:
     def _exceeds(self, axes: Iterable[Axis]) -> bool:
         """Return whether a table over these axes would not fit in memory."""
         sizes = (self._size(axis.domain) for axis in axes if axis.dimension is not None)
-        return product_of(sizes, MOST_ENTRIES) > MOST_ENTRIES
+        return math.prod(sizes) > MOST_ENTRIES
 
     def _refuse(self, of: object, axes: Iterable[Axis]) -> NoReturn:
         varying = [axis for axis in axes if axis.dimension is not None]
@@ -232,7 +234,7 @@ class _Layout:
             )
         given = self._functions[term.function]
         shape = np.broadcast_shapes(*[part.shape for part in parts])
-        if product_of(shape, MOST_CALLS) > MOST_CALLS:
+        if math.prod(shape) > MOST_CALLS:
             raise GroundingError(
                 f"`{term}`: more than {MOST_CALLS:,} values of a function are needed; give smaller "
                 "domains, or fewer variables"

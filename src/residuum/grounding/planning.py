@@ -44,9 +44,8 @@ from residuum.logic import (
     free_variables,
     substitute,
 )
-from residuum.logic.boolean import refuse_guard
 from residuum.logic.formulas import FALSE, TRUE, Exists
-from residuum.logic.questions import free_variables_by_node
+from residuum.logic.questions import free_variables_by_node, refuse_guard
 from residuum.syntax import Domain
 
 

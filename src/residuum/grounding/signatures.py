@@ -24,7 +24,7 @@ from residuum.logic import (
     Variable,
     distinct_nodes,
 )
-from residuum.logic.expansion import as_label, at_most
+from residuum.logic.terms import as_label, at_most
 from residuum.syntax import Domain, Knowledge, Predicate
 
 KINDS: Final = ("sequence", "open")

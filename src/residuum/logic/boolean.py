@@ -8,9 +8,9 @@ from typing import Any, Final, TypeVar
 
 from residuum.errors import EvaluationError
 from residuum.logic import formulas as fm
-from residuum.logic.folding import Case, fold
 from residuum.logic.formulas import Atom, Formula
-from residuum.logic.questions import atoms_of, quantifiers_of
+from residuum.logic.nodes import Case, fold
+from residuum.logic.questions import atoms_of, quantifiers_of, refuse_guard
 
 V = TypeVar("V")
 
@@ -75,9 +75,3 @@ def _refuse_quantifier(node: fm.Quantifier, _: Sequence[object]) -> bool:
         f"a quantifier over `{domain}` cannot be evaluated without the domain's members; "
         f"spell it out first: expand(formula, {{{domain!r}: 10}})"
     )
-
-
-def refuse_guard(formula: Formula) -> None:
-    """Raise if this is no formula but a guard, which has no atoms to evaluate."""
-    if formula.sort == "guard":
-        raise EvaluationError(f"{formula!r} is a guard; it has a meaning only after `where`")

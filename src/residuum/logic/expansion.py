@@ -5,17 +5,17 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, SupportsIndex
+from typing import Any, Final
 
 from residuum.errors import EvaluationError, FormulaTooLargeError, shown, suggest
 from residuum.limits import MOST_GROUNDINGS, MOST_PARTS
 from residuum.logic import formulas as fm
 from residuum.logic import terms as tm
 from residuum.logic.boolean import CONNECTIVES
-from residuum.logic.folding import Case, ScopedCase, fold, fold_scoped
 from residuum.logic.formulas import Formula
-from residuum.logic.interning import Node, replace_children
+from residuum.logic.nodes import Case, Node, ScopedCase, fold, fold_scoped, replace_children
 from residuum.logic.questions import free_variables_by_node
+from residuum.logic.terms import as_label, at_most
 
 Member = int | str
 Domains = Mapping[str, int | Iterable[Member]]
@@ -207,14 +207,6 @@ def _members(name: str, given: int | Iterable[Member]) -> Sequence[Member]:
     return members if isinstance(members, range) else tuple(map(as_label, members))
 
 
-def at_most(most: int, given: Iterable[Any]) -> Sequence[Any] | None:
-    """Return what an iterable gives, or None if that is more; a range stays one."""
-    if isinstance(given, range):  # `len` refuses one of more than 63 bits
-        return None if given[most:] else given
-    taken = tuple(itertools.islice(given, most + 1))
-    return None if len(taken) > most else taken
-
-
 def product_of(sizes: Iterable[int], most: int) -> int:
     """Return the product of sizes, or some number beyond `most` if it is larger."""
     product = 1
@@ -222,16 +214,6 @@ def product_of(sizes: Iterable[int], most: int) -> int:
         # A factor of 0 may still come; a number of a million digits may not.
         product = min(product, most + 1) * size
     return product
-
-
-def as_label(value: Any) -> Any:
-    """Return an integer of NumPy or PyTorch as Python's, and everything else as it is."""
-    if type(value) in (int, str, bool) or not isinstance(value, SupportsIndex):
-        return value  # the first question is cheap, and usually settles it
-    try:
-        return operator.index(value)
-    except TypeError:  # an array or a tensor that is no integer has the method, too
-        return value
 
 
 def _range_of(binding: fm.Binding, members: Mapping[str, Sequence[Member]]) -> Sequence[Member]:

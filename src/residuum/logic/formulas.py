@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple, NoReturn, final
 
 from residuum.errors import InvalidNameError
-from residuum.logic.interning import Node, intern
-from residuum.logic.names import check_name
-from residuum.logic.terms import Term, as_terms
+from residuum.logic.nodes import Node, intern
+from residuum.logic.terms import Term, as_terms, check_name
 
 ComparisonOperator = Literal["=", "!=", "<", "<=", ">", ">="]
 COMPARISON_OPERATORS: Final[tuple[ComparisonOperator, ...]] = ("=", "!=", "<=", ">=", "<", ">")

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from residuum.logic import formulas as fm
-from residuum.logic.folding import Case, fold
 from residuum.logic.formulas import Formula
-from residuum.logic.interning import Node
+from residuum.logic.nodes import Case, Node, fold
 
 # What each sub-formula becomes, and what its negation becomes.
 Pair = tuple[Formula, Formula]

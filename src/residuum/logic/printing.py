@@ -18,8 +18,7 @@ from residuum.errors import FormulaTooLargeError, ResiduumError
 from residuum.limits import LONGEST_TEXT
 from residuum.logic import formulas as fm
 from residuum.logic import terms as tm
-from residuum.logic.folding import fold
-from residuum.logic.interning import Node
+from residuum.logic.nodes import Node, fold
 
 LARGEST_SUMMARY: Final = 30
 """The most nodes whose text `repr` shows; larger formulas are described."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from residuum.errors import FormulaTooLargeError
+from residuum.errors import EvaluationError, FormulaTooLargeError
 from residuum.limits import MOST_FREE
-from residuum.logic.folding import fold
 from residuum.logic.formulas import Atom, Formula, Quantifier
-from residuum.logic.interning import Node
+from residuum.logic.nodes import Node, fold
 from residuum.logic.terms import Variable
 
 
@@ -42,6 +41,12 @@ def atoms_of(formula: Formula) -> tuple[Atom, ...]:
 def quantifiers_of(formula: Formula) -> tuple[Quantifier, ...]:
     """Return the distinct quantified sub-formulas, inner ones first."""
     return tuple(node for node in distinct_nodes(formula) if isinstance(node, Quantifier))
+
+
+def refuse_guard(formula: Formula) -> None:
+    """Raise if this is no formula but a guard, which has no atoms to evaluate."""
+    if formula.sort == "guard":
+        raise EvaluationError(f"{formula!r} is a guard; it has a meaning only after `where`")
 
 
 def free_variables(node: Node) -> frozenset[str]:

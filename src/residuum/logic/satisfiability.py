@@ -9,12 +9,10 @@ from typing import Any, Final
 
 from residuum.errors import UndecidedError
 from residuum.logic import formulas as fm
-from residuum.logic.boolean import refuse_guard
 from residuum.logic.expansion import compute
-from residuum.logic.folding import Case, fold
 from residuum.logic.formulas import Atom, Formula
-from residuum.logic.interning import Node, replace_children
-from residuum.logic.questions import atoms_of, quantifiers_of
+from residuum.logic.nodes import Case, Node, fold, replace_children
+from residuum.logic.questions import atoms_of, quantifiers_of, refuse_guard
 from residuum.logic.terms import Application, Arithmetic
 
 MOST_TABLED_ATOMS: Final = 12

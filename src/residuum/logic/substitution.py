@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from residuum.errors import InvalidNameError
-from residuum.logic.folding import fold_scoped
 from residuum.logic.formulas import Atom, Binding, Formula, Quantifier
-from residuum.logic.interning import Node, intern, replace_children
+from residuum.logic.nodes import Node, fold_scoped, intern, replace_children
 from residuum.logic.questions import atoms_of, free_variables, free_variables_by_node
 from residuum.logic.terms import Term, Variable
 

@@ -1,13 +1,27 @@
-"""Terms: what predicates speak about."""
+"""Terms, which predicates speak about, and the names and labels that they are made of."""
 
 from __future__ import annotations
 
-from typing import Final, Literal, final
+import itertools
+import operator
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Literal, SupportsIndex, final
 
 from residuum.errors import InvalidNameError
 from residuum.limits import LARGEST_INTEGER, LONGEST_WORD
-from residuum.logic.interning import Node, intern
-from residuum.logic.names import check_name
+from residuum.logic.nodes import Node, intern
+
+CONNECTIVE_WORDS = ("not", "and", "or", "implies", "iff", "true", "false")
+BINDING_WORDS = ("forall", "exists", "in", "where", "mod")
+DECLARATION_WORDS = ("domain", "function", "predicate", "facts", "rule")  # users after the used
+MODIFIER_WORDS = ("weight", "sequence", "independent")
+
+KEYWORDS = frozenset(CONNECTIVE_WORDS + BINDING_WORDS + DECLARATION_WORDS + MODIFIER_WORDS)
+"""Words with a meaning of their own in the text syntax; reserved everywhere, so that a formula
+built in Python can always be written in a rule file."""
+
+_NAME = re.compile(r"[^\W\d]\w*")
 
 ArithmeticOperator = Literal["+", "-", "*", "mod"]
 ARITHMETIC_OPERATORS: Final[tuple[ArithmeticOperator, ...]] = ("+", "-", "*", "mod")
@@ -116,3 +130,38 @@ def _as_constant(value: object) -> Constant:
         f"expected a term or an integer, got {value!r}; write Variable({value!r}) or "
         f"Constant({value!r})"
     )
+
+
+def check_name(name: str, role: str) -> str:
+    """Return the name unchanged if the text syntax can write it, else raise InvalidNameError.
+
+    >>> check_name("Digit", "predicate")
+    'Digit'
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise InvalidNameError(
+            f"expected a {role} name (a letter or `_`, then letters, digits and `_`), got {name!r}"
+        )
+    if len(name) > LONGEST_WORD:
+        raise InvalidNameError(f"a {role} name has at most {LONGEST_WORD:,} characters")
+    if name in KEYWORDS:
+        raise InvalidNameError(f"`{name}` is a reserved word and cannot name a {role}")
+    return str.__str__(name)
+
+
+def as_label(value: Any) -> Any:
+    """Return an integer of NumPy or PyTorch as Python's, and everything else as it is."""
+    if type(value) in (int, str, bool) or not isinstance(value, SupportsIndex):
+        return value  # the first question is cheap, and usually settles it
+    try:
+        return operator.index(value)
+    except TypeError:  # an array or a tensor that is no integer has the method, too
+        return value
+
+
+def at_most(most: int, given: Iterable[Any]) -> Sequence[Any] | None:
+    """Return what an iterable gives, or None if that is more; a range stays one."""
+    if isinstance(given, range):  # `len` refuses one of more than 63 bits
+        return None if given[most:] else given
+    taken = tuple(itertools.islice(given, most + 1))
+    return None if len(taken) > most else taken

@@ -1,4 +1,4 @@
-"""The relaxations, by name. A family is one line of `_FAMILIES`."""
+"""The relaxations by name, and `exact`. A family is one line of `_FAMILIES`."""
 
 from __future__ import annotations
 
@@ -81,6 +81,9 @@ _FAMILIES: Final[Mapping[str, Family]] = {
     "nilpotent-minimum": Family(NilpotentMinimum),
     "drastic": Family(Drastic, logics=(("s-", "S"),)),
 }
+EXACT: Final = Relaxation("exact", Product(), "S")
+"""The exact probability of a rule: independent examples and rules multiply, as in S-Product."""
+
 _MAXSAT: Final = Relaxation("lukasiewicz-maxsat", Lukasiewicz(), "S and R", is_capped=False)
 _registered: dict[str, TNorm] = {}
 
@@ -111,6 +114,18 @@ def relaxation(name: str | Relaxation) -> Relaxation:
         f"no relaxation is called `{given[:60]}`.{suggest(word, _patterns())} "
         f"Known are: {', '.join(_patterns().values())}"
     )
+
+
+def find_meaning(name: str | Relaxation) -> Relaxation:
+    """Return what a name can mean for a rule: a relaxation, or `exact`, which is none."""
+    if name == EXACT.name:
+        return EXACT
+    try:
+        return relaxation(name)
+    except RelaxationParameterError:
+        raise
+    except UnknownRelaxationError as error:
+        raise UnknownRelaxationError(f"{error}, and `exact`") from None
 
 
 def relaxation_names() -> tuple[str, ...]:

@@ -12,8 +12,8 @@ import numpy as np
 from residuum.errors import DegreeError, EvaluationError
 from residuum.logic import formulas as fm
 from residuum.logic.boolean import values_by_atom
-from residuum.logic.folding import Case, fold
 from residuum.logic.formulas import Atom, Formula
+from residuum.logic.nodes import Case, fold
 from residuum.relaxations.arrays import ARRAYS
 from residuum.relaxations.carriers import FLOATS, FRACTIONS, Carrier
 from residuum.relaxations.catalogue import relaxation as find_relaxation

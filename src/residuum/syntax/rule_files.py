@@ -14,10 +14,7 @@ from lark import Token
 
 from residuum.errors import KnowledgeError, NotTextError, ResiduumError, listed, suggest
 from residuum.limits import MOST_LABELS, MOST_WORDS
-from residuum.logic.names import DECLARATION_WORDS
-from residuum.logic.terms import Constant
-from residuum.syntax.excerpts import Misread, Mistake, explain
-from residuum.syntax.grammar import Phrase
+from residuum.logic.terms import DECLARATION_WORDS, Constant
 from residuum.syntax.knowledge import (
     Domain,
     Facts,
@@ -28,9 +25,9 @@ from residuum.syntax.knowledge import (
     Predicate,
     Rule,
 )
-from residuum.syntax.phrases import read_phrase
-from residuum.syntax.reading import Reader, Vocabulary
-from residuum.syntax.words import QUOTED_OR_COMMENT, place_of, words_of
+from residuum.syntax.mistakes import Misread, Mistake, explain
+from residuum.syntax.parsing import Reader, Vocabulary
+from residuum.syntax.phrases import QUOTED_OR_COMMENT, Phrase, place_of, read_phrase, words_of
 
 _KEYWORD: Final = re.compile(rf"{QUOTED_OR_COMMENT}|\b(?:{'|'.join(DECLARATION_WORDS)})\b")
 

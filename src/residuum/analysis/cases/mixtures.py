@@ -25,7 +25,7 @@ from residuum.logic import (
     distinct_nodes,
     fold,
 )
-from residuum.logic.interning import Node, replace_children
+from residuum.logic.nodes import Node, replace_children
 
 MOST_ATOMS, MOST_FORMULAS = 32, 64
 """A formula with more atoms, or a mixture of more formulas, is left as it is."""

@@ -27,7 +27,7 @@ from residuum.logic import (
     atoms_of,
     distinct_nodes,
 )
-from residuum.logic.interning import Node
+from residuum.logic.nodes import Node
 from residuum.relaxations import Relaxation
 from residuum.relaxations.minimum import Minimum
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
 from residuum.errors import ResiduumError
-from residuum.relaxations.meanings import find_meaning
+from residuum.relaxations.catalogue import find_meaning
 from residuum.study.choices import check_choice, check_fraction, check_seed, check_weight
 from residuum.study.chunking.knowledge import RulesName
 from residuum.training.rates import OptimiserName, Rate, Schedule

@@ -15,8 +15,13 @@ from fractions import Fraction
 from typing import Any, NamedTuple, final
 
 from residuum.analysis.cases.tree import Leaf, Tree
-from residuum.analysis.closed_forms.quotients import Quotient, as_flint
-from residuum.analysis.closed_forms.real_roots import Root, roots_within, samples_between
+from residuum.analysis.closed_forms.univariate import (
+    Quotient,
+    Root,
+    as_flint,
+    roots_within,
+    samples_between,
+)
 from residuum.analysis.methods import NotThisWay
 
 MOST_GUARDS = 25

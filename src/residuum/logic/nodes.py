@@ -1,12 +1,20 @@
-"""Hash-consing: equal nodes are the same object, so comparing and hashing cost nothing."""
+"""Nodes: what terms and formulas are made of, each distinct one built once, and the fold.
+
+A *fold* computes a result for every node from the results of its children. It is the one way to
+walk a formula. It visits each distinct node once and keeps its own stack, so that a formula that
+shares its parts costs its number of distinct nodes, and deep formulas meet no recursion limit.
+Anything with a `kind` and `children` can be folded: terms and formulas, whose kind is their class,
+and the phrases of a parsed text, whose kind is a word.
+"""
 
 from __future__ import annotations
 
 import threading
-from typing import Any, NoReturn, TypeVar, cast
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, NoReturn, Protocol, TypeVar, cast
 from weakref import WeakValueDictionary
 
-from residuum.logic.folding import fold
+from residuum.errors import UnsupportedNodeError
 
 
 class Node:
@@ -112,6 +120,94 @@ def _refill(field: object, remaining: Any) -> object:
     if isinstance(field, tuple):
         return tuple(next(remaining) if isinstance(item, Node) else item for item in field)
     return field
+
+
+class Foldable(Protocol):
+    """What a fold needs of a node; equal nodes must be interchangeable."""
+
+    @property
+    def kind(self) -> Any:
+        """What the case is chosen by."""
+        ...
+
+    @property
+    def children(self) -> Iterable[Any]:
+        """The nodes whose results the case is given, in order."""
+        ...
+
+
+R = TypeVar("R")
+Case = Callable[[Any, Sequence[R]], R]
+ScopedCase = Callable[[Any, Sequence[R], Any], R]
+Descend = Callable[[Any, Any], Sequence[tuple[Any, Hashable]]]
+
+
+def fold(root: Foldable, cases: Mapping[Any, Case[R]], *, default: Case[R] | None = None) -> R:
+    """Return the result for `root`, where `cases[kind](node, results_of_children)` gives each one.
+
+    A kind without a case goes to `default`; without one, UnsupportedNodeError.
+    """
+
+    def visit(node: Foldable, results: Sequence[R], _: None) -> R:
+        case = cases.get(node.kind, default)
+        return _refuse(node) if case is None else case(node, results)
+
+    return _walk(root, visit, None)
+
+
+def fold_scoped(
+    root: Foldable,
+    cases: Mapping[Any, ScopedCase[R]],
+    *,
+    scope: Hashable,
+    descend: Descend,
+    default: ScopedCase[R] | None = None,
+) -> R:
+    """Fold where meaning depends on what encloses a node, such as the variables bound there.
+
+    `descend(node, scope)` gives the parts to visit below a node and the scope of each. Cases are
+    given the node, the results of those parts and the node's own scope; memoisation is by node
+    and scope.
+    """
+
+    def visit(node: Foldable, results: Sequence[R], around: Any) -> R:
+        case = cases.get(node.kind, default)
+        return _refuse(node) if case is None else case(node, results, around)
+
+    return _walk(root, visit, scope, descend)
+
+
+def _refuse(node: Foldable) -> NoReturn:
+    name = getattr(node.kind, "__name__", node.kind)
+    raise UnsupportedNodeError(f"this pass has no case for {name}: {node!r}")
+
+
+def _every_child(node: Foldable, scope: Hashable) -> Sequence[tuple[Any, Hashable]]:
+    return [(child, scope) for child in node.children]
+
+
+def _walk(
+    root: Foldable, visit: ScopedCase[R], scope: Hashable, descend: Descend = _every_child
+) -> R:
+    done: dict[tuple[Any, Hashable], R] = {}
+    # An entry waits first for its parts to be listed, then for their results.
+    stack: list[tuple[tuple[Any, Hashable], Sequence[tuple[Any, Hashable]] | None]]
+    stack = [((root, scope), None)]
+    while stack:
+        entry, parts = stack.pop()
+        if entry in done:
+            continue
+        node, around = entry
+        if parts is None:
+            parts = descend(node, around)
+            waiting = [(part, None) for part in parts if part not in done]
+            if waiting:
+                stack.append((entry, parts))
+                waiting.reverse()
+                stack += waiting
+                continue
+        done[entry] = visit(node, [done[part] for part in parts], around)
+    return done[root, scope]
 
 
 # Pickling goes through a flat list of distinct nodes, children first: the default would recurse
