@@ -37,7 +37,7 @@ LARGEST_FILE: Final = 2**20
 
 
 @dataclass(frozen=True)
-class Entry:
+class CacheFile:
     """The place of one result: the question it answers, its file, and the seconds allowed now."""
 
     key: str
@@ -79,9 +79,9 @@ class Entry:
                 file.write(text.encode("ascii"))
 
 
-def find_entry(
+def find_cache_file(
     formula: Formula, relaxation: Relaxation, asked: Mapping[str, object], *, seconds: float
-) -> Entry | None:
+) -> CacheFile | None:
     """Return where the result for these arguments is kept; None if it must not or cannot be.
 
     A relaxation of the user's may mean something else next time under the same name.
@@ -97,7 +97,7 @@ def find_entry(
         allowed = float(seconds)
     except (OSError, TypeError, ValueError):  # a text that is too long, an argument of a wrong type
         return None
-    return Entry(key, folder / "consistency" / key[:2] / f"{key[2:]}.json", allowed)
+    return CacheFile(key, folder / "consistency" / key[:2] / f"{key[2:]}.json", allowed)
 
 
 def cache_folder() -> Path | None:

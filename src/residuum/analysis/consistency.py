@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from residuum.analysis.bounds.boxes import enclose
-from residuum.analysis.cache import find_entry
+from residuum.analysis.cache import find_cache_file
 from residuum.analysis.cases.mixtures import mixture
 from residuum.analysis.closed_forms.antiderivatives import ANTIDERIVATIVE
 from residuum.analysis.closed_forms.numbers import ClosedForm, constant
@@ -26,7 +26,7 @@ from residuum.analysis.exact.simplices import SIMPLICES
 from residuum.analysis.exact.three_valued import THREE_VALUED
 from residuum.analysis.laws import rewrite
 from residuum.analysis.methods import ExactMethod, NotThisWay
-from residuum.analysis.results import Consistency, Kind, exact_bounds
+from residuum.analysis.results import Consistency, ResultKind, exact_bounds
 from residuum.analysis.sampling import estimate
 from residuum.errors import EvaluationError
 from residuum.logic import Formula, Iff, Truth, atoms_of, distinct_nodes, quantifiers_of
@@ -79,13 +79,13 @@ def consistency(
     chosen = find_relaxation(relaxation)
     given = as_formula(formula)
     asked = {"method": method, "tolerance": tolerance, "seed": seed}
-    entry = find_entry(given, chosen, asked, seconds=seconds) if cache else None
-    known = None if entry is None else entry.read(narrowest=NARROWEST)
+    file = find_cache_file(given, chosen, asked, seconds=seconds) if cache else None
+    known = None if file is None else file.read(narrowest=NARROWEST)
     if known is not None:
         return known
     result = _integrate(given, chosen, method, tolerance, seconds, seed)
-    if entry is not None:
-        entry.write(result)
+    if file is not None:
+        file.write(result)
     return result
 
 
@@ -276,7 +276,7 @@ def _doubt(result: Consistency) -> tuple[bool, float, float]:
 def _inexact(
     method: str, value: float, low: float, high: float, started: float, reasons: Sequence[str]
 ) -> Consistency:
-    kind: Kind = "certified" if method == "boxes" else "estimate"
+    kind: ResultKind = "certified" if method == "boxes" else "estimate"
     spent = time.perf_counter() - started
     return Consistency(value, kind, None, low, high, method, spent, note="; ".join(reasons))
 

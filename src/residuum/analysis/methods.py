@@ -19,7 +19,7 @@ class NotThisWay(Exception):  # noqa: N818  # never reaches a user: another meth
     """The method does not apply to this formula and relaxation, or would take too much."""
 
 
-class Scope(NamedTuple):
+class Fragment(NamedTuple):
     """Formulas with one of these connectives, in logics of these t-norms and kinds.
 
     Without connectives, all formulas.
@@ -49,8 +49,8 @@ class ExactMethod(NamedTuple):
 
     name: str
     integrate: Callable[[Formula, Sequence[Atom], Relaxation], Fraction | ClosedForm]
-    only: Scope = Scope()
-    never: tuple[Scope, ...] = ()
+    only: Fragment = Fragment()
+    never: tuple[Fragment, ...] = ()
     most_atoms: float = math.inf
     needs_modules: bool = False
 

@@ -11,7 +11,7 @@ from typing import Literal
 from residuum.analysis.closed_forms.numbers import ClosedForm
 from residuum.errors import EvaluationError
 
-Kind = Literal["exact", "certified", "estimate"]
+ResultKind = Literal["exact", "certified", "estimate"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Consistency:
     """
 
     value: float
-    kind: Kind
+    kind: ResultKind
     exact: Fraction | ClosedForm | None
     low: float
     high: float

@@ -7,7 +7,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 from residuum.errors import GroundingError, suggest
-from residuum.grounding.constants import settled
 from residuum.grounding.plans import (
     Axis,
     Connect,
@@ -21,6 +20,7 @@ from residuum.grounding.plans import (
     Step,
 )
 from residuum.grounding.signatures import Signature, check_variables
+from residuum.grounding.truth_constants import settled
 from residuum.limits import MOST_NESTED
 from residuum.logic import (
     And,

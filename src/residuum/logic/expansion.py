@@ -15,12 +15,10 @@ from residuum.logic.boolean import CONNECTIVES
 from residuum.logic.formulas import Formula
 from residuum.logic.nodes import Case, Node, ScopedCase, fold, fold_scoped, replace_children
 from residuum.logic.questions import free_variables_by_node
-from residuum.logic.terms import as_label, at_most
+from residuum.logic.terms import Label, as_label, at_most
 
-Member = int | str
-Domains = Mapping[str, int | Iterable[Member]]
-Function = Callable[..., Member] | Mapping[Any, Member]
-Functions = Mapping[str, Function]
+Domains = Mapping[str, int | Iterable[Label]]
+Functions = Mapping[str, Callable[..., Label] | Mapping[Any, Label]]
 
 COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
@@ -88,7 +86,7 @@ def compute(formula: Formula, functions: Functions | None = None) -> Formula:
 
 # The values of the bound variables that matter at some place: what does not depend on an inner
 # variable has the same environment for each of its values, and so is folded once.
-Environment = tuple[tuple[str, Member], ...]
+Environment = tuple[tuple[str, Label], ...]
 
 
 class _Grounding:
@@ -96,7 +94,7 @@ class _Grounding:
 
     def __init__(
         self,
-        members: Mapping[str, Sequence[Member]],
+        members: Mapping[str, Sequence[Label]],
         functions: Functions,
         free: Mapping[Node, frozenset[str]],
     ) -> None:
@@ -186,7 +184,7 @@ def _value_of(node: tm.Variable, _: Sequence[Node], environment: Environment) ->
     return tm.Constant(environment[0][1]) if environment else node
 
 
-def _members(name: str, given: int | Iterable[Member]) -> Sequence[Member]:
+def _members(name: str, given: int | Iterable[Label]) -> Sequence[Label]:
     size = as_label(given)
     if isinstance(size, int) and not isinstance(size, bool):
         if not 0 <= size <= MOST_GROUNDINGS:
@@ -216,7 +214,7 @@ def product_of(sizes: Iterable[int], most: int) -> int:
     return product
 
 
-def _range_of(binding: fm.Binding, members: Mapping[str, Sequence[Member]]) -> Sequence[Member]:
+def _range_of(binding: fm.Binding, members: Mapping[str, Sequence[Label]]) -> Sequence[Label]:
     if binding.domain not in members:
         raise EvaluationError(
             f"the members of domain `{binding.domain}` are not given; "
@@ -251,7 +249,7 @@ def _apply(function: str, parts: Sequence[Node], functions: Functions) -> Node:
     return tm.Application(function, *parts)  # type: ignore[arg-type]
 
 
-def _values(node: fm.Comparison, left: Node, right: Node) -> tuple[Member, Member]:
+def _values(node: fm.Comparison, left: Node, right: Node) -> tuple[Label, Label]:
     if not isinstance(left, tm.Constant) or not isinstance(right, tm.Constant):
         unknown = right if isinstance(left, tm.Constant) else left
         raise EvaluationError(f"the guard `{node}` needs a value for `{unknown}`")

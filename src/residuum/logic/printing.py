@@ -40,8 +40,8 @@ class Operand(NamedTuple):
     is_last: bool
 
 
-Piece = str | Operand
-Layout = Sequence[Piece]
+Part = str | Operand
+Spelling = Sequence[Part]
 
 
 @dataclass(frozen=True)
@@ -169,14 +169,14 @@ def _measure(root: Node, style: Style) -> Mapping[Node, _Extent]:
 
     def measure(node: Node, _: Sequence[None]) -> None:
         length, open_end = 0, isinstance(node, fm.Quantifier)
-        for piece in _lay_out(node, style):
-            if isinstance(piece, str):
-                length += len(piece)
+        for part in _spell(node, style):
+            if isinstance(part, str):
+                length += len(part)
             else:
-                bracketed = _needs_brackets(piece, extents[piece.node])
-                length += extents[piece.node].length + 2 * bracketed
-                if piece.is_last and not bracketed:
-                    open_end = open_end or extents[piece.node].ends_in_quantifier
+                bracketed = _needs_brackets(part, extents[part.node])
+                length += extents[part.node].length + 2 * bracketed
+                if part.is_last and not bracketed:
+                    open_end = open_end or extents[part.node].ends_in_quantifier
         extents[node] = _Extent(length, _tightness(node), open_end)
 
     fold(root, {}, default=measure)
@@ -193,16 +193,16 @@ def _needs_brackets(operand: Operand, extent: _Extent) -> bool:
 
 def _write(root: Node, style: Style, extents: Mapping[Node, _Extent]) -> list[str]:
     written: list[str] = []
-    stack: list[Piece] = [Operand(root, 0, True)]
+    stack: list[Part] = [Operand(root, 0, True)]
     while stack:
-        piece = stack.pop()
-        if isinstance(piece, str):
-            written.append(piece)
+        part = stack.pop()
+        if isinstance(part, str):
+            written.append(part)
             continue
-        pieces = list(_lay_out(piece.node, style))
-        if _needs_brackets(piece, extents[piece.node]):
-            pieces = ["(", *pieces, ")"]
-        stack.extend(reversed(pieces))
+        parts = list(_spell(part.node, style))
+        if _needs_brackets(part, extents[part.node]):
+            parts = ["(", *parts, ")"]
+        stack.extend(reversed(parts))
     return written
 
 
@@ -224,8 +224,8 @@ def _tightness(node: Node) -> int:
             return _LEAF
 
 
-def _lay_out(node: Node, style: Style) -> Layout:
-    """Return the pieces of a node's text, without the brackets its operands may need."""
+def _spell(node: Node, style: Style) -> Spelling:
+    """Return the parts of a node's text, without the brackets its operands may need."""
     match node:
         case tm.Variable(name):
             return [style.name(name)]
@@ -259,23 +259,23 @@ def _lay_out(node: Node, style: Style) -> Layout:
         case fm.Iff(left, right):
             return [Operand(left, _IFF, False), style[" <-> "], Operand(right, _IMPLIES, True)]
         case fm.Quantifier():
-            return _lay_out_quantifier(node, style)
+            return _spell_quantifier(node, style)
     raise AssertionError(f"no layout for {type(node).__name__}")
 
 
-def _listed(arguments: tuple[tm.Term, ...]) -> Layout:
+def _listed(arguments: tuple[tm.Term, ...]) -> Spelling:
     return _joined(arguments, ", ", 0)
 
 
-def _joined(operands: Sequence[Node], separator: str, tightness: int) -> list[Piece]:
-    pieces: list[Piece] = []
+def _joined(operands: Sequence[Node], separator: str, tightness: int) -> list[Part]:
+    parts: list[Part] = []
     for operand in operands:
-        pieces += [separator, Operand(operand, tightness, False)]
-    pieces[-1] = Operand(operands[-1], tightness, True)
-    return pieces[1:]
+        parts += [separator, Operand(operand, tightness, False)]
+    parts[-1] = Operand(operands[-1], tightness, True)
+    return parts[1:]
 
 
-def _lay_out_quantifier(node: fm.Quantifier, style: Style) -> Layout:
+def _spell_quantifier(node: fm.Quantifier, style: Style) -> Spelling:
     groups: list[tuple[str, list[str]]] = []
     for variable, domain in node.bindings:
         if not groups or groups[-1][0] != domain:
@@ -283,7 +283,7 @@ def _lay_out_quantifier(node: fm.Quantifier, style: Style) -> Layout:
         groups[-1][1].append(style.name(variable))
     heads = [", ".join(names) + style[" in "] + style.name(domain) for domain, names in groups]
     word = "forall " if isinstance(node, fm.Forall) else "exists "
-    pieces: list[Piece] = [style[word], ", ".join(heads)]
+    parts: list[Part] = [style[word], ", ".join(heads)]
     if node.guard is not None:
-        pieces += [style[" where "], Operand(node.guard, 0, True)]
-    return [*pieces, style[": "], Operand(node.body, 0, True)]
+        parts += [style[" where "], Operand(node.guard, 0, True)]
+    return [*parts, style[": "], Operand(node.body, 0, True)]

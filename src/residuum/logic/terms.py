@@ -23,6 +23,9 @@ built in Python can always be written in a rule file."""
 
 _NAME = re.compile(r"[^\W\d]\w*")
 
+Label = int | str
+"""The value of a constant: a member of a domain."""
+
 ArithmeticOperator = Literal["+", "-", "*", "mod"]
 ARITHMETIC_OPERATORS: Final[tuple[ArithmeticOperator, ...]] = ("+", "-", "*", "mod")
 

@@ -13,12 +13,12 @@ from residuum.relaxations.along import Along
 from residuum.relaxations.carriers import Carrier, LazyCarrier, Number, Pick
 from residuum.relaxations.degrees import Degree, Later
 from residuum.relaxations.expressions import Expressions
-from residuum.relaxations.tnorms import GENTLE, ClosedForm
+from residuum.relaxations.tnorms import GENTLE, InClosedForm
 
 
 @final
 @dataclass(frozen=True)
-class Product(ClosedForm):
+class Product(InClosedForm):
     """T(x, y) = xy; the penalty of labelled data is cross-entropy."""
 
     source = "Goguen 1969; Hájek, Godo and Esteva 1996"

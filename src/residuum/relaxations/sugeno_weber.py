@@ -13,7 +13,7 @@ from residuum.relaxations.degrees import Degree
 from residuum.relaxations.expressions import Expressions
 from residuum.relaxations.lukasiewicz import Lukasiewicz
 from residuum.relaxations.product import Product
-from residuum.relaxations.tnorms import GENTLE, ClosedForm, TNorm
+from residuum.relaxations.tnorms import GENTLE, InClosedForm, TNorm
 
 
 def sugeno_weber(weight: Exact) -> TNorm:
@@ -25,7 +25,7 @@ def sugeno_weber(weight: Exact) -> TNorm:
 
 @final
 @dataclass(frozen=True)
-class SugenoWeber(ClosedForm):
+class SugenoWeber(InClosedForm):
     """T(x, y) = max(0, (x + y − 1 + λxy) / (1 + λ)), λ > −1, λ ≠ 0."""
 
     weight: Exact

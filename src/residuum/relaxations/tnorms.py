@@ -234,7 +234,7 @@ class Archimedean(TNorm):
         return choose(*ordered(x, y), truth_of(x.on, True), below)
 
 
-class ClosedForm(Archimedean):
+class InClosedForm(Archimedean):
     """An Archimedean t-norm whose T and residuum have forms better than the generator's.
 
     They avoid its logarithms, so that they are exact on fractions.

@@ -10,8 +10,8 @@ from typing import Final, TypeVar, final
 
 from residuum.errors import ResiduumError, listed
 from residuum.logic import Constant, Formula
+from residuum.logic.terms import Label
 
-Label = int | str
 _NUMERAL: Final = re.compile("0|-?[1-9][0-9]{0,17}")
 K = TypeVar("K")
 V = TypeVar("V", covariant=True)

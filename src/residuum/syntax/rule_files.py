@@ -14,14 +14,13 @@ from lark import Token
 
 from residuum.errors import KnowledgeError, NotTextError, ResiduumError, listed, suggest
 from residuum.limits import MOST_LABELS, MOST_WORDS
-from residuum.logic.terms import DECLARATION_WORDS, Constant
+from residuum.logic.terms import DECLARATION_WORDS, Constant, Label
 from residuum.syntax.knowledge import (
     Domain,
     Facts,
     FrozenMapping,
     Function,
     Knowledge,
-    Label,
     Predicate,
     Rule,
 )

@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 
 from residuum.analysis.bounds.expansions import Boxes
-from residuum.analysis.bounds.means import Cells, Evaluator
+from residuum.analysis.bounds.means import BoundedBoxes, Evaluator
 from residuum.analysis.cases.tree import Leaf, OutOfTime
 from residuum.relaxations.arrays import Array
 
@@ -24,7 +24,7 @@ FEWEST = 1000
 """The least number of boxes that are quartered at a time: fewer would hardly be faster."""
 
 
-def _quartered(evaluator: Evaluator, cells: Cells) -> Cells:
+def _quartered(evaluator: Evaluator, cells: BoundedBoxes) -> BoundedBoxes:
     """Return four parts of each cell. Halving twice at once saves bounds of the halves."""
     quarters, nodes = [], []
     for first, second in itertools.product(range(evaluator.axes), repeat=2):

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any, final
 
 from residuum.analysis.cases.charts import Chart
-from residuum.analysis.cases.signs import Pair, definite_sign, exclusions
+from residuum.analysis.cases.signs import SignPair, definite_sign, exclusions
 from residuum.analysis.methods import NotThisWay, RestrictedCarrier, RestrictedNumber
 from residuum.logic import Atom, Formula
 from residuum.relaxations import Degree, Relaxation, interpret
@@ -65,10 +65,10 @@ class Branch:
         self.guard = guard
         self.name = str(guard)
         self.signs = signs
-        self.children: dict[bool, Node] = {}
+        self.children: dict[bool, TreeNode] = {}
 
 
-Node = Leaf | Branch
+TreeNode = Leaf | Branch
 
 
 @final
@@ -96,7 +96,7 @@ class Tree:
         self._definite: dict[str, bool | None] = {}
         self._leaves: dict[str, Leaf] = {}
         self._guards: dict[str, Any] = {}
-        self._exclusions: dict[tuple[str, str], frozenset[Pair]] = {}
+        self._exclusions: dict[tuple[str, str], frozenset[SignPair]] = {}
         self._branches = 0
         self._deadline = deadline
         degrees, self.weight = list(self._context.gens()), self._context.constant(1)
@@ -105,13 +105,13 @@ class Tree:
         self._degrees = degrees
         self.root = self._node({})
 
-    def child(self, branch: Branch, positive: bool) -> Node:
+    def child(self, branch: Branch, positive: bool) -> TreeNode:
         """Return the case where the guard of a branch is positive, or negative."""
         if positive not in branch.children:
             branch.children[positive] = self._node({**branch.signs, branch.name: positive})
         return branch.children[positive]
 
-    def exclude(self, left: str, right: str) -> frozenset[Pair]:
+    def exclude(self, left: str, right: str) -> frozenset[SignPair]:
         """Return pairs of signs that two guards never have at once, as far as they are found."""
         if (left, right) not in self._exclusions:
             found = exclusions(self._guards[left], self._guards[right])
@@ -119,7 +119,7 @@ class Tree:
             self._exclusions[right, left] = frozenset((j, i) for i, j in found)
         return self._exclusions[left, right]
 
-    def _node(self, signs: Signs) -> Node:
+    def _node(self, signs: Signs) -> TreeNode:
         on = _Rationals(self._context, signs, self._definite, self._deadline)
         one = self._context.constant(1)
         known = {

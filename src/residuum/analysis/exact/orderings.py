@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from residuum.analysis.exact.distributions import Budget, Distribution, mean_by_modules
-from residuum.analysis.methods import ExactMethod, NotThisWay, Scope
+from residuum.analysis.methods import ExactMethod, Fragment, NotThisWay
 from residuum.logic import Atom, Formula, distinct_nodes
 from residuum.relaxations import Degree, Relaxation, interpret
 from residuum.relaxations.arrays import ARRAYS
@@ -65,7 +65,7 @@ def integrate_by_orderings(
 ORDERINGS = ExactMethod(
     "orderings",
     integrate_by_orderings,
-    only=Scope((Minimum, NilpotentMinimum, Drastic)),
+    only=Fragment((Minimum, NilpotentMinimum, Drastic)),
     needs_modules=True,
 )
 

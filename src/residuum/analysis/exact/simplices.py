@@ -16,10 +16,10 @@ from typing import Any, NamedTuple, final
 
 from residuum.analysis.methods import (
     ExactMethod,
+    Fragment,
     NotThisWay,
     RestrictedCarrier,
     RestrictedNumber,
-    Scope,
 )
 from residuum.logic import Atom, Formula, distinct_nodes
 from residuum.relaxations import Degree, Relaxation, interpret
@@ -62,7 +62,7 @@ def integrate_piecewise_linear(
 
 
 SIMPLICES = ExactMethod(
-    "simplices", integrate_piecewise_linear, never=(Scope((Product,)),), most_atoms=MOST_ATOMS
+    "simplices", integrate_piecewise_linear, never=(Fragment((Product,)),), most_atoms=MOST_ATOMS
 )
 
 
