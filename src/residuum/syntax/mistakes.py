@@ -20,7 +20,7 @@ NO_TERMINAL: Final = "NO_TERMINAL"
 WIDEST_EXCERPT: Final = 76
 """The most characters of a line that an excerpt shows."""
 
-# How others write it → how we do. Longest first, for `<=>` contains `=>`.
+# Symbols and words of other languages → ours. Longer symbols first, because `<=>` contains `=>`.
 _FOREIGN: Final = {
     "<==>": "<->", "<=>": "<->", "==>": "->", "=>": "->", "⇒": "->", "⇔": "<->", "⊃": "->",
     "&&": "&", "||": "|", "/\\": "&", "\\/": "|", "^": "&", "!": "~", "−": "-", "%": "mod",
@@ -47,14 +47,14 @@ _CONNECTIVES: Final = {"_IFF", "_IMPLIES", "_OR", "_AND"}
 
 
 class Mistake(NamedTuple):
-    """One thing wrong in a text: at which character, and what."""
+    """One mistake in a text: the offset of a character, and a message."""
 
     offset: int
     message: str
 
 
 class Misread(Exception):  # noqa: N818  # never reaches a user: it becomes an error in words
-    """What keeps a text from being read any further."""
+    """A mistake after which a text cannot be read any further."""
 
     def __init__(self, offset: int, message: str) -> None:
         super().__init__(message)
@@ -62,9 +62,9 @@ class Misread(Exception):  # noqa: N818  # never reaches a user: it becomes an e
 
 
 def diagnose(text: str, offset: int, word: Token, accepted: Collection[str]) -> str:
-    """Return what was expected of the word at a place, what was found and what may help.
+    """Return a message for a word that does not fit: what was expected, what was found, advice.
 
-    `accepted` are the terminals that could have stood there.
+    `accepted` are the terminals that fit in its place.
     """
     if word.type == NO_TERMINAL:
         message = f"{_shown(text[offset])} means nothing here."
@@ -98,14 +98,14 @@ def _advice(text: str, offset: int) -> str:
     if text[max(0, offset - 1) : offset + 1] == "==":
         return " Did you mean `=`?"
     for foreign, ours in _FOREIGN.items():
-        # The parser may have taken the first character of a foreign symbol for one of ours.
+        # The parser may have read the first character of a foreign symbol as one of ours.
         start = text.rfind(foreign, max(0, offset - len(foreign) + 1), offset + len(foreign))
         if start >= 0 and not text.startswith("!=", start):
             return f" Did you mean `{ours}`?"
     if text.startswith(("=", "!=", "<", ">", "≠", "≤", "≥"), offset):
         equivalence = " Did you mean `<->`?" if text[offset] == "=" else ""
         return equivalence + " Terms are compared in a `where` guard only."
-    # The word at fault may be the one before: `Foral x …` is wrong at x.
+    # The mistake may be in the word before: `Foral x …` does not fit at x.
     here = re.compile(r"\w+").match(text, offset)
     before = re.search(r"(\w+)\s*$", text[max(0, offset - 80) : offset])
     for word in (here[0] if here else "", before[1] if before else ""):
@@ -121,7 +121,7 @@ def _advice(text: str, offset: int) -> str:
 def explain(text: str, mistakes: Iterable[Mistake]) -> list[tuple[Problem, str]]:
     """Return each mistake once, in the order of the text, with its line, column and excerpt.
 
-    Those past the ones that an error message shows have no excerpt.
+    An error message shows only the first mistakes. The others get an empty excerpt.
 
     >>> [(problem, _)] = explain("a\\nbc", [Mistake(3, "no")])
     >>> print(problem)
@@ -139,7 +139,7 @@ def explain(text: str, mistakes: Iterable[Mistake]) -> list[tuple[Problem, str]]
 
 
 def excerpt(lines: Sequence[str], problem: Problem) -> str:
-    """Return the problem's line and a caret under its column, cut to a readable width.
+    """Return the line of a problem and a caret under its column, cut to a readable width.
 
     >>> print(excerpt(["P =>", "  Q Q"], Problem(2, 5, "")))
           Q Q

@@ -51,12 +51,15 @@ def as_formula(formula: str | Formula) -> Formula:
 _SYMBOLS: Final = {"·": "*", "×": "*", "≠": "!=", "≤": "<=", "≥": ">="}
 
 NUMBERS: Final = Domain("integers", None, is_sequence=True)
-"""What arithmetic yields: fits wherever a numeric domain is expected."""
+"""The domain of computed terms, which fit wherever a numeric domain is expected."""
+
+_ANYTHING: Final = Domain("anything")
+"""The domain of terms with a mistake that was reported: they fit everywhere."""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What is declared, and so what names may mean."""
+    """The declarations that say what names mean."""
 
     domains: Mapping[str, Domain]
     functions: Mapping[str, Function]
@@ -64,10 +67,10 @@ class Vocabulary:
 
 
 class ReadTerm(NamedTuple):
-    """A term, the domain its value is in, and its first word.
+    """A term, the domain of its value, and its first word.
 
-    The domain is None for a constant or an unbound name, which take the domain expected of
-    them, and for anything that has been reported already.
+    The domain is None for a constant and for a name that no quantifier binds: both take the domain
+    that is expected in their place.
     """
 
     term: Term
@@ -76,21 +79,25 @@ class ReadTerm(NamedTuple):
 
 
 MOST_DIGITS: Final = len(str(LARGEST_INTEGER))
+"""The most digits of an integer, without leading zeros."""
 
 
 class Reader:
-    """Reads phrases against a vocabulary (None: nothing is declared) and gathers mistakes."""
+    """Turns phrases into formulas and collects the mistakes in them.
+
+    Without a vocabulary nothing is declared, and names are not checked.
+    """
 
     def __init__(self, vocabulary: Vocabulary | None) -> None:
         self.mistakes: list[Mistake] = []
         self._vocabulary = vocabulary
-        # The domains of each variable that is bound around the phrase being read, outermost
-        # first. A phrase is read after its quantifier is entered, and before that is left.
+        # For each variable the domains of the quantifiers that bind it around the current phrase,
+        # outermost first. `_enter` adds them, and `_quantifier` removes them.
         self._bound: dict[str, list[Domain | None]] = {}
         self._parts: dict[tuple[Domain, Domain], bool] = {}
 
     def read(self, phrase: Phrase) -> Formula:
-        """Return the formula of a phrase; where there were mistakes, it is only a stand-in."""
+        """Return the formula of a phrase. If there were mistakes, the formula must not be used."""
         result = fold_scoped(
             phrase,
             {
@@ -118,16 +125,16 @@ class Reader:
         return result
 
     def report(self, word: Token, message: str) -> None:
-        """Remember that something is wrong at a word."""
+        """Add a mistake at a word."""
         self.mistakes.append(Mistake(place_of(word), message))
 
     def advice(self, name: str, known: Iterable[str]) -> str:
-        """Return which of the known names may have been meant, if any."""
-        # Comparing names is slow; past what an error message shows, nobody would read it.
+        """Return ` Did you mean ...?` with the known name most like this one, or nothing."""
+        # Comparing names is slow, and an error message shows only the first mistakes.
         return "" if len(self.mistakes) > MOST_SHOWN else suggest(str(name), known)
 
     def constant(self, words: Sequence[Token]) -> tm.Constant:
-        """Return the constant that a label's words spell: a name, a string or an integer."""
+        """Return the constant of a label, written as a name, a string or an integer."""
         word = words[-1]
         if word.type == "NAME":
             return tm.Constant(str(word))
@@ -151,7 +158,10 @@ class Reader:
             known = self._domain(domain)
             for name in names:
                 if str(name) in bound:
-                    self.report(name, f"variable `{name}` is bound twice by one quantifier.")
+                    self.report(
+                        name,
+                        f"variable `{name}` is bound twice by one quantifier. Rename one of them.",
+                    )
                 bound[str(name)] = known
         for variable, known in bound.items():
             self._bound.setdefault(variable, []).append(known)
@@ -225,7 +235,7 @@ class Reader:
         return fm.Comparison(operator, *sides)
 
     def _fit(self, read: ReadTerm, expected: Domain | None) -> Term:
-        """Return the term as a member of the expected domain; report it if it is none."""
+        """Return the term as a member of the expected domain, and report it if it cannot be one."""
         if expected is None:
             return read.term
         if read.domain is not None:
@@ -251,7 +261,7 @@ class Reader:
         return read.term
 
     def _is_within(self, domain: Domain, expected: Domain) -> bool:
-        # By identity: a user's domain may have the same name as one of ours.
+        # Domains are compared by identity: a user's domain may have the same name as ours.
         if domain is _ANYTHING or expected is _ANYTHING or domain is expected:
             return True
         if not (domain.is_numeric and expected.is_numeric):
@@ -259,7 +269,7 @@ class Reader:
         if domain is NUMBERS or expected is NUMBERS:
             return True
         pair = (domain, expected)
-        if pair not in self._parts:  # lists of labels are long, and terms are many
+        if pair not in self._parts:  # comparing long lists of labels once is enough
             self._parts[pair] = domain.is_part_of(expected)
         return self._parts[pair]
 
@@ -269,15 +279,17 @@ class Reader:
         around = self._bound.get(str(word)) if self._vocabulary else None
         domain = around[-1] if around else None
         if around and domain is None:
-            domain = _ANYTHING  # its domain is unknown, and that has been reported
+            domain = _ANYTHING  # the unknown domain has been reported
         return ReadTerm(tm.Variable(str(word)), domain, word)
 
     def _integer(self, word: Token, sign: int) -> ReadTerm:
-        # Comparing lengths first keeps a number of a million digits from being converted.
+        # Lengths are compared first, because converting a million digits takes long.
         digits = word if len(word) <= MOST_DIGITS else word.lstrip("0")
         value = int(digits or "0") if len(digits) <= MOST_DIGITS else LARGEST_INTEGER + 1
         if value > LARGEST_INTEGER:
-            self.report(word, "an integer in a formula has at most 64 bits.")
+            self.report(
+                word, "expected an integer of at most 64 bits, got a larger one. Use a smaller one."
+            )
             return ReadTerm(tm.Constant(0), _ANYTHING, word)
         return ReadTerm(tm.Constant(sign * value), None, word)
 
@@ -288,7 +300,11 @@ class Reader:
             self.report(word, 'a quoted label uses the escapes of JSON: \\" \\\\ \\n \\u00e9.')
             return ReadTerm(tm.Constant(""), _ANYTHING, word)
         if len(value) > LONGEST_WORD:
-            self.report(word, f"a label has at most {LONGEST_WORD:,} characters.")
+            self.report(
+                word,
+                f"expected a label of at most {LONGEST_WORD:,} characters, got {len(value):,}. "
+                "Shorten it.",
+            )
             return ReadTerm(tm.Constant(""), _ANYTHING, word)
         return ReadTerm(tm.Constant(value), None, word)
 
@@ -305,7 +321,7 @@ class Reader:
 
     def _compute(self, symbol: Any, word: Token, left: ReadTerm, right: ReadTerm) -> ReadTerm:
         if symbol == "mod" and right.term == tm.Constant(0):
-            self.report(word, "the right-hand side of `mod` is zero.")
+            self.report(word, "the right-hand side of `mod` is zero. Use another number.")
         sides = (left.term, right.term)
         if self._vocabulary is not None:
             sides = (self._fit(left, NUMBERS), self._fit(right, NUMBERS))
@@ -320,9 +336,6 @@ class Reader:
         declared = self._vocabulary.functions.get(str(word))
         domain = self._vocabulary.domains.get(declared.result) if declared else None
         return ReadTerm(term, domain or _ANYTHING, word)
-
-
-_ANYTHING: Final = Domain("anything")
 
 
 def _as_constant(read: ReadTerm) -> tm.Constant:
