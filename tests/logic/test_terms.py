@@ -85,7 +85,7 @@ def test_plain_integers_stand_for_constants():
 
 
 def test_a_function_needs_an_argument():
-    with pytest.raises(InvalidNameError, match="at least one argument"):
+    with pytest.raises(InvalidNameError, match="one or more arguments"):
         Application("f")
 
 

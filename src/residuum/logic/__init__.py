@@ -1,4 +1,4 @@
-"""Terms and formulas as frozen data, the one fold, and the questions one can ask of them."""
+"""Terms and formulas as immutable data, and the functions that compute something from them."""
 
 from residuum.logic.boolean import evaluate as evaluate
 from residuum.logic.expansion import compute as compute

@@ -18,12 +18,11 @@ from residuum.errors import UnsupportedNodeError
 
 
 class Node:
-    """An immutable node of a term or formula; built once for each distinct content.
+    """An immutable term or formula. Equal nodes are the same object, so that comparing is fast.
 
-    A subclass lists its fields in `__match_args__`; `children` are the nodes among them, in the
-    order in which they are written. Equality is identity, because there is only one copy.
-    `sort` says where a node may stand: "term", "formula", "guard" or, for `true` and `false`,
-    "either" of the last two.
+    A subclass lists its fields in `__match_args__`. `children` are the nodes among the fields, in
+    the order of the text. `sort` says where a node may stand: "term", "formula", "guard", or
+    "either" for `true` and `false`, which may be a formula or a guard.
     """
 
     __slots__ = ("__weakref__", "children", "sort")
@@ -34,12 +33,12 @@ class Node:
 
     @classmethod
     def sort_with(cls, children: tuple[Node, ...]) -> str:
-        """Return the sort of such a node over these children, or raise if they do not fit."""
+        """Return the sort of a node with these children, or raise if they do not fit."""
         raise NotImplementedError
 
     @property
     def kind(self) -> type[Node]:
-        """What `fold` chooses the case by: the class."""
+        """The class of the node, by which `fold` chooses a case."""
         return type(self)
 
     def __str__(self) -> str:
@@ -61,7 +60,7 @@ class Node:
         raise AttributeError(f"{type(self).__name__} is immutable; build a new one instead")
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"{type(self).__name__} is immutable")
+        raise AttributeError(f"{type(self).__name__} is immutable; build a new one instead")
 
     def __copy__(self) -> Node:
         return self
@@ -80,7 +79,7 @@ _lock = threading.RLock()
 
 
 def intern(kind: type[N], *fields: object) -> N:
-    """Return the one node of this class with these fields, building it if need be."""
+    """Return the only node of this class with these fields, which is built if it does not exist."""
     key = (kind, *fields)
     with _lock:
         known = _table.get(key)
@@ -107,7 +106,7 @@ def _nodes_among(fields: tuple[object, ...]) -> tuple[Node, ...]:
 
 
 def replace_children(node: N, children: tuple[Node, ...]) -> N:
-    """Return a node like this one, with other children in the same places."""
+    """Return a node like this one with other children in the same places."""
     if children == node.children:
         return node
     remaining = iter(children)
@@ -123,16 +122,16 @@ def _refill(field: object, remaining: Any) -> object:
 
 
 class Foldable(Protocol):
-    """What a fold needs of a node; equal nodes must be interchangeable."""
+    """What a fold needs of a node. Equal nodes must be interchangeable."""
 
     @property
     def kind(self) -> Any:
-        """What the case is chosen by."""
+        """The key by which a case is chosen."""
         ...
 
     @property
     def children(self) -> Iterable[Any]:
-        """The nodes whose results the case is given, in order."""
+        """The nodes below this one, in order. The case gets their results."""
         ...
 
 
@@ -143,9 +142,9 @@ Descend = Callable[[Any, Any], Sequence[tuple[Any, Hashable]]]
 
 
 def fold(root: Foldable, cases: Mapping[Any, Case[R]], *, default: Case[R] | None = None) -> R:
-    """Return the result for `root`, where `cases[kind](node, results_of_children)` gives each one.
+    """Return the result for `root`. That of a node is `cases[kind](node, results_of_children)`.
 
-    A kind without a case goes to `default`; without one, UnsupportedNodeError.
+    `default` is the case of all other kinds. Without it they raise UnsupportedNodeError.
     """
 
     def visit(node: Foldable, results: Sequence[R], _: None) -> R:
@@ -163,11 +162,11 @@ def fold_scoped(
     descend: Descend,
     default: ScopedCase[R] | None = None,
 ) -> R:
-    """Fold where meaning depends on what encloses a node, such as the variables bound there.
+    """Return the result for `root` where results depend on a scope, such as the bound variables.
 
-    `descend(node, scope)` gives the parts to visit below a node and the scope of each. Cases are
-    given the node, the results of those parts and the node's own scope; memoisation is by node
-    and scope.
+    `descend(node, scope)` gives the nodes to visit below a node, each with its scope. A case is
+    called with the node, the results of those nodes, and the node's own scope. A node is visited
+    once for each scope.
     """
 
     def visit(node: Foldable, results: Sequence[R], around: Any) -> R:
@@ -179,7 +178,9 @@ def fold_scoped(
 
 def _refuse(node: Foldable) -> NoReturn:
     name = getattr(node.kind, "__name__", node.kind)
-    raise UnsupportedNodeError(f"this pass has no case for {name}: {node!r}")
+    raise UnsupportedNodeError(
+        f"this fold has no case for {name}: {node!r}; add one to its cases, or a default"
+    )
 
 
 def _every_child(node: Foldable, scope: Hashable) -> Sequence[tuple[Any, Hashable]]:
@@ -190,7 +191,7 @@ def _walk(
     root: Foldable, visit: ScopedCase[R], scope: Hashable, descend: Descend = _every_child
 ) -> R:
     done: dict[tuple[Any, Hashable], R] = {}
-    # An entry waits first for its parts to be listed, then for their results.
+    # A node is on the stack first without its parts, then with them, until they are done.
     stack: list[tuple[tuple[Any, Hashable], Sequence[tuple[Any, Hashable]] | None]]
     stack = [((root, scope), None)]
     while stack:
@@ -210,12 +211,12 @@ def _walk(
     return done[root, scope]
 
 
-# Pickling goes through a flat list of distinct nodes, children first: the default would recurse
-# once for each level of depth, and would build copies beside the interned originals.
+# Pickling goes through a flat list of distinct nodes, children first. The default would recurse
+# once for each level of depth, and would build copies of nodes that already exist.
 
 
 class _Index(int):
-    """A reference to an earlier entry of the flat list."""
+    """The place of an earlier node in the flat list."""
 
 
 def _flatten(root: Node) -> list[tuple[object, ...]]:

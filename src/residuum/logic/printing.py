@@ -1,8 +1,8 @@
 """Formula → text: ASCII and Unicode that parse back to the same formula, and LaTeX.
 
-Brackets are minimal. One function says how a node is laid out; the length of the text is folded
-from it before a character is written, so that a formula whose text would be astronomically long
-is refused with its size instead of filling the memory.
+Brackets are written only where they are needed. `_spell` says of which parts the text of a node
+is made. The length of the text is computed from it before anything is written, so that a formula
+with a text of astronomical length is refused, and its length is told.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from residuum.logic import terms as tm
 from residuum.logic.nodes import Node, fold
 
 LARGEST_SUMMARY: Final = 30
-"""The most nodes whose text `repr` shows; larger formulas are described."""
+"""The most nodes of a formula whose text `repr` shows."""
 
-# How tightly an operator binds; an operand that binds less tightly is bracketed.
+# How tightly operators bind. An operand that binds less tightly gets brackets.
 _IFF, _IMPLIES, _OR, _AND, _UNARY = range(1, 6)
 _SUM, _PRODUCT, _LEAF = range(6, 9)
 
 
 class Operand(NamedTuple):
-    """A child in a layout, with the tightness it needs to stand there without brackets.
+    """A child in the text of its parent, and how tightly it must bind to need no brackets.
 
-    A quantifier reaches as far right as it can, so text that ends in one may stand unbracketed
-    only where nothing follows it: where `is_last`.
+    A quantifier reaches as far right as it can. So an operand that ends in a quantifier needs
+    brackets unless nothing follows it, which `is_last` says.
     """
 
     node: Node
@@ -46,7 +46,7 @@ Spelling = Sequence[Part]
 
 @dataclass(frozen=True)
 class Style:
-    """The symbols of one way of writing."""
+    """How symbols, names and labels are written."""
 
     symbols: Mapping[str, str]
     name: Callable[[str], str]
@@ -101,8 +101,8 @@ STYLES: Final[Mapping[str, Style]] = {"ascii": _ASCII, "unicode": _UNICODE, "lat
 def render(node: Node, style: str = "ascii") -> str:
     r"""Return the text of a formula or term in the style "ascii", "unicode" or "latex".
 
-    ASCII and Unicode text parses back to the same formula. Text of more than LONGEST_TEXT
-    characters is refused with FormulaTooLargeError.
+    ASCII and Unicode text parses back to the same formula. A text of more than LONGEST_TEXT
+    characters raises FormulaTooLargeError.
 
     >>> P, Q = fm.atoms("P Q")
     >>> render((P & ~Q) >> P, "latex")
@@ -115,14 +115,14 @@ def render(node: Node, style: str = "ascii") -> str:
     length = extents[node].length
     if length > LONGEST_TEXT:
         raise FormulaTooLargeError(
-            f"the text of this formula would have {count_in_words(length)} characters; "
-            f"at most {LONGEST_TEXT:,} are written"
+            f"expected a formula whose text has at most {LONGEST_TEXT:,} characters, got one with "
+            f"{count_in_words(length)} characters; render its parts, or share fewer of them"
         )
     return "".join(_write(node, chosen, extents))
 
 
 def summarise(node: Node) -> str:
-    """Return a short text for any node, however large: what `repr` shows."""
+    """Return the `repr` of a node, which is short however large the node is."""
     kind = type(node).__name__
     if _is_large(node):
         return f"<{kind}, more than {LARGEST_SUMMARY} nodes>"
@@ -133,7 +133,7 @@ def summarise(node: Node) -> str:
 
 
 def brief(term: tm.Term) -> str:
-    """Return the text of a term between backticks, or what `repr` says of a large one."""
+    """Return the text of a term between backticks, or the `repr` of a large one."""
     return summarise(term) if _is_large(term) else f"`{render(term)}`"
 
 
@@ -146,7 +146,7 @@ def _is_large(node: Node) -> bool:
 
 
 def count_in_words(count: int) -> str:
-    """Return a count that stays short and never fails, whatever its size.
+    """Return a number as a short text, however large the number is.
 
     >>> count_in_words(12345), count_in_words(2**200)
     ('12,345', 'about 10^60')
@@ -157,7 +157,7 @@ def count_in_words(count: int) -> str:
 
 
 class _Extent(NamedTuple):
-    """What a parent must know of a written child."""
+    """The length of a child's text, and what decides whether it needs brackets."""
 
     length: int
     tightness: int
@@ -225,7 +225,7 @@ def _tightness(node: Node) -> int:
 
 
 def _spell(node: Node, style: Style) -> Spelling:
-    """Return the parts of a node's text, without the brackets its operands may need."""
+    """Return the parts of a node's text, without brackets around its operands."""
     match node:
         case tm.Variable(name):
             return [style.name(name)]
@@ -260,7 +260,7 @@ def _spell(node: Node, style: Style) -> Spelling:
             return [Operand(left, _IFF, False), style[" <-> "], Operand(right, _IMPLIES, True)]
         case fm.Quantifier():
             return _spell_quantifier(node, style)
-    raise AssertionError(f"no layout for {type(node).__name__}")
+    raise AssertionError(f"no spelling for {type(node).__name__}")
 
 
 def _listed(arguments: tuple[tm.Term, ...]) -> Spelling:
