@@ -41,7 +41,7 @@ def test_a_function_is_a_mapping_or_a_python_function(given):
 def test_what_is_no_function_is_refused():
     with pytest.raises(GroundingError, match=r"`f`: expected a mapping or a Python function"):
         penalty("forall x in d: P(f(x))", f=[1, 1, 0])
-    with pytest.raises(GroundingError, match="function `f` has no table"):
+    with pytest.raises(GroundingError, match=r"`f`.*pass functions="):
         penalty("forall x in d: P(f(x))")
     with pytest.raises(GroundingError, match="function `f` has no value for 2"):
         penalty("forall x in d: P(f(x))", f={0: 0, 1: 0})
@@ -49,9 +49,9 @@ def test_what_is_no_function_is_refused():
 
 @pytest.mark.parametrize("value", [None, 1.0, [1]])
 def test_a_value_that_is_no_label_is_refused(value):
-    with pytest.raises(GroundingError, match=r"`f`: expected a label, .* but f\(1\) is "):
+    with pytest.raises(GroundingError, match=r"`f`: expected .* but f\(1\) is "):
         penalty("forall x in d: P(f(x))", f=lambda x: value if x == 1 else x)
-    with pytest.raises(GroundingError, match=r"`f`: expected a label, .* but f\(1\) is "):
+    with pytest.raises(GroundingError, match=r"`f`: expected .* but f\(1\) is "):
         penalty("forall x in d: P(f(x))", f={0: 0, 1: value, 2: 2})
 
 
@@ -78,7 +78,7 @@ def test_a_remainder_by_zero_is_refused():
 
 
 def test_labels_cannot_be_computed_with():
-    with pytest.raises(GroundingError, match="labels cannot be computed with"):
+    with pytest.raises(GroundingError, match="expected integers, got labels"):
         rs.compile("forall x in d: P(x + 1)", domains={"d": ("a", "b")})
 
 

@@ -1,4 +1,4 @@
-"""Quantifiers over finite domains written out: `forall` as a conjunction, `exists` with `|`."""
+"""Finite quantifiers written out: `forall` as a conjunction, `exists` as a disjunction."""
 
 from __future__ import annotations
 

@@ -64,8 +64,8 @@ def is_tautology(formula: Formula) -> Verdict:
 def is_satisfiable(formula: Formula) -> Verdict:
     """Return whether some assignment makes a formula true, and such an assignment.
 
-    Atoms are independent propositions. So is a quantified part, whatever is in it; where the
-    answer depends on one, it is unknown.
+    Atoms are independent propositions. Quantified parts are not examined: an answer that depends
+    on one of them is unknown.
     """
     refuse_guard(formula)
     formula = compute(formula)
