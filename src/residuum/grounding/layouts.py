@@ -326,8 +326,7 @@ class _Layout:
         return self._holds(guarded).any(axis=others, keepdims=True)
 
     def _find(self, values: Array, domain: Domain) -> tuple[Array, Array]:
-        """Return the index of each value in the domain, or 0 if it has none, and which have "
-        "none."""
+        """Return the index of each value in the domain, or 0, and which values have none."""
         if domain.is_sequence or _is_range(domain):
             first = domain.labels[0] if isinstance(domain.labels, range) else 0
             size = self._size(domain)

@@ -128,8 +128,7 @@ class _Planning:
         return [(child, self._relevant(child, below)) for child in node.children]
 
     def _relevant(self, node: Node, scope: _Scope) -> _Scope:
-        """Return the part of a scope that a node depends on, so that it is planned once for "
-        "each."""
+        """Return the part of a scope that a node depends on, so that equal ones are shared."""
         if not scope.axes:
             return scope
         axes = tuple(axis for axis in scope.axes if axis.variable in self._free[node])

@@ -1,4 +1,4 @@
-"""Signs of polynomials inside the unit cube, in exact numbers, as far as they are found."""
+"""Signs of polynomials inside the unit cube, found by exact arithmetic."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 MOST_BERNSTEIN = 20_000
-"""The sign of a polynomial with more Bernstein coefficients than this is not looked for."""
+"""The most Bernstein coefficients of a polynomial whose sign is searched for."""
 
 SignPair = tuple[int, int]
 
@@ -38,7 +38,7 @@ def definite_sign(polynomial: Any) -> bool | None:
 
 
 def exclusions(a: Any, b: Any) -> frozenset[SignPair]:
-    """Return pairs of signs that two polynomials never have at once, as far as they are found.
+    """Return pairs of signs that two polynomials never have at once. Some may not be found.
 
     Where i·a and j·b are positive, so is their sum. The remainder of a divided by b, or of b by a,
     often has a sign, too: the guards of min(1, max(0, r)) are such a pair, however close they are.

@@ -42,7 +42,7 @@ def integrate_in_closed_form(
     try:
         return _integrate(formula, atoms, relaxation)
     except NotThisWay as reason:
-        # Curves may be rational functions of the other atom.
+        # Where curves are no rational functions of the first atom, they may be of the second.
         with suppress(NotThisWay):
             return _integrate(formula, atoms[::-1], relaxation)
         raise reason from None
@@ -123,7 +123,7 @@ def _partial_fractions(leaf: Leaf) -> tuple[list[Quotient], Poles]:
 
 
 PolynomialInY = list[Quotient]
-"""Coefficients of 1, y, y², …"""
+"""The coefficients of 1, y, y², …"""
 
 
 def _times_linear(polynomial: PolynomialInY, root: Quotient) -> PolynomialInY:
@@ -172,7 +172,7 @@ def _series(numerator: PolynomialInY, denominator: PolynomialInY, length: int) -
 
 @final
 class Integrand:
-    """A function of x to be integrated: the coefficients of 1 and of each logarithm."""
+    """R(x) + Σ A(x) log|C(x)|, a function to be integrated, with rational R, A and C."""
 
     def __init__(self) -> None:
         self._plain = Quotient([0])
@@ -180,11 +180,11 @@ class Integrand:
         self._factors: dict[str, tuple[Any, Quotient]] = {}
 
     def add(self, value: Quotient) -> None:
-        """Add a rational function."""
+        """Add a rational function to the integrand."""
         self._plain += value
 
     def add_log(self, coefficient: Quotient, argument: Quotient) -> None:
-        """Add a multiple of log|argument|."""
+        """Add coefficient · log|argument| to the integrand."""
         if not coefficient:
             return
         for polynomial, sign in ((argument.numerator, 1), (argument.denominator, -1)):
@@ -202,7 +202,7 @@ class Integrand:
                 self._constants[prime] += change
 
     def integral(self, low: Fraction, high: Fraction) -> ClosedForm:
-        """Return the integral between two rationals; the function must be bounded there."""
+        """Return the integral between two rationals. The integrand must be bounded there."""
         antiderivative = _Antiderivative()
         antiderivative.add_plain(constant(1), self._plain)
         for prime, coefficient in self._constants.items():

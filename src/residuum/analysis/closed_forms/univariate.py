@@ -22,7 +22,7 @@ MOST_HALVINGS: Final = 5_000
 
 @final
 class Quotient:
-    """A quotient of polynomials over the rationals in lowest terms, the denominator monic."""
+    """A quotient of polynomials over the rationals, in lowest terms with a monic denominator."""
 
     __slots__ = ("denominator", "numerator")
 
@@ -119,14 +119,14 @@ def as_flint(value: Fraction) -> Any:
 
 
 class Root(NamedTuple):
-    """The only root of a polynomial between two rationals. They are equal if the root is known."""
+    """The only root of a polynomial between `low` and `high`. If it is known, they are equal."""
 
     low: Fraction
     high: Fraction
     polynomial: Any
 
     def halved(self) -> Root:
-        """Return the root between two rationals that are half as far apart."""
+        """Return the root with bounds that are half as far apart."""
         middle = (self.low + self.high) / 2
         if self.polynomial(as_flint(middle)) == 0:
             return Root(middle, middle, self.polynomial)
@@ -195,7 +195,7 @@ def _isolated(polynomial: Any) -> list[Root]:
 
 
 def _variations(polynomial: Any, low: Fraction, high: Fraction) -> int:
-    """Return a bound of the number of roots between two rationals; bounds of 0 and 1 are exact.
+    """Return a bound of the number of roots between two rationals. A bound of 0 or 1 is exact.
 
     It is how often the signs of the coefficients of (1 + t)ⁿ p((low + high t) / (1 + t)) change.
     """

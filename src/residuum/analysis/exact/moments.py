@@ -20,8 +20,10 @@ from residuum.relaxations import Relaxation
 from residuum.relaxations.product import Product
 
 MOST_MOMENTS = 200
+"""The most moments of one part."""
 
-Moments = list[Any]  # E[f⁰], E[f¹], … as exact rationals
+Moments = list[Any]
+"""E[f⁰], E[f¹], … as exact rationals."""
 
 
 def integrate_by_moments(

@@ -29,12 +29,16 @@ from residuum.relaxations.minimum import Minimum
 from residuum.relaxations.nilpotent_minimum import NilpotentMinimum
 
 MOST_PARTS = 7
+"""The most parts of a core."""
+
 MOST_CHAINS = 1_000_000
+"""The most chains of the parts of a core."""
+
 MOST_WORK = 5 * 10**8
-"""Chains times nodes of the core: a few seconds."""
+"""The most chains times nodes of the core: a few seconds."""
 
 AT_ONCE = 2**14
-"""Chains whose degrees are computed together: every node of the core holds that many numbers."""
+"""The chains whose degrees are computed together, which bounds the memory."""
 
 Outcomes = NDArray[np.int8]
 """Where the degree lies, chain by chain: at 0, at 1, or with part i in the low or the high half.

@@ -23,6 +23,7 @@ from residuum.relaxations.nilpotent_minimum import NilpotentMinimum
 from residuum.relaxations.product import Product
 
 MOST_TERMS = 300_000
+"""The most terms of a polynomial."""
 
 
 def integrate_polynomial(

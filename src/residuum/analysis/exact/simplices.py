@@ -27,9 +27,13 @@ from residuum.relaxations.carriers import Exact
 from residuum.relaxations.product import Product
 
 MOST_ATOMS = 6
+"""The most atoms: the cube of n atoms starts as n! simplices."""
+
 MOST_SIMPLICES = 20_000
+"""The most simplices into which the cube is cut."""
+
 MOST_WORK = 200_000
-"""Simplices times nodes of the formula: a few seconds."""
+"""The most simplices times nodes of the formula: a few seconds."""
 
 Point = tuple[Fraction, ...]
 

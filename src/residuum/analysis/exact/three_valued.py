@@ -21,6 +21,7 @@ from residuum.relaxations.arrays import ARRAYS
 from residuum.relaxations.minimum import Minimum
 
 MOST_PARTS = 8
+"""The most parts of a core."""
 
 
 def integrate_three_valued(
