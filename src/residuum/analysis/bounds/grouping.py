@@ -1,4 +1,4 @@
-"""Boxes sorted by the cases that they meet: which guards have a known sign on them, and which."""
+"""Boxes grouped by the cases on them: which guards have a known sign there, and which sign."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from residuum.analysis.cases.signs import SignPair
 from residuum.analysis.cases.tree import Branch, Leaf, Tree, TreeNode
 
 MOST_TRIED = 8
-"""A box on which more guards have an unknown sign is only quartered."""
+"""The most guards of unknown sign on a box that is bounded. Other boxes are only quartered."""
 
 Sides = tuple[bool, ...]
-"""For each of some guards, whether it is positive."""
+"""Whether each of some guards is positive."""
 
 CaseTable = Mapping[Sides, Leaf]
 """The case for each choice of signs of some guards."""
 
 
 class Group(NamedTuple):
-    """Boxes on which the same guards are positive (1), negative (−1) and undecided (0)."""
+    """Boxes on which the same guards are positive (1), negative (−1) or undecided (0)."""
 
     start: TreeNode
     which: Any
@@ -32,13 +32,13 @@ class Group(NamedTuple):
 
     @property
     def is_too_open(self) -> bool:
-        """Whether so many guards are undecided that the others were not looked at."""
+        """Whether too many guards are undecided, so that the others were not tried."""
         return len(self.undecided) > MOST_TRIED
 
 
 @final
 class Cases:
-    """A tree of cases with its polynomials in floats, each made once. Nodes are numbered."""
+    """A tree of cases with numbered nodes. Each polynomial is converted to floats once."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -182,7 +182,7 @@ class Cases:
         return self._tables[key]
 
     def _possible(self, names: Sequence[str], sides: Sides) -> dict[str, int]:
-        """Return signs as chosen, but for a sign that an earlier guard excludes."""
+        """Return the chosen signs, with those turned round that an earlier guard excludes."""
         signs = {name: 1 if side else -1 for name, side in zip(names, sides, strict=True)}
         for one, other in itertools.combinations(names, 2):
             if (signs[one], signs[other]) in self._tree.exclude(one, other):

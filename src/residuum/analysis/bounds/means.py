@@ -33,13 +33,13 @@ ORDERS = {1: 5, 2: 5, 3: 5, 4: 3, 5: 3, 6: 2, 7: 2, 8: 2}
 """The total degree of a case's Taylor polynomial, by the number of atoms."""
 
 MOST_UNDECIDED = 3
-"""With more guards of unknown sign than this, the cases on a box are only compared."""
+"""The most guards of unknown sign. With more, the cases on a box are only compared."""
 
 MOST_CUT = 5
-"""With more atoms than this, boxes are not cut: a plane cuts a box in too many ways."""
+"""The most atoms for which planes cut boxes. With more, there are too many ways to do so."""
 
 AT_ONCE = 1024
-"""Boxes that are cut together: their arrays fit into a processor's cache."""
+"""The boxes that are cut together. Their arrays fit into the cache of a processor."""
 
 EASED = 4.0
 """About the factor by which halving along an axis reduces the error that it causes."""
@@ -52,7 +52,7 @@ By the number of undecided guards; the README of this folder counts the rounding
 
 
 class BoundedBoxes(NamedTuple):
-    """Boxes, bounds of the integral over each, two axes to halve next, and nodes of the tree."""
+    """Boxes with bounds of the integral over each, two axes to halve next, nodes of the tree."""
 
     boxes: Boxes
     low: Array
@@ -74,7 +74,7 @@ class BoundedBoxes(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Boxes with the same undecided guards and the same cases."""
+    """Boxes that have the same undecided guards and the same cases."""
 
     which: Any
     guards: Sequence[str]
@@ -162,7 +162,7 @@ class Evaluator:
 
 @final
 class _Scattered:
-    """A function that is known on some of the boxes, found again by the index of the box."""
+    """A function that is known on some boxes, by the index of the box."""
 
     def __init__(self, number: int, which: Any, values: Any) -> None:
         self._places = np.full(number, -1)
@@ -226,9 +226,9 @@ def _merge(
 
 
 def never_both(left: Guard, right: Guard, signs: SignPair) -> Any:
-    """Say on which boxes a sum of two guards, each times its sign and a weight, is negative.
+    """Return on which boxes two guards never have these signs at once.
 
-    The guards do not have these signs at once there.
+    There a sum of the guards, each times its sign and a weight, is negative.
     """
     first, second = signs[0] * left.coefficients, signs[1] * right.coefficients
     weight = np.abs(first[1:]).sum(axis=0) / np.abs(second[1:]).sum(axis=0)
