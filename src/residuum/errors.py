@@ -1,4 +1,7 @@
-"""One family of exceptions: everything residuum raises on purpose is a ResiduumError."""
+"""The exceptions of residuum, all of them `ResiduumError`s, and the words of their messages.
+
+A message says what was expected, what was found, and what to do.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,24 @@ import itertools
 import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from residuum.limits import (
-    LONGEST_COMPARED,
-    LONGEST_SHOWN,
-    MOST_COMPARED,
-    MOST_LISTED,
-    MOST_PAIRS,
-    MOST_SHOWN,
-)
+from residuum.limits import MOST_SHOWN
+
+MOST_LISTED: Final = 6
+"""The most names or labels that a message lists."""
+
+LONGEST_SHOWN: Final = 40
+"""The most characters of a name or a label that a message shows."""
+
+MOST_COMPARED: Final = 1_000
+"""The most known names that are searched for the one that was meant."""
+
+MOST_PAIRS: Final = 100_000
+"""The most pairs of characters that this search compares: a hundredth of a second."""
+
+LONGEST_COMPARED: Final = 60
+"""The most characters of a name for which this search is made."""
 
 
 class ResiduumError(ValueError):
@@ -24,7 +35,7 @@ class ResiduumError(ValueError):
 
 
 class InvalidNameError(ResiduumError):
-    """A name that could not be written in the text syntax, or a value that is no constant."""
+    """A name that the text syntax cannot write, or a value of the wrong kind in a formula."""
 
 
 class NotTextError(ResiduumError, TypeError):
@@ -32,19 +43,19 @@ class NotTextError(ResiduumError, TypeError):
 
 
 class UnsupportedNodeError(ResiduumError):
-    """A pass met a kind of node it has no case for."""
+    """A fold met a kind of node for which it has no case."""
 
 
 class FormulaTooLargeError(ResiduumError):
-    """A formula's text, or its expansion over a domain, would exceed a documented limit."""
+    """The text of a formula, or its expansion over a domain, would exceed a documented limit."""
 
 
 class EvaluationError(ResiduumError):
-    """A formula or term cannot be evaluated: a missing atom, `mod` by zero, an unknown domain."""
+    """A formula or a term has no value: an atom without one, `mod` by zero, an unknown domain."""
 
 
 class UndecidedError(ResiduumError):
-    """A yes-or-no question was used as a Boolean although its answer is unknown."""
+    """The answer to a yes-or-no question is unknown, but was used as a Boolean."""
 
 
 class UnknownRelaxationError(ResiduumError):
@@ -52,11 +63,11 @@ class UnknownRelaxationError(ResiduumError):
 
 
 class RelaxationParameterError(UnknownRelaxationError):
-    """A relaxation by a known name, with a parameter that it cannot have."""
+    """A relaxation has this name, but not with this parameter."""
 
 
 class InexactError(ResiduumError):
-    """Exact fractions were given to a relaxation that is not rational."""
+    """Fractions were given to a relaxation whose value on them is irrational."""
 
 
 class DegreeError(ResiduumError):
@@ -72,24 +83,24 @@ class InvalidGeneratorError(ResiduumError):
 
 
 class PictureError(ResiduumError):
-    """A picture cannot be drawn of this formula, or not be saved where it was asked for."""
+    """A picture of this formula cannot be drawn, or not saved in this place."""
 
 
 class DataError(ResiduumError):
-    """The data of a study are missing, damaged, or too few for what was asked of them."""
+    """Data are missing, damaged, or too few."""
 
 
 class RecordError(ResiduumError):
-    """A value that no record can hold, or a store or archive that cannot be read or written."""
+    """A record cannot hold a value, or a store or an archive cannot be read or written."""
 
 
 class ComparisonError(ResiduumError):
-    """Runs that cannot be compared: too few, of different shapes, or not numbers."""
+    """Runs cannot be compared: there are too few, or their measures differ in shape or are NaN."""
 
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """One thing wrong in a text: where (both counted from 1) and what."""
+    """One mistake in a text: its line and column, both counted from 1, and a message."""
 
     line: int
     column: int
@@ -99,39 +110,46 @@ class Problem:
         return f"line {self.line}, column {self.column}: {self.message}"
 
 
-class FormulaSyntaxError(ResiduumError):
-    """Text that is not a formula; the message ends with the line and a caret under it."""
+class _TextError(ResiduumError):
+    """An error about places in a text. Pickling keeps its arguments rather than its message."""
+
+    def __init__(self, message: str, *arguments: object) -> None:
+        super().__init__(message)
+        self._arguments = arguments
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._arguments
+
+
+class FormulaSyntaxError(_TextError):
+    """A text is not a formula. The message ends with the line and a caret under the mistake."""
 
     def __init__(self, problem: Problem, excerpt: str) -> None:
-        super().__init__(f"{problem}\n{excerpt}" if excerpt else str(problem))
-        self._arguments = problem, excerpt
+        super().__init__(_with_excerpt(problem, excerpt), problem, excerpt)
         self.problem = problem
         self.line = problem.line
         self.column = problem.column
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), self._arguments
 
-
-class KnowledgeError(ResiduumError):
-    """A rule file that cannot be loaded, with every problem found in it, in order."""
+class KnowledgeError(_TextError):
+    """A rule file cannot be loaded. `problems` are all mistakes in it, in the order of the text."""
 
     def __init__(self, problems: Iterable[tuple[Problem, str]], source: str) -> None:
         found = sorted(problems, key=lambda pair: pair[0])
-        self._arguments = found, source
         self.problems = tuple(problem for problem, _ in found)
         count = f"{len(found)} problem{'s' if len(found) != 1 else ''}"
-        shown = [f"{problem}\n{excerpt}" for problem, excerpt in found[:MOST_SHOWN]]
+        shown = [_with_excerpt(problem, excerpt) for problem, excerpt in found[:MOST_SHOWN]]
         if len(found) > MOST_SHOWN:
             shown.append(f"… and {len(found) - MOST_SHOWN:,} more")
-        super().__init__("\n".join((f"{source}: {count}", *shown)))
+        super().__init__("\n".join((f"{source}: {count}", *shown)), found, source)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), self._arguments
+
+def _with_excerpt(problem: Problem, excerpt: str) -> str:
+    return f"{problem}\n{excerpt}" if excerpt else str(problem)
 
 
 def suggest(name: str, known: Iterable[str], *, alike: float = 0.6) -> str:
-    """Return ` Did you mean ...?` for the known name nearest to this one, or nothing.
+    """Return ` Did you mean ...?` with the known name most like this one, or nothing if none is.
 
     >>> suggest("Digti", ["Digit", "Sum"])
     ' Did you mean `Digit`?'
@@ -139,7 +157,7 @@ def suggest(name: str, known: Iterable[str], *, alike: float = 0.6) -> str:
     if len(name) > LONGEST_COMPARED:  # the comparison is quadratic in the length
         return ""
     by_lower: dict[str, str] = {}
-    pairs = 0  # of characters: what comparing costs
+    pairs = 0  # of characters: comparing takes time in proportion
     for word in itertools.islice(known, MOST_COMPARED):
         pairs += len(name) * len(word)
         if pairs > MOST_PAIRS:
@@ -150,12 +168,12 @@ def suggest(name: str, known: Iterable[str], *, alike: float = 0.6) -> str:
 
 
 def clipped(text: str) -> str:
-    """Return a name or a label as a message shows it: cut where it is long."""
+    """Return a name or a label for a message, cut if it is long."""
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
 
 
 def listed(names: Iterable[object]) -> str:
-    """Return the first few names or labels as a message lists them.
+    """Return the first few names or labels for a message, and `…` for the others.
 
     >>> listed(range(1_000_000))
     '0, 1, 2, 3, 4, 5, …'
@@ -178,7 +196,7 @@ _SHOWN = _Shown()
 
 
 def shown(value: object) -> str:
-    """Return what `repr` says of a value that was found, cut where it is long.
+    """Return the `repr` of a value for a message, cut if it is long.
 
     >>> shown(10**5000)
     '<integer of 16,610 bits>'

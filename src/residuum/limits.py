@@ -1,4 +1,7 @@
-"""The limits that are refused in words before the work begins; docs/language.md lists them."""
+"""The limits that are checked before work begins; docs/language.md lists them.
+
+Limits of one method or one kind of data stand beside the code that needs them.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +10,25 @@ from typing import Final
 # Text
 
 LONGEST_WORD: Final = 1_000
-"""The most characters a name or a label may have."""
+"""The most characters of a name or a label."""
 
 LARGEST_INTEGER: Final = 2**63 - 1
-"""Integers in formulas are those of 64 bits, so that they can index tensors."""
+"""The largest integer in a formula: integers have 64 bits, so that they can index tensors."""
 
 MOST_WORDS: Final = 500_000
-"""The most words and symbols a formula or a rule file may have: a few seconds of parsing."""
+"""The most words and symbols of a formula or a rule file: a few seconds of parsing."""
 
 DEEPEST_NESTING: Final = 150_000
-"""The deepest brackets may nest."""
+"""The most brackets that may be open at once."""
 
 MOST_LABELS: Final = 1_000_000
-"""The most labels the domains of a rule file may list together, or one domain from Python."""
+"""The most labels that all domains of a rule file list together, or one domain from Python."""
 
 LONGEST_TEXT: Final = 10_000_000
 """The most characters `render` writes."""
 
 MOST_FREE: Final = 10_000_000
-"""The most free variables that the parts of a formula may have, added up over its parts."""
+"""The most free variables of all parts of a formula, added up over the parts."""
 
 # Groundings
 
@@ -33,39 +36,24 @@ MOST_GROUNDINGS: Final = 1_000_000
 """The most groundings `expand` writes out."""
 
 MOST_PARTS: Final = 5_000_000
-"""The most terms, atoms and connectives `expand` visits in all groundings together."""
+"""The most terms, atoms and connectives that `expand` visits, in all groundings together."""
 
 MOST_NESTED: Final = 100
-"""The deepest a compiled rule may nest: each degree asks those below it on Python's stack."""
+"""The greatest depth of a compiled rule: degrees are computed by recursion."""
 
 MOST_VARIABLES: Final = 30
-"""The most variables bound around one atom of a compiled rule: each is a dimension."""
+"""The most variables around one atom of a compiled rule: each is a dimension of a tensor."""
 
 MOST_MEMBERS: Final = 10_000_000
-"""The most members a domain of a compiled rule may have, given by its size or as a range."""
+"""The most members of a domain that is given to `compile` as a size or a range."""
 
 MOST_ENTRIES: Final = 1 << 28
-"""The most entries of one table over the variables of a guard or an atom of a compiled rule."""
+"""The most numbers in one table over the variables of a guard or an atom of a compiled rule."""
 
 MOST_CALLS: Final = 5_000_000
-"""The most values that a compiled rule asks of a function."""
+"""The most values of a function that a compiled rule needs."""
 
 # Error messages
 
 MOST_SHOWN: Final = 100
 """The most problems of a rule file that its error message shows."""
-
-MOST_LISTED: Final = 6
-"""The most names or labels that a message lists."""
-
-LONGEST_SHOWN: Final = 40
-"""The most characters of a name or a label that a message shows."""
-
-MOST_COMPARED: Final = 1_000
-"""The most known names among which the one that was meant is searched."""
-
-MOST_PAIRS: Final = 100_000
-"""The most pairs of characters that are compared on the way: a hundredth of a second."""
-
-LONGEST_COMPARED: Final = 60
-"""The most characters of a name that is compared with others."""

@@ -1,4 +1,4 @@
-"""Measurements of rules, against what a hand works out."""
+"""Measurements of rules, against values that were worked out by hand."""
 
 import math
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import residuum as rs
-from residuum.advice.measuring import measure, pull
+from residuum.advice.measuring import measure, penalty_gradients
 from residuum.advice.samples import Sample, draw_samples
 from residuum.relaxations import default_relaxations, relaxation
 from residuum.syntax import loads
@@ -43,7 +43,7 @@ def measured(knowledge, name, **degrees):
         ("lukasiewicz", 0.5, 0.5, 1),
     ],
 )
-def test_one_implication(name, raising, degree, of_itself):
+def test_an_implication_is_measured_as_by_hand(name, raising, degree, of_itself):
     found = measured(ONE, name, A=0.8, B=0.3)
     assert (found.examples, found.groundings, found.bytes) == (1, 1, 4)
     assert (found.violated, found.stuck) == (1, 0)
@@ -141,7 +141,7 @@ def test_groundings_put_together_again_cost_what_the_rule_does(name, file):
             logits = {slot.name: drawn.logits[slot.name] for slot in rule.plan.slots}
             lengths = torch.tensor([8, 3, 2, 8, 5]) if file == "chunking" else None
             each = rule.each(logits, lengths=lengths)
-            found = pull(each.formula, each.parts, each.counted, rule.relaxation).total
+            found = penalty_gradients(each.formula, each.parts, each.counted, rule.relaxation).total
             torch.testing.assert_close(found, rule(logits, lengths=lengths), atol=1e-9, rtol=1e-9)
             obeyed = (each.holds | ~each.counted).all(1)
             assert torch.equal(obeyed, rule.satisfied(logits, lengths=lengths))

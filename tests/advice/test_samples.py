@@ -73,7 +73,7 @@ def test_lengths_of_sequences_are_an_array_of_their_own(tmp_path):
         ({"S": ["a", "b"]}, "`S`: expected numbers, got an array of <U1"),
         ({"Extra": [1.0]}, "nothing reads `Extra`"),
         ({"D": np.zeros((0, 3)), "S": np.zeros(0)}, "one or more"),
-        ({"D": [0.5, 0.25, 0.25], "S": 0.5}, "first dimension are the examples"),
+        ({"D": [0.5, 0.25, 0.25], "S": 0.5}, "one or more examples in the first dimension"),
     ],
 )
 def test_predictions_that_do_not_fit_are_refused_in_words(tmp_path, changed, message):
@@ -136,7 +136,7 @@ SOUND = [("D.npy", npy(GOOD["D"])), ("S.npy", npy(GOOD["S"]))]
         ([("E.npy", npy([0.5])[:-1])], r"1 numbers of 8 bytes for the shape \(1,\), found 7 bytes"),
         ([("E.npy", npy([0.5]) + b"x")], "found 9 bytes; write the file anew"),
         ([("E.npy", npy([0.5], a=(b"(1,), }    ", b"(9999,), }")))], "found 8 bytes"),
-        ([("E.npy", npy([0.5], a=(b"(1,), } ", b"(-1,), }")))], r"from 0 on, found \(-1,\)"),
+        ([("E.npy", npy([0.5], a=(b"(1,), } ", b"(-1,), }")))], r"found the shape \(-1,\)"),
         ([("E.npy", npy([], a=(b"(0,), }" + b" " * 30, b"(0," + b"9" * 29 + b"), }")))], "E|npz"),
         ([("E.npy", npy([0.5], a=(b"(1,), }", b"((1,),}")))], "`E`: expected an array as"),
         ([("E.npy", npy([0.5], a=(b"(1,), }    ", b"[[[[[[[[[[[")))], "`E`: expected an array as"),

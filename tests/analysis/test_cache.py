@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import residuum
 from residuum.analysis import Consistency, cache, consistency, self_consistency
-from residuum.analysis.cache import Entry, cache_folder, find_entry
+from residuum.analysis.cache import CacheFile, cache_folder, find_cache_file
 from residuum.analysis.closed_forms.numbers import ClosedForm
 from residuum.logic import And, Atom
 from residuum.relaxations import Degree, Generated, Relaxation, is_built_in, register, relaxation
@@ -52,8 +52,8 @@ def files(folder):
     return [path for path in folder.rglob("*") if not path.is_dir()]
 
 
-def entry_in(folder, seconds=1.0, key="ab" + "0" * 62):
-    return Entry(key, folder / "ab" / "entry.json", seconds)
+def cache_file_in(folder, seconds=1.0, key="ab" + "0" * 62):
+    return CacheFile(key, folder / "ab" / "entry.json", seconds)
 
 
 # What is found again
@@ -108,14 +108,14 @@ def test_closed_forms_are_kept(folder, computed, text):
     ],
 )
 def test_a_closed_form_that_does_not_fit_its_value_is_not_believed(folder, change):
-    entry = entry_in(folder)
+    kept = cache_file_in(folder)
     result = consistency("P | P -> P", "r-product", cache=False)
-    entry.write(result)
-    assert entry.read(narrowest=1e-8) == result
-    record = {**json.loads(entry.path.read_text())["record"], **change}
-    content = {"checksum": cache._checksum(entry.key, record), "record": record}
-    entry.path.write_text(json.dumps(content))
-    assert entry.read(narrowest=1e-8) is None
+    kept.write(result)
+    assert kept.read(narrowest=1e-8) == result
+    record = {**json.loads(kept.path.read_text())["record"], **change}
+    content = {"checksum": cache._checksum(kept.key, record), "record": record}
+    kept.path.write_text(json.dumps(content))
+    assert kept.read(narrowest=1e-8) is None
 
 
 def test_without_the_cache_nothing_is_read_or_written(folder, computed):
@@ -128,17 +128,17 @@ def test_without_the_cache_nothing_is_read_or_written(folder, computed):
 
 
 def test_what_is_found_at_once_leaves_no_file(tmp_path):
-    entry_in(tmp_path).write(Consistency(1.0, "exact", Fraction(1), 1.0, 1.0, "laws", 0.001))
+    cache_file_in(tmp_path).write(Consistency(1.0, "exact", Fraction(1), 1.0, 1.0, "laws", 0.001))
     assert files(tmp_path) == []
-    entry_in(tmp_path).write(EXACT)
+    cache_file_in(tmp_path).write(EXACT)
     assert len(files(tmp_path)) == 1
 
 
 @pytest.mark.usefixtures("folder")
-def test_every_argument_that_matters_has_its_own_entry():
+def test_every_argument_that_matters_has_its_own_file():
     def key(text=FORMULA, name="r-product", seconds=1.0, **changed):
         asked = {"method": None, "tolerance": 1e-4, "seed": 0, **changed}
-        return find_entry(parse(text), relaxation(name), asked, seconds=seconds).key
+        return find_cache_file(parse(text), relaxation(name), asked, seconds=seconds).key
 
     keys = [
         key(),
@@ -185,15 +185,15 @@ def test_another_version_or_other_code_starts_afresh(folder, computed, monkeypat
 @pytest.mark.parametrize("result", [EXACT, CERTIFIED, ESTIMATE])
 @pytest.mark.parametrize(("allowed", "asked"), [(1.0, 1.0), (5.0, 1.0), (1.0, 0.0)])
 def test_a_result_serves_whoever_allows_no_more_time(tmp_path, result, allowed, asked):
-    entry_in(tmp_path, allowed).write(result)
-    assert entry_in(tmp_path, asked).read(narrowest=1e-8) == result
+    cache_file_in(tmp_path, allowed).write(result)
+    assert cache_file_in(tmp_path, asked).read(narrowest=1e-8) == result
 
 
 @pytest.mark.parametrize("asked", [1.001, 60.0, float("inf"), float("nan")])
 def test_more_time_asks_for_a_fresh_result_unless_it_could_not_help(tmp_path, asked):
     def kept(result):
-        entry_in(tmp_path, 1.0).write(result)
-        return entry_in(tmp_path, asked).read(narrowest=1e-8)
+        cache_file_in(tmp_path, 1.0).write(result)
+        return cache_file_in(tmp_path, asked).read(narrowest=1e-8)
 
     assert kept(CERTIFIED) is None
     assert kept(ESTIMATE) is None
@@ -266,10 +266,10 @@ def checksum(key, record):
     return hashlib.sha256((key + json.dumps(record, sort_keys=True)).encode()).hexdigest()
 
 
-def put(entry, record, found=None):
-    entry.path.parent.mkdir(parents=True, exist_ok=True)
-    whole = {"checksum": found or checksum(entry.key, record), "record": record}
-    entry.path.write_text(json.dumps(whole))
+def put(kept, record, found=None):
+    kept.path.parent.mkdir(parents=True, exist_ok=True)
+    whole = {"checksum": found or checksum(kept.key, record), "record": record}
+    kept.path.write_text(json.dumps(whole))
 
 
 RECORD = {
@@ -287,9 +287,9 @@ RECORD = {
 
 
 def test_the_documented_layout_is_read(tmp_path):
-    entry = entry_in(tmp_path)
-    put(entry, RECORD)
-    assert entry.read(narrowest=1e-8) == CERTIFIED
+    kept = cache_file_in(tmp_path)
+    put(kept, RECORD)
+    assert kept.read(narrowest=1e-8) == CERTIFIED
 
 
 @pytest.mark.parametrize(
@@ -327,35 +327,35 @@ def test_the_documented_layout_is_read(tmp_path):
     ],
 )
 def test_values_that_cannot_be_are_ignored_even_with_a_right_checksum(tmp_path, changed):
-    entry = entry_in(tmp_path)
-    put(entry, {**RECORD, **changed})
-    assert entry.read(narrowest=1e-8) is None
+    kept = cache_file_in(tmp_path)
+    put(kept, {**RECORD, **changed})
+    assert kept.read(narrowest=1e-8) is None
 
 
 def test_nothing_is_read_beyond_the_largest_file(tmp_path):
-    entry = entry_in(tmp_path)
-    entry.write(CERTIFIED)
-    entry.path.write_bytes(b" " * (2**20 + 10) + entry.path.read_bytes())
-    assert entry.read(narrowest=1e-8) is None
+    kept = cache_file_in(tmp_path)
+    kept.write(CERTIFIED)
+    kept.path.write_bytes(b" " * (2**20 + 10) + kept.path.read_bytes())
+    assert kept.read(narrowest=1e-8) is None
 
 
 def test_every_field_is_needed(tmp_path):
-    entry = entry_in(tmp_path)
+    kept = cache_file_in(tmp_path)
     for missing in RECORD:
-        put(entry, {name: value for name, value in RECORD.items() if name != missing})
-        assert entry.read(narrowest=1e-8) is None
+        put(kept, {name: value for name, value in RECORD.items() if name != missing})
+        assert kept.read(narrowest=1e-8) is None
 
 
 def test_plausible_edits_are_noticed_by_the_checksum(tmp_path):
-    entry = entry_in(tmp_path)
-    put(entry, {**RECORD, "low": 0.74}, checksum(entry.key, RECORD))
-    assert entry.read(narrowest=1e-8) is None
+    kept = cache_file_in(tmp_path)
+    put(kept, {**RECORD, "low": 0.74}, checksum(kept.key, RECORD))
+    assert kept.read(narrowest=1e-8) is None
 
 
 def test_a_result_moved_to_another_question_is_ignored(tmp_path):
-    entry = entry_in(tmp_path)
-    entry.write(CERTIFIED)
-    assert entry_in(tmp_path, key="cd" + "0" * 62).read(narrowest=1e-8) is None
+    kept = cache_file_in(tmp_path)
+    kept.write(CERTIFIED)
+    assert cache_file_in(tmp_path, key="cd" + "0" * 62).read(narrowest=1e-8) is None
 
 
 quick = settings(
@@ -369,23 +369,23 @@ quick = settings(
 @quick
 @given(content=st.binary(max_size=300))
 def test_random_bytes_are_ignored(tmp_path, content):
-    entry = entry_in(tmp_path)
-    entry.path.parent.mkdir(exist_ok=True)
-    entry.path.write_bytes(content)
-    assert entry.read(narrowest=1e-8) is None
+    kept = cache_file_in(tmp_path)
+    kept.path.parent.mkdir(exist_ok=True)
+    kept.path.write_bytes(content)
+    assert kept.read(narrowest=1e-8) is None
 
 
 @quick
 @given(where=st.integers(0, 10**6), bit=st.integers(0, 7), cut=st.booleans())
 def test_one_flipped_bit_or_a_missing_end_is_noticed(tmp_path, where, bit, cut):
-    entry = entry_in(tmp_path)
-    entry.write(CERTIFIED)
-    whole = bytearray(entry.path.read_bytes())
+    kept = cache_file_in(tmp_path)
+    kept.write(CERTIFIED)
+    whole = bytearray(kept.path.read_bytes())
     where %= len(whole)
     damaged = whole[:where] if cut else whole[:where] + bytes([whole[where] ^ 1 << bit])
     damaged += b"" if cut else whole[where + 1 :]
-    entry.path.write_bytes(damaged)
-    assert entry.read(narrowest=1e-8) is None
+    kept.path.write_bytes(damaged)
+    assert kept.read(narrowest=1e-8) is None
 
 
 anything = st.recursive(
@@ -421,9 +421,9 @@ records = st.builds(
 @quick
 @given(record=records | anything)
 def test_of_random_records_only_possible_results_are_read(tmp_path, record):
-    entry = entry_in(tmp_path)
-    put(entry, record)
-    found = entry.read(narrowest=1e-8)
+    kept = cache_file_in(tmp_path)
+    put(kept, record)
+    found = kept.read(narrowest=1e-8)
     if found is not None:
         assert 0 <= found.low <= found.value <= found.high <= 1
         assert found.kind in ("exact", "certified", "estimate")
@@ -488,7 +488,7 @@ def test_a_failing_disk_is_no_error_and_leaves_nothing_behind(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(owner, failing, fail)
-    entry_in(tmp_path).write(CERTIFIED)
+    cache_file_in(tmp_path).write(CERTIFIED)
     assert files(tmp_path) == []
 
 
@@ -498,7 +498,7 @@ def test_an_interrupt_while_writing_leaves_nothing_behind(tmp_path, monkeypatch)
 
     monkeypatch.setattr(os, "replace", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        entry_in(tmp_path).write(CERTIFIED)
+        cache_file_in(tmp_path).write(CERTIFIED)
     assert files(tmp_path) == []
 
 
@@ -524,28 +524,28 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from residuum.analysis import Consistency
-from residuum.analysis.cache import Entry
-entry = Entry(sys.argv[1], Path(sys.argv[2]), 1.0)
+from residuum.analysis.cache import CacheFile
+file = CacheFile(sys.argv[1], Path(sys.argv[2]), 1.0)
 kept = Consistency(0.75, "certified", None, 0.7, 0.8, "boxes", 1.5, note=sys.argv[3] * 100_000)
 for _ in range(200):
-    entry.write(kept)
+    file.write(kept)
 """
 
 
 def test_processes_that_write_at_once_leave_one_whole_result(tmp_path):
-    entry = entry_in(tmp_path)
-    words = [sys.executable, "-c", WRITER, entry.key, str(entry.path)]
+    kept = cache_file_in(tmp_path)
+    words = [sys.executable, "-c", WRITER, kept.key, str(kept.path)]
     writers = [subprocess.Popen([*words, letter]) for letter in "abc"]
     seen = set()
     while any(writer.poll() is None for writer in writers):
-        found = entry.read(narrowest=1e-8)
+        found = kept.read(narrowest=1e-8)
         assert found is not None or not seen  # once there, it is never half there
         if found is not None:
             seen.add(found.note)
     assert [writer.returncode for writer in writers] == [0, 0, 0]
-    seen.add(entry.read(narrowest=1e-8).note)
+    seen.add(kept.read(narrowest=1e-8).note)
     assert seen <= {letter * 100_000 for letter in "abc"}
-    assert files(tmp_path) == [entry.path]
+    assert files(tmp_path) == [kept.path]
 
 
 # Where it is

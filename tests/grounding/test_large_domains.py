@@ -32,7 +32,9 @@ def refusal(rule: str, **options) -> str:
 )  # fmt: skip
 def test_a_domain_of_too_many_members_is_refused(given):
     found = refusal(RULE, domains={"d": given})
-    assert re.search(r"`d` has at most (10,000,000 members|1,000,000 listed labels), got ", found)
+    assert re.search(
+        r"`d`: expected at most (10,000,000 members|1,000,000 listed labels), got ", found
+    )
 
 
 @pytest.mark.parametrize(
@@ -82,7 +84,7 @@ def test_many_variables_around_an_atom_are_refused(nested):
         (f"forall {name} in d" for name in names) if nested else [f"forall {', '.join(names)} in d"]
     )
     found = refusal(f"{': '.join(bound)}: {inner}", domains={"d": 1})
-    assert "at most 30 variables are bound around one atom of a compiled rule, got 31" in found
+    assert re.search(r"at most 30 variables .* got 31", found)
 
 
 def test_thirty_variables_are_compiled():
@@ -109,7 +111,7 @@ def test_tables_over_large_domains_are_refused_before_they_are_made(rule):
     given = {"Q": ("d", "d"), "R": ("d", "d"), "P": ("d",)}
     used = {name: given[name] for name in "PQR" if f"{name}(" in rule}
     found = refusal(rule, domains={"d": 1_000_000}, predicates=used)
-    assert "more than 268,435,456 values" in found
+    assert "268,435,456 values" in found
     assert "x (1,000,000) × y (1,000,000)" in found or "x0 (1,000,000) × x9" in found
 
 
@@ -129,14 +131,14 @@ def test_functions_are_not_asked_for_values_without_end(monkeypatch):
     options = {"predicates": {"P": ("d",)}, "functions": {"first": first}}
     assert compile_rule(rule, domains={"d": 10}, **options)
     assert len(asked) == 100
-    assert "more than 100 values of a function" in refusal(rule, domains={"d": 11}, **options)
+    assert "100 values of a function" in refusal(rule, domains={"d": 11}, **options)
     assert len(asked) == 100
 
 
 def test_variables_of_a_rule_file_are_counted_as_well():
     names = ", ".join(f"x{n}" for n in range(31))
     knowledge = loads(f"domain d = 0..1 predicate P(d) rule r: forall {names} in d: P(x0)")
-    with pytest.raises(GroundingError, match=r"at most 30 variables .*, got 31"):
+    with pytest.raises(GroundingError, match=r"at most 30 variables .* got 31"):
         compile_rule(knowledge)
 
 

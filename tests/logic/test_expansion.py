@@ -188,7 +188,7 @@ def test_too_many_groundings_are_refused(monkeypatch):
     monkeypatch.setattr(expansion, "MOST_GROUNDINGS", 1_000)
     formula = parse("forall x, y in D: P(x, y)")
     assert len(atoms_of(expand(formula, {"D": 31}))) == 31**2
-    with pytest.raises(FormulaTooLargeError, match="more than 1,000 groundings"):
+    with pytest.raises(FormulaTooLargeError, match="1,000 groundings"):
         expand(formula, {"D": 32})
 
 
@@ -263,7 +263,7 @@ def test_a_range_of_members_may_start_anywhere():
 
 def test_a_product_of_many_domains_is_refused():
     names = ", ".join(f"x{n}" for n in range(20_000))
-    with pytest.raises(FormulaTooLargeError, match="more than 1,000,000 groundings"):
+    with pytest.raises(FormulaTooLargeError, match="1,000,000 groundings"):
         expand(parse(f"forall {names} in D: P(x0)"), {"D": 1_000_000})
 
 
@@ -290,7 +290,7 @@ def test_domains_beside_an_empty_one_are_not_spelt_out():
 def test_few_groundings_of_much_are_refused(rule, monkeypatch):
     monkeypatch.setattr(expansion, "MOST_PARTS", 10_000)
     expand(parse(rule), {"D": 10})
-    with pytest.raises(FormulaTooLargeError, match="more than 10,000 terms, atoms"):
+    with pytest.raises(FormulaTooLargeError, match="10,000 terms, atoms"):
         expand(parse(rule), {"D": 100})
 
 
@@ -303,7 +303,7 @@ def test_many_variables_used_far_below_are_refused(question, monkeypatch):
         return f"{''.join(f'forall {name} in D: ' for name in names)}P({', '.join(names)})"
 
     question(parse(nested(100)))
-    with pytest.raises(FormulaTooLargeError, match="more than 10,000 free variables"):
+    with pytest.raises(FormulaTooLargeError, match="10,000 free variables"):
         question(parse(nested(200)))
 
 

@@ -160,7 +160,7 @@ def test_an_unknown_name_is_met_with_the_nearest_and_all_names(name, nearest):
 def test_there_is_no_drastic_r_logic():
     with pytest.raises(UnknownRelaxationError):
         relaxation("r-drastic")
-    with pytest.raises(UnknownRelaxationError, match="not left-continuous"):
+    with pytest.raises(UnknownRelaxationError, match="left-continuous"):
         Relaxation("r-drastic", Drastic(), "R")
 
 

@@ -86,12 +86,12 @@ def test_every_listed_name_can_be_used():
 @pytest.mark.parametrize(
     ("generator", "inverse", "at_zero", "reason"),
     [
-        (lambda x: x.false + 1, falsity, 2, r"g\(1\) = 0, this one g\(1\) = 1"),
-        (lambda x: x.false, falsity, 2, r"g\(0\) is 1, but at_zero=2"),
-        (lambda x: x.false, falsity, math.inf, r"g\(0\) is 1, but at_zero=inf"),
+        (lambda x: x.false + 1, falsity, 2, r"got g\(1\) = 1"),
+        (lambda x: x.false, falsity, 2, r"at_zero = 2, got g\(0\) = 1"),
+        (lambda x: x.false, falsity, math.inf, r"at_zero = inf, got g\(0\) = 1"),
         (lambda x: x.false * x.true * 4 + (x.true == 0), falsity, 1, "decreases strictly"),
         (lambda x: -x.false, falsity, -1, "decreases strictly"),
-        (lambda x: x.false * x.false, falsity, 1, "inverse does not undo"),
+        (lambda x: x.false * x.false, falsity, 1, "inverse that undoes"),
         (lambda x: x.false + (x.true - x.true) * math.inf, falsity, 1, r"g\(1\) = 0"),
         (lambda x: x.false if x.true in (0, 1) else 2.0, falsity, 1, "floats and on arrays"),
     ],

@@ -7,8 +7,7 @@ import tracemalloc
 
 import pytest
 
-from residuum.errors import KnowledgeError, suggest
-from residuum.limits import MOST_PAIRS
+from residuum.errors import MOST_PAIRS, KnowledgeError, suggest
 from residuum.syntax import Domain, loads, parse
 
 
@@ -151,7 +150,6 @@ def test_the_values_that_a_table_lacks_are_found_without_spelling_out_its_domain
     zeros = ", ".join(["0"] * 40)
     text = f"domain d = 0..999998 function f({arguments}): d = ({zeros}): 0"
     (problem,) = problems_of(text)
-    assert problem.message == (
-        "function `f` has no value for " + ", ".join(["0, 0, 0, 0, 0, 0, …"] * 3) + "."
-    )
+    assert problem.message.count("0, 0, 0, 0, 0, 0, …") == 3
+    assert len(problem.message) < 200
     assert peak_of(loads, text) < 2_000_000

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from residuum.errors import FormulaSyntaxError, KnowledgeError, Problem
 from residuum.logic import Formula
-from residuum.logic.names import KEYWORDS
+from residuum.logic.terms import KEYWORDS
 from residuum.syntax import Knowledge, loads, parse
 from strategies import any_text, formulas, many
 

@@ -21,7 +21,7 @@ from residuum.logic import (
     Variable,
     atoms,
 )
-from residuum.logic.names import KEYWORDS
+from residuum.logic.terms import KEYWORDS
 from residuum.syntax import as_formula, parse
 
 P, Q, R, S = atoms("P Q R S")

@@ -1,4 +1,4 @@
-"""Which relaxation to use for one's own rules: measured, ranked, and said in words."""
+"""Which relaxation to use for a user's own rules: measured, ranked, and explained in words."""
 
 from residuum.advice.measuring import Measured as Measured
 from residuum.advice.measuring import measure as measure

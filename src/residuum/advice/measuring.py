@@ -1,4 +1,4 @@
-"""What a rule's loss does on a sample, under one relaxation."""
+"""What the loss of a rule does on a sample of predictions, under each relaxation."""
 
 from __future__ import annotations
 
@@ -24,30 +24,42 @@ from residuum.relaxations.tnorms import Archimedean
 from residuum.syntax import Knowledge
 
 STEPS: Final = 60
+"""How many steps the logits follow the gradient of the rule alone."""
+
 LENGTH: Final = 0.5
-"""A descent on the rule alone: so many steps, of this length in the logits of each example."""
+"""The length of one step in the logits of each example."""
 
 MOST_DEGREES: Final = 1 << 22
-"""Groundings times examples that are looked at; of a larger sample, every n-th example is."""
+"""The most groundings times examples; of a larger sample only every n-th example is used."""
 
 ROUNDS: Final = 12
+"""How often each call is timed; the fastest counts."""
+
 SECONDS: Final = 1.0
-"""How often calls are timed, and how long a self-consistency may take."""
+"""The most seconds for one self-consistency."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One rule under one relaxation on one sample. Shares are from 0 to 1; None: not to be had.
+    """One rule under one relaxation on one sample. Shares lie between 0 and 1.
 
-    A grounding is *violated* if it is false of the predictions: the likeliest class, or what is
-    likelier than not. Of the violated ones `stuck` are those that the loss has no gradient for;
-    `raising` is how much of the pull on the others raises their consequent, the rest lowers their
-    antecedent. If the logits follow the gradient of the rule alone, `mended` of the violated ones
-    become true with their antecedent still predicted, and `evaded` because it no longer is. A rule
-    that only forbids has no side to evade to: which of the two is wrong it does not say.
-    `disagreement` is the mean distance of the degree of truth from the exact probability.
-    `self_consistency` is that of one grounding, its atoms free. `seconds` is what one example
-    costs, forward and backward, and `cost` its ratio to the cheapest relaxation.
+    A field is None where it has no value: nothing is violated, the rule is no implication, or the
+    computation would take too long.
+
+    - A grounding is *violated* if it is false for the predicted classes: the likeliest class of a
+      softmax, and true for a sigmoid above 1/2. `violated` is the share of such groundings.
+    - `stuck` is the share of the violated groundings for which the loss has no gradient.
+    - `raising` is the share of the gradient at the other violated groundings that raises their
+      consequent. The rest lowers their antecedent.
+    - `mended` and `evaded` are shares of the violated groundings that become true when the logits
+      follow the gradient of the rule alone: `mended` with an antecedent that is still predicted,
+      `evaded` because it no longer is. A rule that only forbids has no `evaded`, because it does
+      not say which side is wrong.
+    - `disagreement` is the mean distance of the degree of truth from the exact probability.
+    - `self_consistency` is that of one grounding with independent atoms.
+    - `bytes` is the memory for one number per grounding of an example, in single precision.
+    - `seconds` is the time of one example, forward and backward; `cost` is its ratio to that of
+      the cheapest relaxation.
     """
 
     rule: str
@@ -67,17 +79,20 @@ class Measured:
     cost: float
 
 
-class Pull(NamedTuple):
-    """A penalty per example, and its slopes by the parts of groundings: (examples, groundings)."""
+class PenaltyGradients(NamedTuple):
+    """The penalty of each example, and its gradients by the parts of the groundings.
+
+    A gradient has the shape (examples, groundings).
+    """
 
     total: Tensor
-    slopes: Mapping[str, Tensor]
+    by_part: Mapping[str, Tensor]
 
 
 def measure(
     knowledge: Knowledge, rule: str, sample: Sample, relaxations: Sequence[Relaxation]
 ) -> list[Measured]:
-    """Measure one rule of a knowledge under each relaxation."""
+    """Return the measurements of one rule of a rule file, for each relaxation."""
     thinned = _thinned(knowledge, rule, sample)
     rules = [_compiled(knowledge, rule, one) for one in relaxations]
     seconds = _seconds(rules, thinned)
@@ -95,21 +110,24 @@ def measure(
 
 
 def _compiled(knowledge: Knowledge, rule: str, relaxation: str | Relaxation) -> CompiledRule:
-    # Without its weight: one of 0 would hide every gradient.
+    # The weight of the rule is left out: a weight of 0 would hide every gradient.
     formula = knowledge.rules[rule].formula
     return compile_rule(formula, relaxation, knowledge=knowledge, weight=1.0, reduction="none")
 
 
-def _own(compiled: CompiledRule, sample: Sample) -> tuple[dict[str, Tensor], Tensor | None]:
+def _inputs_of(compiled: CompiledRule, sample: Sample) -> tuple[dict[str, Tensor], Tensor | None]:
     logits = {slot.name: sample.logits[slot.name] for slot in compiled.plan.slots}
     return logits, sample.lengths if compiled.plan.sequence_domains else None
 
 
 def _thinned(knowledge: Knowledge, rule: str, sample: Sample) -> Sample:
     compiled = _compiled(knowledge, rule, "s-godel")
-    logits, lengths = _own(compiled, sample)
+    logits, lengths = _inputs_of(compiled, sample)
     if not logits:
-        raise ResiduumError(f"rule `{rule}` reads no predictions: there is nothing to measure")
+        raise ResiduumError(
+            f"expected a rule with atoms, but rule `{rule}` reads no predictions, so that nothing "
+            "can be measured; remove it from the file"
+        )
     first = {name: tensor[:1] for name, tensor in logits.items()}
     groundings = compiled.each(first, lengths=None if lengths is None else lengths[:1])
     examples = max(len(tensor) for tensor in logits.values())
@@ -125,8 +143,8 @@ def _thinned(knowledge: Knowledge, rule: str, sample: Sample) -> Sample:
 def _measure(
     knowledge: Knowledge, rule: str, compiled: CompiledRule, sample: Sample
 ) -> dict[str, Any]:
-    """Return all but what it takes."""
-    logits, lengths = _own(compiled, sample)
+    """Return all fields of `Measured` that depend on one relaxation, except for its speed."""
+    logits, lengths = _inputs_of(compiled, sample)
     with torch.no_grad():
         before = compiled.each(logits, lengths=lengths)
         after = compiled.each(_descended(compiled, logits, lengths), lengths=lengths)
@@ -149,7 +167,7 @@ def _measure(
 
 
 def _denies(formula: Formula) -> bool:
-    """Return whether a formula is made of negated atoms alone."""
+    """Return whether all atoms of a formula of `&` and `|` are negated."""
     rest = [formula]
     while rest:
         match rest.pop():
@@ -166,12 +184,12 @@ def _share(which: Tensor, among: Tensor) -> float | None:
     return float(which[among].double().mean()) if bool(among.any()) else None
 
 
-def pull(
+def penalty_gradients(
     formula: Formula, parts: Mapping[str, Tensor], counted: Tensor, relaxation: Relaxation
-) -> Pull:
-    """Return the penalty of each example, and its slope by each part of each grounding.
+) -> PenaltyGradients:
+    """Return the penalty of each example, and its gradient by each part of each grounding.
 
-    The groundings are put together as a rule's are: added up, or the largest taken.
+    The penalties of the groundings are added up, or the largest is taken, as in the rule itself.
     """
     leaves = {name: part.detach().clone().requires_grad_() for name, part in parts.items()}
     penalties = compile_rule(formula, relaxation, inputs="probs", reduction="none")(leaves)
@@ -179,14 +197,14 @@ def pull(
     adds_up = isinstance(relaxation.tnorm, Archimedean)
     joined = penalties.sum(1) if adds_up or not counted.shape[1] else penalties.amax(1)
     total = capped(joined, relaxation)
-    slopes = torch.autograd.grad(total.sum(), list(leaves.values()), materialize_grads=True)
-    return Pull(total.detach(), dict(zip(leaves, slopes, strict=True)))
+    found = torch.autograd.grad(total.sum(), list(leaves.values()), materialize_grads=True)
+    return PenaltyGradients(total.detach(), dict(zip(leaves, found, strict=True)))
 
 
 def _is_stuck(each: SingleGroundings, relaxation: Relaxation) -> Tensor:
-    slopes = pull(each.formula, each.parts, each.counted, relaxation).slopes
-    # A logit moves its degree at the rate x(1 - x), which is 0 at degrees of exactly 0 and 1.
-    moves = [slopes[name] * part * (1 - part) != 0 for name, part in each.parts.items()]
+    gradients = penalty_gradients(each.formula, each.parts, each.counted, relaxation).by_part
+    # By the logit the degree x has the derivative x(1 - x), which is 0 for x = 0 and x = 1.
+    moves = [gradients[name] * part * (1 - part) != 0 for name, part in each.parts.items()]
     return ~torch.stack(moves).any(0) if moves else torch.ones_like(each.counted)
 
 
@@ -200,8 +218,9 @@ def _raising(each: SingleGroundings, relaxation: Relaxation, violated: Tensor) -
         if not read:
             return None
         sides[name] = compile_rule(side, relaxation, inputs="probs").truth(read)
-    slopes = pull(Implies(Atom("antecedent"), Atom("consequent")), sides, each.counted, relaxation)
-    lowering, raising = (slopes.slopes[name].abs() for name in ("antecedent", "consequent"))
+    implication = Implies(Atom("antecedent"), Atom("consequent"))
+    gradients = penalty_gradients(implication, sides, each.counted, relaxation).by_part
+    lowering, raising = (gradients[name].abs() for name in ("antecedent", "consequent"))
     moved = violated & (lowering + raising > 0)
     if not bool(moved.any()):
         return None
@@ -211,19 +230,19 @@ def _raising(each: SingleGroundings, relaxation: Relaxation, violated: Tensor) -
 def _descended(
     compiled: CompiledRule, logits: Mapping[str, Tensor], lengths: Tensor | None
 ) -> dict[str, Tensor]:
-    """Return the logits after steps of one length down the gradient of the rule alone."""
+    """Return the logits after gradient descent on the rule alone, in steps of equal length."""
     moving = {name: tensor.clone() for name, tensor in logits.items()}
     for _ in range(STEPS):
         with torch.enable_grad():
             leaves = [tensor.requires_grad_() for tensor in moving.values()]
             total = compiled(moving, lengths=lengths).sum()
-            slopes = torch.autograd.grad(total, leaves, materialize_grads=True)
-        squares = [slope.square().reshape(len(slope), -1).sum(1) for slope in slopes]
+            gradients = torch.autograd.grad(total, leaves, materialize_grads=True)
+        squares = [one.square().reshape(len(one), -1).sum(1) for one in gradients]
         size = torch.stack(squares).sum(0).sqrt()
         scale = torch.where(size > 0, LENGTH / size, 0.0)
         moving = {
-            name: tensor.detach() - scale.reshape(-1, *(1,) * (tensor.dim() - 1)) * slope
-            for (name, tensor), slope in zip(moving.items(), slopes, strict=True)
+            name: tensor.detach() - scale.reshape(-1, *(1,) * (tensor.dim() - 1)) * gradient
+            for (name, tensor), gradient in zip(moving.items(), gradients, strict=True)
         }
     return moving
 
@@ -237,7 +256,7 @@ def _disagreement(
 ) -> float | None:
     try:
         exact = _compiled(knowledge, rule, "exact").truth(logits, lengths=lengths)
-    except ResiduumError:  # too many states
+    except ResiduumError:  # the exact probability has too many states to count
         return None
     return float((compiled.truth(logits, lengths=lengths) - exact).abs().mean())
 
@@ -249,11 +268,12 @@ def _self_consistency(formula: Formula, relaxation: Relaxation) -> float | None:
 
 
 def _seconds(rules: Sequence[CompiledRule], sample: Sample) -> list[float]:
-    """Return what one example takes under each, forward and backward, at best of many rounds.
+    """Return the seconds that one example takes under each relaxation, forward and backward.
 
-    All are timed in each round, so that what else the machine does hits all alike.
+    The fastest of several rounds counts. Every round times all relaxations, so that other work of
+    the machine slows all of them down alike.
     """
-    logits, lengths = _own(rules[0], sample)
+    logits, lengths = _inputs_of(rules[0], sample)
     singles = {name: tensor.float().requires_grad_() for name, tensor in logits.items()}
     best = [math.inf] * len(rules)
     for _ in range(ROUNDS):

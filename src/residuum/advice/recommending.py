@@ -9,22 +9,23 @@ from typing import Final
 from residuum.advice.measuring import Measured
 
 TIE: Final = 0.02
-"""Shares of mended groundings that differ by less are the same."""
+"""Shares of mended groundings that differ by less than this count as equal."""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """The relaxation to begin with, or None where nothing tells them apart, and why."""
+    """The relaxation to begin with, or None if nothing tells them apart, and the reasons."""
 
     relaxation: str | None
     reasons: tuple[str, ...]
 
 
 def recommend(measured: Sequence[Measured], studies: Sequence[str]) -> Advice:
-    """Recommend the relaxation whose gradient mends most violated groundings.
+    """Recommend the relaxation whose gradient mends the most violated groundings.
 
-    Mended means without giving up the antecedent. Among equals it is the one with fewer
-    groundings left without a gradient, then the more self-consistent, then the cheaper one.
+    A grounding is mended if it becomes true and its antecedent is still predicted. Among equals
+    the relaxation with fewer stuck groundings is recommended, then the more self-consistent one,
+    then the cheaper one. `studies` are sentences that are added to the reasons.
     """
     names = list(dict.fromkeys(one.relaxation for one in measured))
     telling = [one for one in measured if one.mended is not None]
@@ -46,7 +47,7 @@ def recommend(measured: Sequence[Measured], studies: Sequence[str]) -> Advice:
 
 @dataclass(frozen=True)
 class _Means:
-    """Means over rules and samples."""
+    """The measurements of one relaxation, averaged over rules and samples."""
 
     mended: float
     evaded: float

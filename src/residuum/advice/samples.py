@@ -1,4 +1,4 @@
-"""What rules are measured on: a model's predictions, or ones drawn at random."""
+"""Samples that rules are measured on: predictions of a model, or random ones."""
 
 from __future__ import annotations
 
@@ -34,24 +34,26 @@ LENGTHS: Final = "lengths"
 """The array that holds the lengths of padded sequences."""
 
 EXAMPLES: Final = 128
+"""The number of random examples."""
+
 POSITIONS: Final = 8
-"""How many examples are drawn, and how long their sequences are."""
+"""The length of sequences in random examples."""
 
 CONFIDENCE: Final = 5.0
-"""Confident logits are those of uniform predictions, times this."""
+"""Confident predictions have the logits of uniform ones, times this factor."""
 
 MOST_NUMBERS: Final = 2**25
-"""In all arrays of a file together: 268 MB in double precision. More is refused, and not read."""
+"""The most numbers in all arrays of a file together: 268 MB in double precision."""
 
 LARGEST_HEADER: Final = 2**14
-"""Bytes at the start of an array that say its shape; NumPy reads no more than 10,000."""
+"""The bytes that are read to learn the shape of an array; NumPy accepts headers up to 10,000."""
 
 NEAREST: Final = 1e-15
-"""Probabilities of sigmoids nearer to 0 or 1 count as this near."""
+"""Probabilities of sigmoids are kept at least this far from 0 and 1, where logits are infinite."""
 
 
 class Sample(NamedTuple):
-    """Logits by the name of what reads them, in double precision, and lengths of sequences."""
+    """Logits in double precision by the names of the tensors a rule takes, and sequence lengths."""
 
     name: str
     logits: Mapping[str, Tensor]
@@ -61,11 +63,14 @@ class Sample(NamedTuple):
 def read_sample(path: Path, knowledge: Knowledge, form: Form = "probs") -> Sample:
     """Return the predictions in an .npz file: one array for each tensor that the rules take.
 
-    Arrays are named as tensors are in a call of the compiled rules, and have one leading
-    dimension for the examples. GroundingError and DataError say what is missing or wrong.
+    Arrays have the names of the tensors in a call of the compiled rules, and the examples as
+    their first dimension. GroundingError and DataError say what is missing or wrong.
     """
     if form not in FORMS:
-        raise DataError(f"expected predictions as one of {', '.join(FORMS)}, got {form!r}")
+        raise DataError(
+            f"expected predictions as one of {', '.join(FORMS)}, got {form!r}; name the "
+            "form that the file has"
+        )
     arrays = _arrays(path)
     lengths = arrays.pop(LENGTHS, None)
     slots: dict[str, Slot] = {}
@@ -76,8 +81,8 @@ def read_sample(path: Path, knowledge: Knowledge, form: Form = "probs") -> Sampl
         call = rule.receive(read, own_lengths)  # refuses what does not fit, in words
         if len(call.batch) != 1 or not call.batch[0]:
             raise DataError(
-                f"{printable(path)}: expected arrays whose first dimension are the examples, one "
-                f"or more, got the batch {call.batch}"
+                f"{printable(path)}: expected arrays with one or more examples in the first "
+                f"dimension, got the batch {call.batch}; add that dimension, or examples"
             )
     refuse_unknown(arrays, [*slots])
     logits = {name: _logits(arrays[name].double(), slot, form) for name, slot in slots.items()}
@@ -85,10 +90,10 @@ def read_sample(path: Path, knowledge: Knowledge, form: Form = "probs") -> Sampl
 
 
 def draw_samples(knowledge: Knowledge, *, examples: int = EXAMPLES, seed: int = 0) -> list[Sample]:
-    """Return uniform and confident predictions, drawn at random.
+    """Return random predictions: a uniform sample and a confident one.
 
-    Uniform are those for which all distributions over the classes of a softmax are equally
-    likely, and all degrees of a sigmoid.
+    In the uniform sample all distributions over the classes of a softmax are equally likely, and
+    so are all degrees of a sigmoid.
     """
     generator = torch.Generator().manual_seed(seed)
     slots = {
@@ -99,7 +104,7 @@ def draw_samples(knowledge: Knowledge, *, examples: int = EXAMPLES, seed: int = 
         sizes = [POSITIONS if d.labels is None else len(d.labels) for d in slot.domains]
         drawn = torch.rand(examples, *sizes, dtype=torch.float64, generator=generator)
         drawn = drawn.clamp(NEAREST, 1 - NEAREST)
-        # Exponential variables over their sum are uniform on the simplex.
+        # Exponential variables divided by their sum are uniform on the simplex.
         uniform[name] = torch.log(-torch.log(drawn)) if slot.is_exclusive else torch.logit(drawn)
     confident = {name: CONFIDENCE * logits for name, logits in uniform.items()}
     return [Sample("uniform", uniform), Sample("confident", confident)]
@@ -107,7 +112,9 @@ def draw_samples(knowledge: Knowledge, *, examples: int = EXAMPLES, seed: int = 
 
 def _rules(knowledge: Knowledge, form: Form) -> Mapping[str, CompiledRule]:
     if not knowledge.rules:
-        raise DataError("expected a file with a rule or more, got one without any")
+        raise DataError(
+            "expected a file with a rule or more, got one without any; add a rule to it"
+        )
     return compile_rule(knowledge, inputs=form, check=True).rules
 
 
@@ -116,7 +123,7 @@ def _arrays(path: Path) -> dict[str, Tensor]:
     try:
         with path.open("rb") as file:
             if file.read(len(MAGIC_PREFIX)) == MAGIC_PREFIX:
-                raise DataError(f"{expected}, got a single array")
+                raise DataError(f"{expected}, got a single array; save it by a name")
             with ZipFile(file) as archive:
                 return _read_members(archive, printable(path))
     except DataError:
@@ -127,7 +134,7 @@ def _arrays(path: Path) -> dict[str, Tensor]:
 
 
 def _read_members(archive: ZipFile, source: str) -> dict[str, Tensor]:
-    """Return the arrays of an archive; their sizes are checked before they are decompressed."""
+    """Return the arrays of an archive. Sizes are checked before anything is decompressed."""
     found: dict[str, Tensor] = {}
     room = MOST_NUMBERS
     for member in archive.infolist():
@@ -141,12 +148,14 @@ def _read_members(archive: ZipFile, source: str) -> dict[str, Tensor]:
         with open_member(archive, member, where) as opened:
             shape, dtype, start = _read_header(opened.read(LARGEST_HEADER), where)
         if dtype.kind not in ("iu" if name == LENGTHS else "fiu"):
-            raise DataError(f"{where}: expected numbers, got an array of {dtype}")
+            raise DataError(
+                f"{where}: expected numbers, got an array of {dtype}; convert it before it is saved"
+            )
         count = math.prod(shape)
         if count > room:
             raise DataError(
                 f"{where}: expected at most {MOST_NUMBERS:,} numbers in all arrays together, found "
-                f"the shape {shape}; fewer examples say as much"
+                f"the shape {shape}; give fewer examples"
             )
         if member.file_size != start + count * dtype.itemsize:
             raise DataError(
@@ -161,18 +170,20 @@ def _read_members(archive: ZipFile, source: str) -> dict[str, Tensor]:
 
 
 def _read_header(content: bytes, where: str) -> tuple[tuple[int, ...], np.dtype[Any], int]:
-    """Return the shape of an array, its type, and where its numbers begin."""
+    """Return the shape of an array, its type, and the offset of its first number."""
     file = io.BytesIO(content)
     try:
         read = {(1, 0): read_array_header_1_0, (2, 0): read_array_header_2_0}[read_magic(file)]
         shape, _, dtype = read(file)
-    except Exception as error:  # NumPy evaluates the text of the header, which may be anything
+    except Exception as error:  # NumPy evaluates the text of the header, which may raise anything
         raise DataError(
             f"{where}: expected an array as numpy.savez writes it, found something else "
             f"({type(error).__name__}); write the file anew"
         ) from None
     if any(size < 0 for size in shape):
-        raise DataError(f"{where}: expected a shape of sizes from 0 on, found {shape}")
+        raise DataError(
+            f"{where}: expected sizes of 0 or more, found the shape {shape}; write the file anew"
+        )
     return shape, dtype, file.tell()
 
 

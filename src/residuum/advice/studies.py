@@ -1,4 +1,4 @@
-"""What the studies found, a sentence of each."""
+"""What the two studies found, in a sentence each."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from residuum.study.digits import findings as digits
 from residuum.study.digits.published import published
 from residuum.study.digits.settings import STUDY as DIGITS
 
-PLACE: Final = digits.Setting("mnist", "paper", digit_size=1000, pair_size=5000)
+QUOTED: Final = digits.Setting("mnist", "paper", digit_size=1000, pair_size=5000)
+"""The setting of the digits study that is quoted."""
+
 CORPUS: Final = "conll2000"
 PERCENT: Final = 10
+"""The corpus of the chunking study that is quoted, and the percentage of its sentences."""
 
 
 def what_studies_found(records: Iterable[Record]) -> tuple[str, str]:
-    """Return how well was learnt from rules, by the records or as printed."""
+    """Return how well systems learnt from rules: by the records, or else as the paper printed."""
     listed = list(records)
     of_digits = (
-        f"In the digits study, with {PLACE.digit_size:,} labels and {PLACE.pair_size:,} unlabelled "
-        f"pairs, sums and products were learnt from rules to {_digits(listed)}"
+        f"In the digits study, with {QUOTED.digit_size:,} labels and {QUOTED.pair_size:,} "
+        f"unlabelled pairs, sums and products were learnt from rules to {_digits(listed)}"
     )
     of_chunking = (
         f"In the chunking study, with {PERCENT}% of the sentences and rules between neighbours, F1 "
@@ -39,7 +42,7 @@ def _digits(records: list[Record]) -> str:
     run = {
         name: summary.mean
         for name in PAPER
-        if (summary := found.summary(PLACE, digits.System("joint", name), "operator_accuracy"))
+        if (summary := found.summary(QUOTED, digits.System("joint", name), "operator_accuracy"))
     }
     printed = {
         name: figure.mean
@@ -47,11 +50,11 @@ def _digits(records: list[Record]) -> str:
         if (
             figure := published(
                 "joint", "operator_accuracy", name.removesuffix("-maxsat"),
-                digit_size=PLACE.digit_size, pair_size=PLACE.pair_size,
+                digit_size=QUOTED.digit_size, pair_size=QUOTED.pair_size,
             )
         )
     }  # fmt: skip
-    return _told(run, printed)
+    return _figures_in_words(run, printed)
 
 
 def _chunking(records: list[Record]) -> str:
@@ -69,18 +72,18 @@ def _chunking(records: list[Record]) -> str:
             for name, system in systems.items()
             if (summary := found.summary(place, system, "f1"))
         }
-        for place in places  # that differ in their word vectors
+        for place in places  # settings that differ in their word vectors
     ]
     printed = {
         name: f1
         for name in PAPER
         if (f1 := published_f1(name.removesuffix("-maxsat"), PERCENT, constraints=True))
     }
-    return _told(max(runs, key=len, default={}), printed)
+    return _figures_in_words(max(runs, key=len, default={}), printed)
 
 
-def _told(run: Mapping[str, float], printed: Mapping[str, float]) -> str:
-    """Return figures in words, best first: those that were run, or else those that were printed."""
+def _figures_in_words(run: Mapping[str, float], printed: Mapping[str, float]) -> str:
+    """Return figures, best first: those of the runs, or else those that the paper printed."""
     ordered = sorted((run or printed).items(), key=lambda pair: -pair[1])
     figures = ", ".join(f"{name} {mean:.1f}%" for name, mean in ordered)
     return f"{figures}, {'by the runs recorded here' if run else 'as printed in the paper'}"

@@ -1,4 +1,4 @@
-"""How much truth a relaxation preserves: integrals over the unit cube, exactly where possible."""
+"""How much truth a relaxation preserves: mean degrees of formulas, exact if possible."""
 
 from residuum.analysis.closed_forms.numbers import ClosedForm as ClosedForm
 from residuum.analysis.consistency import METHODS as METHODS

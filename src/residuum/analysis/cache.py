@@ -1,9 +1,9 @@
-"""Results kept on disk, in one small JSON file for each.
+"""The cache on disk: one small JSON file for each consistency that took long.
 
-Files need no lock, which a network folder might not honour, and a damaged file costs one result
-only. The name of a file is a digest of the question and of this package's source. A checksum
+Files need no lock, which some network folders do not support, and a damaged file costs one result
+only. The name of a file is a digest of the arguments and of this package's source. A checksum
 covers the name and the result: a file that was damaged, edited or moved counts as absent. A file
-is written beside its place and moved there in one step.
+is written beside its place and then moved there.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from residuum.logic import Formula, render
 from residuum.relaxations import Relaxation, is_built_in
 
 SCHEMA: Final = 2
-"""Raise this when the layout of a file, or what its fields mean, changes."""
+"""The version of the file format. Raise it when fields, or their meaning, change."""
 
 WORTH_KEEPING: Final = 0.01
-"""Seconds; a result that took less is not kept."""
+"""A result that took fewer seconds than this is not kept."""
 
 LARGEST_FILE: Final = 2**20
-"""Bytes; no larger file is written or read."""
+"""The most bytes of a file that is written or read."""
 
 
 @dataclass(frozen=True)
-class Entry:
-    """The place of one result: the question it answers, its file, and the seconds allowed now."""
+class CacheFile:
+    """The file for one result: a digest of its arguments, its path, the seconds allowed now."""
 
     key: str
     path: Path
     seconds: float
 
     def read(self, *, narrowest: float) -> Consistency | None:
-        """Return the result kept here if a fresh one could not be expected to be better.
+        """Return the cached result, or None if there is none or a new one may be better.
 
-        Exact values are final, and so are certified bounds `narrowest` apart, for they are never
-        made narrower. Anything else must have been allowed at least as many seconds.
+        Exact values are final, and so are certified bounds `narrowest` apart, which are never made
+        narrower. Any other result must have been allowed at least as many seconds.
         """
         try:
             with self.path.open("rb") as file:
@@ -66,7 +66,7 @@ class Entry:
         return result if is_narrow else None
 
     def write(self, result: Consistency) -> None:
-        """Keep a result that took long enough to find. If it cannot be written, do nothing."""
+        """Write a result that took long enough. If it cannot be written, do nothing."""
         if result.seconds < WORTH_KEEPING:
             return
         record = {**_record(result), "allowed": self.seconds}
@@ -79,12 +79,12 @@ class Entry:
                 file.write(text.encode("ascii"))
 
 
-def find_entry(
+def find_cache_file(
     formula: Formula, relaxation: Relaxation, asked: Mapping[str, object], *, seconds: float
-) -> Entry | None:
-    """Return where the result for these arguments is kept; None if it must not or cannot be.
+) -> CacheFile | None:
+    """Return the cache file for these arguments, or None if the result cannot be cached.
 
-    A relaxation of the user's may mean something else next time under the same name.
+    Results of a user's relaxation are not cached, because its name may mean another one next time.
     """
     folder = cache_folder()
     if folder is None or not is_built_in(relaxation):
@@ -97,11 +97,11 @@ def find_entry(
         allowed = float(seconds)
     except (OSError, TypeError, ValueError):  # a text that is too long, an argument of a wrong type
         return None
-    return Entry(key, folder / "consistency" / key[:2] / f"{key[2:]}.json", allowed)
+    return CacheFile(key, folder / "consistency" / key[:2] / f"{key[2:]}.json", allowed)
 
 
 def cache_folder() -> Path | None:
-    """Return RESIDUUM_CACHE (empty: None), or residuum's part of the user's cache folder."""
+    """Return the folder RESIDUUM_CACHE (None if empty), or that in the user's cache folder."""
     chosen = os.environ.get("RESIDUUM_CACHE")
     if chosen is not None:
         return Path(chosen) if chosen else None
@@ -110,7 +110,7 @@ def cache_folder() -> Path | None:
 
 @cache
 def _code() -> str:
-    """Return a digest of the source that results depend on: it changes within a version too."""
+    """Return a digest of the source files that results depend on."""
     names = ("logic", "relaxations", "analysis")
     packages = [Path(__file__).parents[1] / name for name in names]
     files = [file for package in packages for file in sorted(package.rglob("*.py"))]
@@ -130,7 +130,7 @@ def _record(result: Consistency) -> dict[str, Any]:
         case ClosedForm() as form:
             exact: Any = form.as_json()
         case Fraction() as value:
-            # Hexadecimal, because Python refuses long decimal integers.
+            # Hexadecimal, because Python refuses to read long decimal integers.
             exact = [hex(value.numerator), hex(value.denominator)]
         case None:
             exact = None
@@ -174,5 +174,5 @@ def _exact(kept: list[str] | dict[str, Any]) -> Fraction | ClosedForm:
 def _fraction(numerator: str, denominator: str) -> Fraction:
     top, bottom = int(numerator, 16), int(denominator, 16)
     if not 0 <= top <= bottom or bottom == 0:
-        raise ValueError("a mean degree lies between 0 and 1")
+        raise ValueError("expected a fraction between 0 and 1")
     return Fraction(top, bottom)

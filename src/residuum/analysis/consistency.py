@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from residuum.analysis.bounds.boxes import enclose
-from residuum.analysis.cache import find_entry
+from residuum.analysis.cache import find_cache_file
 from residuum.analysis.cases.mixtures import mixture
 from residuum.analysis.closed_forms.antiderivatives import ANTIDERIVATIVE
 from residuum.analysis.closed_forms.numbers import ClosedForm, constant
@@ -26,11 +26,11 @@ from residuum.analysis.exact.simplices import SIMPLICES
 from residuum.analysis.exact.three_valued import THREE_VALUED
 from residuum.analysis.laws import rewrite
 from residuum.analysis.methods import ExactMethod, NotThisWay
-from residuum.analysis.results import Consistency, Kind, exact_bounds
-from residuum.analysis.sampling import estimate, refuse_seed
+from residuum.analysis.results import Consistency, ResultKind, exact_bounds
+from residuum.analysis.sampling import estimate
 from residuum.errors import EvaluationError
 from residuum.logic import Formula, Iff, Truth, atoms_of, distinct_nodes, quantifiers_of
-from residuum.logic.boolean import refuse_guard
+from residuum.logic.questions import refuse_guard
 from residuum.relaxations import Relaxation, is_built_in
 from residuum.relaxations import relaxation as find_relaxation
 from residuum.syntax import as_formula
@@ -46,10 +46,13 @@ LADDER: Final = (
 METHODS: Final = (*(method.name for method in LADDER), "boxes", "sobol")
 
 NARROWEST: Final = 1e-8
-"""Certified bounds are not made narrower than this."""
+"""The width at which certified bounds are narrow enough."""
 
 USEFUL: Final = 1e-2
-"""Wider certified bounds say less than a sample, and are returned only for `method="boxes"`."""
+"""The width beyond which certified bounds are returned only for `method="boxes"`.
+
+An estimate says more than wider bounds.
+"""
 
 
 def consistency(
@@ -64,14 +67,13 @@ def consistency(
 ) -> Consistency:
     """Return the mean degree of a formula over uniformly drawn degrees of its atoms.
 
-    For a tautology this is its consistency: 1 where the relaxation preserves its truth. The value
-    is exact for polynomial and piecewise linear logics, and for rational logics such as
-    `r-product` where a closed form can be derived. Other formulas of a rational logic, up to eight
+    For a tautology this is its consistency: 1 if the relaxation preserves its truth. The value is
+    exact for polynomial and piecewise linear logics, and for formulas of rational logics such as
+    `r-product` for which a closed form is found. Other formulas of a rational logic, up to eight
     atoms, get certified bounds. These do not depend on the speed of the machine, unless `seconds`
-    ends the work early. Where neither is possible, or the bounds would stay wider than 0.01, the
-    value is an estimate: its 99.9% interval is narrowed to ± `tolerance` if a million points can
-    do that. `method` forces one of METHODS. A value that took long is kept on disk for the next
-    call, unless `cache` is False.
+    ends the work early. All other values, and those with bounds wider than 0.01, are estimates with
+    a 99.9% interval, narrowed to ± `tolerance` if a million points can do that. `method` forces one
+    of METHODS. A value that took long is kept on disk, unless `cache` is False.
 
     >>> consistency("P -> (Q -> P)", "s-godel").exact
     Fraction(19, 24)
@@ -79,13 +81,13 @@ def consistency(
     chosen = find_relaxation(relaxation)
     given = as_formula(formula)
     asked = {"method": method, "tolerance": tolerance, "seed": seed}
-    entry = find_entry(given, chosen, asked, seconds=seconds) if cache else None
-    known = None if entry is None else entry.read(narrowest=NARROWEST)
+    file = find_cache_file(given, chosen, asked, seconds=seconds) if cache else None
+    known = None if file is None else file.read(narrowest=NARROWEST)
     if known is not None:
         return known
     result = _integrate(given, chosen, method, tolerance, seconds, seed)
-    if entry is not None:
-        entry.write(result)
+    if file is not None:
+        file.write(result)
     return result
 
 
@@ -99,7 +101,7 @@ def self_consistency(
     seed: int = 0,
     cache: bool = True,
 ) -> Consistency:
-    """Return the consistency of F <-> F: how far a formula implies itself.
+    """Return the consistency of F <-> F for a formula F.
 
     >>> self_consistency("P & Q", "s-product").exact
     Fraction(449, 600)
@@ -124,10 +126,13 @@ def _integrate(
     seconds: float,
     seed: int,
 ) -> Consistency:
-    """Return the value by the first method that succeeds, or by the one asked for."""
+    """Return the value by the first method that applies, or by the method of this name."""
     started = time.perf_counter()
     if method is not None and method not in METHODS:
-        raise EvaluationError(f"expected a method among {', '.join(METHODS)}, got {method!r}")
+        raise EvaluationError(
+            f"expected a method among {', '.join(METHODS)}, got {method!r}; leave it out to use "
+            "the best one"
+        )
     refuse_seed(seed)
     refuse_what_has_no_cube(given)
     forms = _equal_forms(given, chosen, method)
@@ -159,8 +164,8 @@ def _integrate(
             bounds = found
     if method not in (None, "sobol") and bounds is None:
         raise EvaluationError(
-            f"`{chosen}` cannot be integrated that way; {reasons[0]}. Leave out the method to use "
-            f"the best one that applies."
+            f"expected a method that applies to this formula under `{chosen}`, but {reasons[0]}; "
+            "leave out the method to use the best one"
         )
     return _inexactly(subject, chosen, bounds, method, tolerance, seed, reasons, started)
 
@@ -168,8 +173,8 @@ def _integrate(
 def _equal_forms(given: Formula, relaxation: Relaxation, method: str | None) -> list[Formula]:
     """Return formulas of the same degree: rewritten by laws, and as given if it has no constants.
 
-    Rewriting makes chains flat, but where it merges conjunctions it may break up a module. In an
-    S-logic it is of no use except to remove constants.
+    Rewriting flattens chains, but may break up a module by merging conjunctions. In an S-logic it
+    only serves to remove constants.
     """
     has_constants = any(isinstance(node, Truth) for node in distinct_nodes(given))
     is_residuated = relaxation.kind != "S"
@@ -187,7 +192,7 @@ def _exactly(
     *,
     is_asked_for: bool,
 ) -> Fraction | ClosedForm | None:
-    """Return the value by an exact method, or None after noting the reason why not."""
+    """Return the value by an exact method, or None; the reason is then added to `reasons`."""
     reason = None
     for form in forms if method.needs_modules else forms[:1]:
         atoms = atoms_of(form)
@@ -211,12 +216,12 @@ def _inexactly(
     reasons: list[str],
     started: float,
 ) -> Consistency:
-    """Return certified bounds if they are useful or asked for, else an estimate within them."""
+    """Return certified bounds if they are useful or the user named them, else an estimate."""
     low, high = bounds or (0.0, 1.0)
     if bounds is not None and high - low <= tolerance:
         return _inexact("boxes", (low + high) / 2, low, high, started, reasons)
     mean, half_width = estimate(subject, atoms_of(subject), chosen, tolerance=tolerance, seed=seed)
-    # The bounds are certain, whatever the sample says.
+    # The estimate is moved into the bounds, which are certain.
     value, lower, upper = np.clip((mean, mean - half_width, mean + half_width), low, high).tolist()
     if bounds is not None and (method == "boxes" or high - low <= USEFUL):
         return _inexact("boxes", value, low, high, started, reasons)
@@ -234,9 +239,10 @@ def _exact(value: Fraction | ClosedForm, method: str, started: float) -> Consist
 def _by_parts(
     formula: Formula, relaxation: Relaxation, tolerance: float, seconds: float, seed: int
 ) -> Consistency | None:
-    """Return the mean of a formula that is a mixture of simpler ones, if each mean is certain.
+    """Return the mean of a formula that is a mixture of simpler ones, or None.
 
-    The method named is that of the formula whose mean is known least well.
+    It is None unless the mean of each of them is exact or certified. The result names the method of
+    the one with the widest bounds.
     """
     started = time.perf_counter()
     if relaxation.name != "r-product" or not is_built_in(relaxation):
@@ -276,17 +282,25 @@ def _doubt(result: Consistency) -> tuple[bool, float, float]:
 def _inexact(
     method: str, value: float, low: float, high: float, started: float, reasons: Sequence[str]
 ) -> Consistency:
-    kind: Kind = "certified" if method == "boxes" else "estimate"
+    kind: ResultKind = "certified" if method == "boxes" else "estimate"
     spent = time.perf_counter() - started
     return Consistency(value, kind, None, low, high, method, spent, note="; ".join(reasons))
 
 
 def refuse_what_has_no_cube(formula: Formula) -> None:
-    """Raise for a formula without degrees to integrate over: with a guard or a quantifier."""
+    """Raise for a guard or a formula with quantifiers, which has no unit cube of atoms."""
     refuse_guard(formula)
     for quantifier in quantifiers_of(formula):
         domain = quantifier.bindings[0].domain
         raise EvaluationError(
-            f"a formula over domain `{domain}` has an integral only once its members are known; "
-            f"spell it out first: rs.expand(formula, {{{domain!r}: 3}})"
+            f"expected a formula without quantifiers, got one over domain `{domain}`; write it out "
+            f"first: rs.expand(formula, {{{domain!r}: 3}})"
+        )
+
+
+def refuse_seed(seed: object) -> None:
+    """Raise for a value that cannot seed a random generator."""
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise EvaluationError(
+            f"expected a seed that is an integer and not negative, got {seed!r}; use 0, 1, 2, …"
         )

@@ -1,7 +1,7 @@
-"""Gradient diagnostics: where a relaxation gives learning nothing to go by.
+"""Gradients of formulas: how often they vanish, how large they are, and which side they move.
 
-Truth preservation alone does not predict learning: a violated formula whose gradient is zero is
-never repaired. Derivatives are exact, by forward differentiation with dual numbers.
+A violated formula with a gradient of zero is never repaired, however much truth its relaxation
+preserves. Derivatives are exact: dual numbers differentiate forward.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
-from residuum.analysis.consistency import refuse_what_has_no_cube
-from residuum.analysis.sampling import refuse_seed
+from residuum.analysis.consistency import refuse_seed, refuse_what_has_no_cube
 from residuum.errors import DegreeError
 from residuum.logic import Atom, Formula, Implies, atoms_of
 from residuum.logic.boolean import values_by_atom
@@ -24,18 +23,19 @@ from residuum.relaxations.carriers import Exact
 from residuum.syntax import as_formula
 
 POINTS = 2**14
+"""The number of random points, unless the user gives another."""
 
 
 @dataclass(frozen=True)
 class Gradients:
-    """What a formula's gradient looks like over a sample of degrees.
+    """The gradients of a formula at a sample of degrees.
 
-    A point *violates* the formula when it is false of the degrees rounded at ½. `stuck` is the
-    share of violating points whose gradient is exactly zero, with respect to the degrees, and
-    `stuck_logits` with respect to their logits. `mean_size` is the mean Euclidean length of the
-    gradient with respect to the degrees, where it is finite. For an implication between formulas
-    with atoms, `raising` is the share of the pull on its two sides, at violating points, that
-    raises the consequent rather than lowers the antecedent.
+    A point *violates* the formula if the formula is false for the degrees rounded at ½. `violated`
+    is the share of such points. `stuck` is the share of violating points whose gradient is exactly
+    zero with respect to the degrees, and `stuck_logits` with respect to their logits. `mean_size`
+    is the mean Euclidean length of the finite gradients with respect to the degrees. For an
+    implication between formulas with atoms, `raising` is the share of the gradient at violating
+    points that raises the consequent; the rest lowers the antecedent.
     """
 
     points: int
@@ -54,7 +54,7 @@ def gradients(
     points: int = POINTS,
     seed: int = 0,
 ) -> Gradients:
-    """Return diagnostics over the given degrees (one array for each atom) or uniform ones.
+    """Return the gradients of a formula at given degrees, an array for each atom, or random ones.
 
     >>> gradients("P -> Q", "r-godel").raising
     1.0
@@ -64,7 +64,10 @@ def gradients(
     refuse_what_has_no_cube(read)
     atoms = atoms_of(read)
     if not atoms or points < 1:
-        raise DegreeError("gradients need a formula with atoms and at least one point")
+        raise DegreeError(
+            f"expected a formula with atoms and at least one point, got {len(atoms)} atoms and "
+            f"{points} points; add atoms, or ask for more points"
+        )
     sample = _uniform(atoms, points, seed) if degrees is None else _given(read, degrees)
     gradient = gradient_at(read, atoms, chosen, sample)
     violated = _crisp(read, chosen, sample) == 0
@@ -91,10 +94,16 @@ def _given(formula: Formula, degrees: Mapping[Any, Any]) -> Array:
         rows = [np.atleast_1d(np.asarray(value, float)) for value in values.values()]
         arrays = np.broadcast_arrays(*rows)
     except (TypeError, ValueError) as error:
-        raise DegreeError(f"expected arrays of degrees that broadcast: {error}") from None
+        raise DegreeError(
+            f"expected arrays of degrees that broadcast, got others ({error}); give one number or "
+            "one array of the same shape for each atom"
+        ) from None
     sample = np.stack([array.ravel() for array in arrays])
     if not sample.size or not np.all((sample >= 0) & (sample <= 1)):
-        raise DegreeError("expected at least one point, with degrees of truth in [0, 1]")
+        raise DegreeError(
+            "expected one point or more with degrees in [0, 1], got none or others; correct the "
+            "arrays"
+        )
     return sample
 
 
@@ -118,7 +127,7 @@ def _values(formula: Formula, relaxation: Relaxation, sample: Array) -> Array:
 def gradient_at(
     formula: Formula, atoms: Sequence[Atom], relaxation: Relaxation, sample: Array
 ) -> Array:
-    """Return the derivative by each atom (a row) at each point (a column of the sample)."""
+    """Return the derivatives: a row for each atom, a column for each point of the sample."""
     on = _Duals()
     directions = np.eye(len(atoms))[:, :, None]
     known = {
@@ -145,11 +154,11 @@ def _raising(
         rows = [atoms.index(atom) for atom in atoms_of(side)]
         sides.append(_values(side, relaxation, sample[rows][:, violated]))
     antecedent, consequent = Atom("antecedent"), Atom("consequent")
-    pull = gradient_at(
+    gradient = gradient_at(
         Implies(antecedent, consequent), (antecedent, consequent), relaxation, np.stack(sides)
     )
-    finite = np.isfinite(pull).all(axis=0)
-    lowering, raising = np.abs(pull[:, finite]).sum(axis=1)
+    finite = np.isfinite(gradient).all(axis=0)
+    lowering, raising = np.abs(gradient[:, finite]).sum(axis=1)
     return float(raising / (lowering + raising)) if lowering + raising else None
 
 
@@ -158,7 +167,7 @@ class _Dual:
     """Values and their derivatives: arrays of shape (points,) and (atoms, points)."""
 
     __slots__ = ("derivative", "value")
-    __array_priority__ = 1000  # so that array + dual asks the dual
+    __array_priority__ = 1000  # so that array + dual calls the dual
 
     def __init__(self, value: Any, derivative: Any) -> None:
         self.value = value
@@ -193,13 +202,13 @@ def _dual(number: Any) -> _Dual:
 
 
 def _times(derivative: Any, factor: Any) -> Any:
-    """Multiply a derivative by another that may be infinite; 0 stays 0."""
+    """Return a derivative times a factor that may be infinite. A derivative of 0 stays 0."""
     return np.where(derivative == 0, 0.0, derivative * factor)
 
 
 @final
 class _Duals:
-    """Dual numbers as a carrier. At a tie the derivative is that of the branch `choose` takes."""
+    """Dual numbers as a carrier. At a tie `choose` takes the derivative of its first branch."""
 
     def constant(self, value: Exact) -> float:
         return float(value)
@@ -244,7 +253,7 @@ class _Duals:
     def exp(self, x: Any) -> _Dual:
         x = _dual(x)
         value = np.exp(x.value)
-        # exp(−inf) has the derivative 0, whatever led there.
+        # The derivative of exp(−inf) is 0, even if that of its argument is infinite.
         return _Dual(value, np.where(value == 0, 0.0, value * x.derivative))
 
     def expm1(self, x: Any) -> _Dual:

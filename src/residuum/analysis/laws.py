@@ -1,10 +1,9 @@
-"""Laws that hold in every relaxation of a kind, used to rewrite a formula without changing its
-degree anywhere.
+"""Rewriting a formula without changing its degree, by laws of all S-logics or all R-logics.
 
 In every logic here ∧ is commutative and associative with neutral element 1, ¬ is an involution
 and ∨ is dual to ∧. In an S-logic x → y is ¬x ∨ y. In an R-logic x → y is 1 exactly where x ≤ y,
-x ∧ (x → y) ≤ y, and x → (y → z) is (x ∧ y) → z. So `true` as the result is a proof that the
-value is 1.
+x ∧ (x → y) ≤ y, and x → (y → z) is (x ∧ y) → z. So a
+formula that is rewritten to `true` has the mean degree 1.
 """
 
 from __future__ import annotations
@@ -14,12 +13,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from residuum.logic import FALSE, TRUE, And, Formula, Iff, Implies, Not, Or, Truth, fold
-from residuum.logic.folding import Case
-from residuum.logic.interning import Node, replace_children
+from residuum.logic.nodes import Case, Node, replace_children
 
 MOST_FLAT = 200
-"""The most operands that nested conjunctions are flattened to: a formula that shares its parts
-would otherwise become a tree."""
+"""The most operands to which nested conjunctions are flattened.
+
+Without it a formula that shares its parts could become exponentially large.
+"""
 
 
 def rewrite(formula: Formula, *, residuated: bool) -> Formula:

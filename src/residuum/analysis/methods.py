@@ -1,36 +1,35 @@
-"""What an exact method of integration declares, and how any method refuses."""
+"""Exact methods of integration: what each is meant for, and how it says that it does not apply."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from residuum.logic import Atom, Formula, distinct_nodes
 from residuum.relaxations import Relaxation
-from residuum.relaxations.carriers import Exact, Number
 
 if TYPE_CHECKING:
     from residuum.analysis.closed_forms.numbers import ClosedForm
 
 
 class NotThisWay(Exception):  # noqa: N818  # never reaches a user: another method is tried
-    """The method does not apply to this formula and relaxation, or would take too much."""
+    """A method does not apply to a formula and a relaxation, or would take too long."""
 
 
-class Scope(NamedTuple):
-    """Formulas with one of these connectives, in logics of these t-norms and kinds.
+class Fragment(NamedTuple):
+    """The formulas with one of these connectives, in logics of these t-norms and kinds.
 
-    Without connectives, all formulas.
+    If no connectives are named, it holds all formulas of these logics.
     """
 
     tnorms: tuple[type, ...] = (object,)
     kinds: tuple[str, ...] = ("S", "R", "S and R")
     connectives: tuple[type[Formula], ...] = ()
 
-    def holds(self, formula: Formula, relaxation: Relaxation) -> bool:
-        """Say whether a formula under a relaxation is within this scope."""
+    def contains(self, formula: Formula, relaxation: Relaxation) -> bool:
+        """Return whether a formula under a relaxation belongs to this fragment."""
         if not isinstance(relaxation.tnorm, self.tnorms) or relaxation.kind not in self.kinds:
             return False
         return not self.connectives or any(
@@ -41,30 +40,30 @@ class Scope(NamedTuple):
 class ExactMethod(NamedTuple):
     """A method that returns the mean degree exactly, or raises `NotThisWay` with the reason.
 
-    It is tried within the scope `only`, outside the scopes `never`, and up to `most_atoms`. A
-    method that the user asks for by name is tried in any case. `needs_modules` says that the
-    method works on the modules of a formula, which rewriting may break up: it is also tried on
-    the formula as given.
+    It is tried inside the fragment `only`, outside the fragments `never`, and up to `most_atoms`
+    atoms. A method that the user names is tried in any case. `needs_modules` says that the method
+    works on the modules of a formula. Rewriting may break up modules, so that such a method is also
+    tried on the formula as given.
     """
 
     name: str
     integrate: Callable[[Formula, Sequence[Atom], Relaxation], Fraction | ClosedForm]
-    only: Scope = Scope()
-    never: tuple[Scope, ...] = ()
+    only: Fragment = Fragment()
+    never: tuple[Fragment, ...] = ()
     most_atoms: float = math.inf
     needs_modules: bool = False
 
     def is_meant_for(self, formula: Formula, atoms: Sequence[Atom], relaxation: Relaxation) -> bool:
-        """Say whether the method is worth a try."""
+        """Return whether the method is worth trying."""
         return (
             len(atoms) <= self.most_atoms
-            and self.only.holds(formula, relaxation)
-            and not any(scope.holds(formula, relaxation) for scope in self.never)
+            and self.only.contains(formula, relaxation)
+            and not any(fragment.contains(formula, relaxation) for fragment in self.never)
         )
 
 
 class RestrictedNumber:
-    """A number that only `+`, `-` and `*` may combine; a user's generator may try more."""
+    """A number with `+`, `-` and `*` only. Other operations, as in a user's generator, raise."""
 
     __slots__ = ()
 
@@ -80,35 +79,7 @@ class RestrictedCarrier:
 
     what = "exact"
 
-    def _refuse(self) -> NoReturn:
+    def _refuse(self, *_: Any, **__: Any) -> Any:
         raise NotThisWay(f"its truth functions are not {self.what}")
 
-    def minimum(self, x: Number, y: Number) -> Number:  # noqa: ARG002
-        """Raise `NotThisWay`."""
-        self._refuse()
-
-    def maximum(self, x: Number, y: Number) -> Number:  # noqa: ARG002
-        """Raise `NotThisWay`."""
-        self._refuse()
-
-    def excess(self, x: Number, y: Number) -> Number:  # noqa: ARG002
-        """Raise `NotThisWay`."""
-        self._refuse()
-
-    def ratio(self, x: Number, y: Number, at_zero: Exact) -> Number:  # noqa: ARG002
-        """Raise `NotThisWay`."""
-        self._refuse()
-
-    def choose(self, x: Number, y: Number, then: Number, otherwise: Number) -> Number:  # noqa: ARG002
-        """Raise `NotThisWay`."""
-        self._refuse()
-
-    def power(self, x: Number, exponent: Exact) -> Number:  # noqa: ARG002
-        """Raise `NotThisWay`."""
-        self._refuse()
-
-    def log(self, x: Number) -> Number:  # noqa: ARG002
-        """Raise `NotThisWay`."""
-        self._refuse()
-
-    log1p = exp = expm1 = log
+    minimum = maximum = excess = ratio = choose = power = log = log1p = exp = expm1 = _refuse

@@ -1,4 +1,4 @@
-"""The paper's three criteria P1, P2 and P3, for one relaxation."""
+"""The three criteria of the paper, P1, P2 and P3, for one relaxation."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from residuum.relaxations import relaxation as find_relaxation
 
 @dataclass(frozen=True)
 class Properties:
-    """What is known of P1 (sub-differentiable), P2 (consistent) and P3 (self-consistent).
+    """P1 (sub-differentiable), P2 (consistent) and P3 (self-consistent) of a relaxation.
 
-    `subdifferentiable` is by connective, on the open cube; None: unknown. `preserved`,
-    `not_preserved` and `undecided` name the rows of the tautology catalogue whose consistency
-    is 1, is less, or could not be told from 1. P3 holds in every R-logic; elsewhere
-    `self_consistency` of a single atom shows that it fails.
+    P1: `subdifferentiable` says for each connective whether it is on the open cube; None: unknown.
+    P2: `preserved`, `not_preserved` and `undecided` name the tautologies of the paper's table whose
+    consistency is 1, is less than 1, or is not known to be either. P3: `self_consistent` is True
+    for every R-logic. For an S-logic it is False if the `self_consistency` of an atom is below 1.
     """
 
     subdifferentiable: Mapping[str, bool | None]
@@ -32,7 +32,7 @@ class Properties:
 
 
 def properties(relaxation: str | Relaxation, *, seconds: float = 1.0) -> Properties:
-    """Return P1, P2 and P3 of a relaxation; `seconds` limits the time for each tautology.
+    """Return P1, P2 and P3 of a relaxation. `seconds` limits the time for each tautology.
 
     >>> found = properties("s-godel")
     >>> found.preserved, found.self_consistent
@@ -62,7 +62,7 @@ def _is_self_consistent(relaxation: Relaxation, of_an_atom: Consistency) -> bool
 
 
 def _is_one(result: Consistency) -> bool | None:
-    """Return whether a value is 1: proved, refuted by its bounds, or None."""
+    """Return whether a value is 1, or None if neither a proof nor bounds decide."""
     if result.exact is not None:
         return result.exact == 1
     return False if result.kind == "certified" and result.high < 1 else None

@@ -1,4 +1,4 @@
-"""The result of an integral over the unit cube: its value, and how well it is known."""
+"""A consistency as a result: its value, and how well it is known."""
 
 from __future__ import annotations
 
@@ -11,21 +11,25 @@ from typing import Literal
 from residuum.analysis.closed_forms.numbers import ClosedForm
 from residuum.errors import EvaluationError
 
-Kind = Literal["exact", "certified", "estimate"]
+ResultKind = Literal["exact", "certified", "estimate"]
 
 
 @dataclass(frozen=True)
 class Consistency:
     """The mean degree of a formula over uniformly drawn degrees of its atoms.
 
-    `kind` says how well it is known. "exact": `exact` is the value, and `low` = `high`, unless
-    it is irrational: then they are the floats on either side. "certified": the value provably
-    lies between `low` and `high`. "estimate": it does so with a confidence of 99.9%. `note` says
-    why something better was not possible.
+    `kind` says how well it is known:
+
+    - "exact": `exact` is the value. `low` and `high` are equal to it, or the floats on either side
+      of an irrational value.
+    - "certified": the value provably lies between `low` and `high`.
+    - "estimate": it lies between them with a confidence of 99.9%.
+
+    `note` says why better methods did not apply.
     """
 
     value: float
-    kind: Kind
+    kind: ResultKind
     exact: Fraction | ClosedForm | None
     low: float
     high: float
@@ -40,17 +44,17 @@ class Consistency:
         return f"{self.value:.6g} ({self.kind}, between {self.low:.6g} and {self.high:.6g})"
 
     def decimal(self, digits: int) -> str:
-        """Return the value with at most so many significant digits, correctly rounded.
+        """Return the value with at most this many significant digits, correctly rounded.
 
-        A rational value ends where its digits end. A value that is not exact shows only the digits
-        on which its bounds agree: every value between them is rounded to the same. Where they
-        agree on none, the shortest decimal between them is shown.
+        A rational value may have fewer digits. A value that is not exact is written with the digits
+        on which its bounds agree, so that every value between them is rounded to the same decimal.
+        If the bounds agree on no digit, the shortest decimal between them is returned.
 
         >>> Consistency(0.5, "certified", None, 0.4999, 0.5003, "boxes", 0.1).decimal(50)
         '0.500'
         """
         if digits < 1:
-            raise EvaluationError(f"expected one digit or more, got {digits}")
+            raise EvaluationError(f"expected one digit or more, got {digits}; ask for more digits")
         if isinstance(self.exact, ClosedForm):
             return _written(_padded(self.exact.settled(partial(_rounded, digits=digits)), digits))
         if self.exact is not None:
@@ -69,7 +73,7 @@ def exact_bounds(value: Fraction | ClosedForm) -> tuple[float, float]:
 
 
 def in_full(value: Fraction | ClosedForm) -> str:
-    """Return an exact value as text, however long: `str` refuses integers of over 4,300 digits.
+    """Return an exact value as text. Unlike `str` it writes integers of over 4,300 digits.
 
     >>> in_full(Fraction(19, 24)), in_full(Fraction(1))
     ('19/24', '1')
@@ -85,12 +89,12 @@ def _context(digits: int) -> Context:
 
 
 def _rounded(value: Fraction, digits: int) -> Decimal:
-    """Return the nearest decimal of so many digits: a quotient is rounded once, and correctly."""
+    """Return the nearest decimal with this many digits. The quotient is rounded once."""
     return _context(digits).divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
 def _padded(number: Decimal, digits: int) -> Decimal:
-    """Return the same number written with all its significant digits, zeros included."""
+    """Return a number with all its significant digits, including zeros at the end."""
     last_place = Decimal(1).scaleb(number.adjusted() - digits + 1)
     return number.quantize(last_place, context=_context(digits)) if number else number
 

@@ -1,4 +1,4 @@
-"""The method "sobol": an estimate for any relaxation, by scrambled Sobol points."""
+"""The method "sobol": an estimate of the mean degree from scrambled Sobol points."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from residuum.errors import EvaluationError
 from residuum.logic import Atom, Formula, distinct_nodes
 from residuum.relaxations import Degree, Relaxation, interpret
 from residuum.relaxations.arrays import ARRAYS, Array
 
 REPLICATES = 16
+"""The number of independently scrambled samples."""
+
 FEWEST, MOST = 2**10, 2**16
-"""Points of each replicate, at first and at most."""
+"""The points of each replicate, at first and at most."""
 
 MOST_WORK = 2**28
-"""Points times nodes of the formula, at most: a few seconds."""
+"""The most points times nodes of the formula: a few seconds."""
 
 MOST_SOBOL_ATOMS = 21_201
-"""SciPy has direction numbers of Sobol sequences for so many dimensions."""
+"""The most atoms for Sobol points: SciPy has direction numbers for so many dimensions."""
 
 # Student's t at 99.95% with 15 degrees of freedom: an interval that holds 99.9% of the time.
 QUANTILE = 4.0728
 
-# Where no sample differs from the others, one in N could still have been missed: with N samples
-# a share of 7/N goes unseen less often than once in a thousand times (exp(−7) < 0.001).
+# If all samples are equal, a small part of the cube may differ. With N samples a part of volume 7/N
+# is missed with a probability of less than 0.001, because exp(−7) < 0.001.
 UNSEEN = 7.0
 
 
@@ -40,7 +41,7 @@ def estimate(
 ) -> tuple[float, float]:
     """Return the mean degree and the half-width of its 99.9% interval.
 
-    Points are doubled until the half-width is within the tolerance or the budget is spent.
+    The number of points is doubled until the half-width is within the tolerance, or up to `MOST`.
     """
     draws = [_draw(len(atoms), np.random.default_rng((seed, i))) for i in range(REPLICATES)]
     affordable = MOST_WORK // (REPLICATES * len(distinct_nodes(formula)))
@@ -55,12 +56,6 @@ def estimate(
         if half_width <= tolerance or 2 * count > most:
             return float(means.mean()), half_width
         step = count
-
-
-def refuse_seed(seed: object) -> None:
-    """Raise for what cannot seed a random generator."""
-    if not isinstance(seed, int | np.integer) or seed < 0:
-        raise EvaluationError(f"expected a seed that is an integer and not negative, got {seed!r}")
 
 
 def _draw(dimension: int, generator: np.random.Generator) -> Callable[[int], Array]:

@@ -1,4 +1,4 @@
-"""The paper's table of tautologies: its formulas and figures as data, beside our own."""
+"""The table of tautologies of the paper, and the same table computed here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from residuum.syntax import parse
 
 @dataclass(frozen=True)
 class Row:
-    """One formula of the table, and what was printed for it, by relaxation."""
+    """A formula of the table, and the figures that the paper printed for it, by relaxation."""
 
     name: str
     section: str
@@ -26,13 +26,13 @@ class Row:
 
     @property
     def is_tautology(self) -> bool:
-        """Whether the printed formula is a tautology at all."""
+        """Whether the formula, as printed, is a tautology."""
         return bool(is_tautology(self.formula))
 
 
 @cache
 def catalogue() -> tuple[Row, ...]:
-    """Return the rows of the table, formulas and figures as printed."""
+    """Return the rows of the paper's table, as printed."""
     text = resources.files("residuum.data").joinpath("tautologies.json").read_text("utf-8")
     return tuple(
         Row(row["name"], row["section"], parse(row["formula"]), row["printed"])
@@ -42,7 +42,7 @@ def catalogue() -> tuple[Row, ...]:
 
 @dataclass(frozen=True)
 class Cell:
-    """A row under one relaxation: the computed value beside the printed one, if there is one."""
+    """A row under one relaxation: the computed value, and the printed one or None."""
 
     row: Row
     relaxation: Relaxation
@@ -51,17 +51,17 @@ class Cell:
 
     @property
     def disagrees(self) -> bool:
-        """Whether no value within the bounds rounds to the printed one, with two decimals."""
+        """Whether no value within the bounds is rounded to the printed one, with two decimals."""
         if self.printed is None:
             return False
-        rounding = 0.005 + 1e-12  # either neighbour of a tie may be printed
+        rounding = 0.005 + 1e-12  # a tie may be rounded up or down
         return not (self.computed.low - rounding <= self.printed <= self.computed.high + rounding)
 
 
 def tautology_table(
     relaxations: Sequence[Relaxation], *, cache: bool = True
 ) -> Iterator[list[Cell]]:
-    """Yield the cells of each row of the table, as they are computed."""
+    """Yield the cells of each row of the table, row by row as they are computed."""
     for row in catalogue():
         yield [
             Cell(row, one, consistency(row.formula, one, cache=cache), row.printed.get(one.name))

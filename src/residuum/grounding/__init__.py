@@ -1,4 +1,4 @@
-"""From a rule to a plan: variables become axes, terms become indices, guards become masks."""
+"""Rule → plan → layout: variables become axes, terms become indices, guards become masks."""
 
 from residuum.grounding.layouts import Layout as Layout
 from residuum.grounding.layouts import lay_out as lay_out

@@ -1,11 +1,12 @@
-"""A plan laid out for given sequence lengths: where each atom is read, which groundings count.
+"""A plan for given sequence lengths: at which indices atoms are read, and which groundings count.
 
-Everything here is NumPy on integers and happens once per shape; functions, constants, arithmetic
-and guards are gone afterwards.
+All of this is NumPy on integers, and is done once per shape. A layout holds indices and masks only:
+functions, constants, arithmetic and guards have been evaluated.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -33,20 +34,21 @@ from residuum.logic import (
     fold,
     free_variables,
 )
-from residuum.logic.expansion import COMPARE, COMPUTE, as_label, product_of, text_with_numbers
+from residuum.logic.expansion import COMPARE, COMPUTE, text_with_numbers
+from residuum.logic.terms import as_label
 from residuum.syntax import Domain, Function
 
 Array = Any
 
 LARGEST_FACTOR: Final = 2**31
-"""Integers up to here cannot overflow 64 bits in one product; larger ones use Python's."""
+"""Products of integers below this fit into 64 bits. Larger ones are computed as Python `int`s."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """How one dimension of a slot is read: a member, a run, or listed members along an axis.
+    """How one dimension of a slot is read: one member, a range, or listed members along an axis.
 
-    The list is an array, or what a device has for one.
+    `index` lists the members, as an array or as a tensor on some device.
     """
 
     axis: int | None
@@ -59,8 +61,8 @@ class Entry:
 class Access:
     """How an atom reads its slot.
 
-    `entries` has one for each dimension; dimensions in `joint` are read together, at flat
-    positions `index` over the axes.
+    `entries` has one `Entry` for each dimension, and None for the dimensions in `joint`. Those are
+    read together: `index` holds their flat positions over the axes.
     """
 
     entries: tuple[Entry | None, ...]
@@ -70,9 +72,10 @@ class Access:
 
 @dataclass(frozen=True)
 class Selection:
-    """The lengths of a quantifier's axes, the position each starts at, which groundings count.
+    """The groundings of a quantifier: the length of each axis, its first position, what counts.
 
-    That is what a mask says, and positions to compare with the lengths of sequences.
+    `mask` is None if all groundings count. `positions` are values of terms that must also stay
+    below the lengths of the sequences in a batch.
     """
 
     lengths: tuple[int, ...]
@@ -83,7 +86,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Layout:
-    """For each step that needs one, its access or selection; the least length of a sequence."""
+    """The access or selection of each step that has one, and the least length of a sequence."""
 
     accesses: Mapping[int, Access]
     selections: Mapping[int, Selection]
@@ -91,7 +94,7 @@ class Layout:
 
 
 def lay_out(plan: Plan, lengths: Mapping[str, int]) -> Layout:
-    """Return the layout for sequences of these lengths."""
+    """Return the layout of a plan for sequences of these lengths."""
     return _Layout(plan, lengths).run()
 
 
@@ -119,14 +122,16 @@ class _Layout:
         if not 0 <= place < length:
             raise GroundingError(
                 f"`{position.term}` is no position of `{position.sequence}`, which has length "
-                f"{length} here, and no quantifier stands around it that could leave it out"
+                f"{length} here; give longer sequences, or a quantifier around it, which leaves it "
+                "out"
             )
         return place
 
     def _find_windows(self) -> dict[Axis, tuple[int, int]]:
-        """Return the positions that a variable may take, so that `i + 1` is a shift, not a gather.
+        """Return the positions that each variable takes, so that `i + 1` is read as a slice.
 
-        Where several quantifiers share an axis the loosest window holds, and masks do the rest.
+        If several quantifiers share an axis, its window covers all of theirs. Masks exclude the
+        positions that one of them does not have.
         """
         windows: dict[Axis, tuple[int, int]] = {}
         for step in self._plan.steps:
@@ -154,9 +159,9 @@ class _Layout:
     # Values of terms
 
     def _exceeds(self, axes: Iterable[Axis]) -> bool:
-        """Return whether a table over these axes would not fit in memory."""
+        """Return whether a table over these axes would have too many numbers."""
         sizes = (self._size(axis.domain) for axis in axes if axis.dimension is not None)
-        return product_of(sizes, MOST_ENTRIES) > MOST_ENTRIES
+        return math.prod(sizes) > MOST_ENTRIES
 
     def _refuse(self, of: object, axes: Iterable[Axis]) -> NoReturn:
         varying = [axis for axis in axes if axis.dimension is not None]
@@ -164,8 +169,8 @@ class _Layout:
         sizes = [(axis.variable, self._size(axis.domain)) for axis in varying]
         over = " × ".join(f"{variable} ({size:,})" for variable, size in sizes)
         raise GroundingError(
-            f"{of}: more than {MOST_ENTRIES:,} values would be kept, one for each of {over}; give "
-            "smaller domains, or fewer variables"
+            f"{of}: expected a table of at most {MOST_ENTRIES:,} values, got one value for each of "
+            f"{over}; give smaller domains, or fewer variables"
         )
 
     def _size(self, domain: Domain) -> int:
@@ -195,7 +200,7 @@ class _Layout:
     def values(self, node: Node, axes: Sequence[Axis], counted: Array | None = None) -> Array:
         """Return the values of a term, or the truth of a guard, over its axes.
 
-        Where nothing is `counted` a term need not have a value, and gets any.
+        A term needs no value in groundings that are not `counted`. It gets an arbitrary one there.
         """
         known = {axis.variable: axis for axis in axes}
         if self._exceeds(axes):
@@ -227,22 +232,22 @@ class _Layout:
     def _apply(self, term: Application, parts: Sequence[Array], counted: Array | None) -> Array:
         if term.function not in self._functions:
             raise GroundingError(
-                f"function `{term.function}` has no table; pass functions={{"
+                f"expected values of function `{term.function}`, got none; pass functions={{"
                 f"{term.function!r}: ...}} with a mapping or a Python function"
             )
         given = self._functions[term.function]
         shape = np.broadcast_shapes(*[part.shape for part in parts])
-        if product_of(shape, MOST_CALLS) > MOST_CALLS:
+        if math.prod(shape) > MOST_CALLS:
             raise GroundingError(
-                f"`{term}`: more than {MOST_CALLS:,} values of a function are needed; give smaller "
-                "domains, or fewer variables"
+                f"`{term}`: expected at most {MOST_CALLS:,} values of a function, but more are "
+                "needed; give smaller domains, or fewer variables"
             )
         grids = np.broadcast_arrays(*parts)
         wanted = _counted_over(counted, grids[0].shape).ravel().tolist()
-        columns = zip(wanted, *(grid.ravel().tolist() for grid in grids), strict=True)
+        calls = zip(wanted, *(grid.ravel().tolist() for grid in grids), strict=True)
         flat = [
             _value(given, term.function, tuple(arguments)) if is_wanted else None
-            for is_wanted, *arguments in columns
+            for is_wanted, *arguments in calls
         ]  # no label is None
         anything = next((value for value in flat if value is not None), 0)
         flat = [anything if value is None else value for value in flat]
@@ -258,7 +263,7 @@ class _Layout:
         fixed = [
             _place(term, domain) for term, domain in zip(step.terms, slot.domains, strict=True)
         ]
-        if None not in fixed:  # as in large knowledge bases, which have many such atoms
+        if None not in fixed:  # large knowledge bases have many atoms of constants
             return Access(tuple([_member(place or 0) for place in fixed]), (), None)
         places = [
             self._places(term, domain, step)
@@ -286,7 +291,7 @@ class _Layout:
         return Access(tuple(entries), tuple(joint), index)
 
     def _places(self, term: Term, domain: Domain, step: Read) -> Array:
-        """Return where in the domain the values of a term stand, over the axes."""
+        """Return the index in the domain of each value of a term, over the axes."""
         held = [axis for axis in step.axes if any(axis in guarded.axes for guarded in step.guards)]
         if self._exceeds(held):
             self._refuse(f"the guards around `{term}`", held)
@@ -297,7 +302,7 @@ class _Layout:
         values = self.values(term, step.axes, counted)
         places, outside = self._find(values, domain)
         if domain.is_sequence or not outside.any():
-            return places  # a position outside the sequence drops its grounding elsewhere
+            return places  # `_selection` excludes groundings with a position outside the sequence
         outside = outside & counted
         if outside.any():
             where = np.unravel_index(np.argmax(outside), outside.shape)
@@ -316,12 +321,12 @@ class _Layout:
         return places
 
     def _can_hold(self, guarded: Guarded, axes: Sequence[Axis]) -> Array:
-        """Return where over these axes a guard holds for some values of its other variables."""
+        """Return over these axes whether a guard holds for some values of its other variables."""
         others = tuple(a.dimension for a in guarded.axes if a not in axes)
         return self._holds(guarded).any(axis=others, keepdims=True)
 
     def _find(self, values: Array, domain: Domain) -> tuple[Array, Array]:
-        """Return the place of each value in the domain, 0 if none, and which have none."""
+        """Return the index of each value in the domain, or 0, and which values have none."""
         if domain.is_sequence or _is_range(domain):
             first = domain.labels[0] if isinstance(domain.labels, range) else 0
             size = self._size(domain)
@@ -364,7 +369,7 @@ class _Layout:
 
 
 def _place(term: Term, domain: Domain) -> int | None:
-    """Return where in a domain a constant stands, if that is what a term is."""
+    """Return the index of a constant in a domain, or None for any other term."""
     return domain.place(term.value) if isinstance(term, Constant) else None
 
 
@@ -389,7 +394,7 @@ def _is_range(domain: Domain) -> bool:
 
 
 def _integers_between(labels: range) -> Array:
-    """Return a range as an array: of Python's integers where they are large, as `_integers`."""
+    """Return a range as an array, of Python `int`s if some of them are large."""
     if max(map(abs, (labels[0], labels[-1]))) >= LARGEST_FACTOR:
         return _integers(labels)
     return np.arange(labels.start, labels.stop, labels.step)
@@ -402,7 +407,7 @@ def _integers(values: Any) -> Array:
 
 
 def _counted_over(counted: Array | None, shape: tuple[int, ...]) -> Array:
-    """Return for values of this shape whether any of them counts."""
+    """Return for each value of this shape whether a grounding with it counts."""
     if counted is None:
         return np.ones(shape, dtype=bool)
     others = tuple(d for d, n in enumerate(shape) if n == 1)
@@ -413,13 +418,17 @@ def _arithmetic(term: Arithmetic, parts: Sequence[Array], counted: Array | None)
     left, right = parts
     for operand in (left, right):
         if operand.dtype == object and not all(isinstance(v, int) for v in operand.flat):
-            raise GroundingError(f"`{term}`: labels cannot be computed with")
+            raise GroundingError(
+                f"`{term}`: expected integers, got labels; arithmetic needs a domain of integers"
+            )
     if term.operator == "mod":
         is_zero = np.asarray(right == 0)
         if (is_zero & _counted_over(counted, is_zero.shape)).any():
-            raise GroundingError(f"`{term}`: the right-hand side of `mod` is zero")
+            raise GroundingError(
+                f"`{term}`: the right-hand side of `mod` is zero; use another number, or a guard"
+            )
         right = np.where(is_zero, 1, right)
-    result = np.asarray(COMPUTE[term.operator](left, right))  # without axes, a plain number
+    result = np.asarray(COMPUTE[term.operator](left, right))  # without axes it is a plain number
     largest = max(map(abs, (result.min(initial=0), result.max(initial=0))))
     return result.astype(object) if largest >= LARGEST_FACTOR else result
 
@@ -431,7 +440,10 @@ def _compare(guard: Comparison, left: Array, right: Array) -> Array:
     try:
         held = COMPARE[guard.operator](left, right)
     except TypeError:
-        raise GroundingError(f"the guard `{guard}` cannot order labels and integers") from None
+        raise GroundingError(
+            f"the guard `{guard}` cannot order labels and integers; compare numbers with numbers, "
+            "or use = and !="
+        ) from None
     return np.asarray(held, dtype=bool)
 
 
@@ -452,7 +464,9 @@ def _value(given: Any, name: str, arguments: tuple[Any, ...]) -> Any:
     if isinstance(given, Mapping):
         key = arguments[0] if len(arguments) == 1 else arguments
         if key not in given:
-            raise GroundingError(f"function `{name}` has no value for {key!r}")
+            raise GroundingError(
+                f"function `{name}` has no value for {key!r}; add it to the mapping"
+            )
         return _label(given[key], name, arguments)
     if not callable(given):
         raise GroundingError(
@@ -466,8 +480,8 @@ def _label(value: Any, name: str, arguments: tuple[Any, ...]) -> int | str:
     if not isinstance(label, int | str):
         given = ", ".join(map(repr, arguments))
         raise GroundingError(
-            f"function `{name}`: expected a label, an integer or text, but {name}({given}) "
-            f"is {value!r}"
+            f"function `{name}`: expected an integer or text, but {name}({given}) is {value!r}; "
+            "return a label"
         )
     return label
 

@@ -1,4 +1,4 @@
-"""Formula → plan."""
+"""Rule → plan: its steps, with an axis for each variable."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 from residuum.errors import GroundingError, suggest
-from residuum.grounding.constants import settled
 from residuum.grounding.plans import (
     Axis,
     Connect,
@@ -21,6 +20,7 @@ from residuum.grounding.plans import (
     Step,
 )
 from residuum.grounding.signatures import Signature, check_variables
+from residuum.grounding.truth_constants import settled
 from residuum.limits import MOST_NESTED
 from residuum.logic import (
     And,
@@ -44,17 +44,17 @@ from residuum.logic import (
     free_variables,
     substitute,
 )
-from residuum.logic.boolean import refuse_guard
 from residuum.logic.formulas import FALSE, TRUE, Exists
-from residuum.logic.questions import free_variables_by_node
+from residuum.logic.questions import free_variables_by_node, refuse_guard
 from residuum.syntax import Domain
 
 
 class _Scope(NamedTuple):
     """What encloses a node: the axes of its variables, and the guards that hold there.
 
-    `outermost` are the dimensions of `forall`s under nothing else. Their groundings are named one
-    by one, so that each variable needs a dimension of its own even where the body forgets it.
+    `is_root` says that only `forall`s enclose it, and `outermost` are their dimensions. Questions
+    name the groundings of these `forall`s one by one, so that each of their variables needs its own
+    dimension, even if the body does not use it.
     """
 
     axes: tuple[Axis, ...] = ()
@@ -64,13 +64,13 @@ class _Scope(NamedTuple):
 
 
 def plan_rule(formula: Formula, signature: Signature) -> Plan:
-    """Return the plan of a closed formula; GroundingError says what does not fit."""
+    """Return the plan of a formula without free variables; GroundingError says what is wrong."""
     refuse_guard(formula)
     nested = depth(formula)
     if nested > MOST_NESTED:
         raise GroundingError(
-            f"a rule is nested {MOST_NESTED} deep at most, this one {nested:,}; "
-            "`&` and `|` of many operands are one level"
+            f"expected a rule nested {MOST_NESTED} deep at most, got one nested {nested:,} deep; "
+            "write chains of `&` or `|` without brackets, which are one level, or split the rule"
         )
     free = free_variables_by_node(formula)
     planned = formula
@@ -128,7 +128,7 @@ class _Planning:
         return [(child, self._relevant(child, below)) for child in node.children]
 
     def _relevant(self, node: Node, scope: _Scope) -> _Scope:
-        """Forget what does not matter, so that a shared part is planned once."""
+        """Return the part of a scope that a node depends on, so that equal ones are shared."""
         if not scope.axes:
             return scope
         axes = tuple(axis for axis in scope.axes if axis.variable in self._free[node])
@@ -167,19 +167,19 @@ class _Planning:
         for axis in used:
             if axis.dimension is None:
                 raise GroundingError(
-                    f"the guard `{node.guard}` speaks of `{axis.variable}`, whose domain "
-                    f"{axis.domain} has its members in the batch; drop those examples instead"
+                    f"the guard `{node.guard}` compares `{axis.variable}`, but the members of "
+                    f"domain {axis.domain} come with the batch; drop those examples instead"
                 )
         return tuple(axes), Guarded(self._with_labels(node.guard, visible), used)
 
     def _with_labels(self, guard: Formula, axes: Sequence[Axis]) -> Formula:
-        """Return the guard with the names that no quantifier binds read as labels."""
+        """Return the guard with a constant for each name that no quantifier binds."""
         unbound = sorted(self._free[guard] - {axis.variable for axis in axes})
         for name in unbound:
             if not any(axis.domain.has(name) for axis in axes):
                 raise GroundingError(
                     f"the guard `{guard}`: `{name}` is neither a variable that a quantifier binds "
-                    "nor a label of a domain that one ranges over"
+                    "nor a label of a domain around it; bind it, or correct the label"
                 )
         read = substitute(guard, {Variable(name): Constant(name) for name in unbound})
         known = {axis.variable: axis.domain for axis in axes}
@@ -193,7 +193,8 @@ class _Planning:
         if not scope.is_root or not isinstance(node, Forall) or self._open not in (None, axis):
             raise GroundingError(
                 f"`{variable}` ranges over {domain}, whose members are the examples of the batch: "
-                "that is possible for one variable, of an outermost `forall`"
+                "that is possible for one variable, of an outermost `forall`; give the domain "
+                "labels"
             )
         self._open = axis
         return axis
@@ -230,7 +231,7 @@ class _Planning:
         known = self._signature.predicates
         if atom.predicate not in known:
             raise GroundingError(
-                f"`{atom}`: nothing is known of predicate `{atom.predicate}`."
+                f"`{atom}`: predicate `{atom.predicate}` is not declared; declare it."
                 f"{suggest(atom.predicate, known)}"
             )
         domains = self._signature.domains_of(atom.predicate)
@@ -242,7 +243,7 @@ class _Planning:
         return domains
 
     def _resolve(self, term: Term, domain: Domain, atom: Atom, scope: _Scope) -> Term:
-        """Return the term, or the label it is if no quantifier binds its name."""
+        """Return the term, or a constant for a name that no quantifier binds."""
         bound = {axis.variable for axis in scope.axes}
         for name in sorted(self._free[term] - bound):
             if isinstance(term, Variable) and domain.has(name):
@@ -257,8 +258,8 @@ class _Planning:
         for axis in scope.axes:
             if axis.dimension is not None and axis.variable in self._free[member]:
                 raise GroundingError(
-                    f"`{atom}`: `{member}` depends on `{axis.variable}`, but which member of an "
-                    "open domain an atom speaks of can only depend on the example"
+                    f"`{atom}`: expected a member of an open domain that depends on the example "
+                    f"alone, but `{member}` depends on `{axis.variable}`; give the domain labels"
                 )
 
     def quantify(self, node: Quantifier, body: int, scope: _Scope) -> int:
@@ -277,7 +278,7 @@ class _Planning:
         )
 
     def _positions_below(self, index: int, mine: frozenset[Axis]) -> list[Position]:
-        """Return the positions below a step whose innermost variable is one of `mine`.
+        """Return the positions below a step whose innermost variable has one of the axes `mine`.
 
         A position without variables belongs to the innermost quantifier around it.
         """
@@ -308,7 +309,7 @@ class _Planning:
 
 
 def _refuse_foreign_label(comparison: Comparison, known: Mapping[str, Domain]) -> None:
-    """Raise where a variable is compared with what its domain cannot have, silently in vain."""
+    """Raise if a variable is compared with a constant outside its domain: they are never equal."""
     for variable, constant in itertools.permutations((comparison.left, comparison.right)):
         if not isinstance(variable, Variable) or not isinstance(constant, Constant):
             continue
@@ -327,7 +328,7 @@ def _refuse_unread_sequences(plan: Plan) -> None:
             name = axis.domain.name
             if axis.domain.is_sequence and name not in plan.sequence_domains:
                 raise GroundingError(
-                    f"`{axis.variable} in {name}`: the length of a sequence is that of the tensors "
-                    f"which have it, and no predicate of the rule has `{name}` among its domains; "
-                    f"give one to a predicate (predicates={{...}}), or the domain a size"
+                    f"`{axis.variable} in {name}`: tensors give the length of a sequence, but no "
+                    f"predicate of the rule has `{name}` among its domains; give it to a predicate "
+                    "(predicates={...}), or the domain a size"
                 )

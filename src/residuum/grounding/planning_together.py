@@ -1,4 +1,4 @@
-"""Many rules without quantifiers planned and laid out at once: they share a few atoms."""
+"""Many rules without quantifiers, planned and laid out at once, because they share atoms."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from residuum.grounding.plans import Connect, Plan, Read, Step
 from residuum.grounding.signatures import Signature
 from residuum.logic import And, Formula
 from residuum.logic.formulas import Quantifier
-from residuum.logic.interning import Node
+from residuum.logic.nodes import Node
 from residuum.logic.questions import distinct_nodes
 
 
 def without_quantifiers(formulas: Sequence[Formula]) -> list[bool]:
-    """Return of each formula whether it has no quantifier."""
+    """Return for each formula whether it has no quantifiers."""
     found: dict[Node, bool] = {}
     for node in distinct_nodes(And(*formulas)):
         below = all(found[child] for child in node.children)
@@ -30,7 +30,8 @@ def plan_together(
 ) -> tuple[Plan, list[Plan]] | None:
     """Return the plan of the conjunction of several formulas without quantifiers, and of each.
 
-    None if one of them is not to be planned so: `plan_rule` does it, or says what is wrong with it.
+    Returns None if one of them must be planned by itself, by `plan_rule`, which also says what is
+    wrong with it.
     """
     try:
         whole = plan_rule(And(*formulas), signature)
@@ -44,7 +45,7 @@ def plan_together(
 
 
 def lay_out_parts(whole: Plan, parts: Sequence[Plan]) -> list[Layout]:
-    """Return the layouts of plans that were made together with one of all of them."""
+    """Return the layouts of the plans that `plan_together` made."""
     laid_out = lay_out(whole, {})
     known = {
         (whole.slots[step.slot].name, step.terms): laid_out.accesses[number]
@@ -66,7 +67,7 @@ def lay_out_parts(whole: Plan, parts: Sequence[Plan]) -> list[Layout]:
 
 
 def _part(whole: Plan, formula: Formula, root: int) -> Plan:
-    """Return the plan of a formula from the step that it is in another plan."""
+    """Return the plan of a formula whose steps are part of another plan, up to the step `root`."""
     steps: list[Step] = []
     numbers: dict[int, int] = {}
     slots: dict[int, int] = {}

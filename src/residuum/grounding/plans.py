@@ -15,7 +15,7 @@ from residuum.syntax import Domain, Predicate
 
 
 class Axis(NamedTuple):
-    """A variable as a dimension; an open variable is the batch itself and has none."""
+    """A variable and its dimension. A variable over an open domain has none: it is the batch."""
 
     variable: str
     domain: Domain
@@ -23,14 +23,14 @@ class Axis(NamedTuple):
 
 
 class Guarded(NamedTuple):
-    """A guard and the axes it is stated over."""
+    """A guard and the axes of its variables."""
 
     guard: Formula
     axes: tuple[Axis, ...]
 
 
 class Position(NamedTuple):
-    """A term that must stay inside the sequence of a domain, and the axes it is stated over."""
+    """A term that must be a position of a sequence, and the axes of its variables."""
 
     term: Term
     axes: tuple[Axis, ...]
@@ -39,10 +39,10 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True)
 class Slot:
-    """One tensor the caller passes: a predicate, or one of its uses on open members.
+    """A tensor that the caller passes: a predicate, or a predicate of certain open members.
 
-    `members` are those terms over `open_domains`; the tensor has a dimension for each of
-    `domains`, the others.
+    `members` are the arguments over `open_domains`. For each of the other arguments the tensor has
+    a dimension: these are `domains`.
     """
 
     name: str
@@ -53,12 +53,12 @@ class Slot:
 
     @property
     def sizes(self) -> tuple[int | None, ...]:
-        """The sizes of its dimensions; None for a sequence."""
+        """The size of each dimension, or None for a sequence."""
         return tuple(None if d.labels is None else len(d.labels) for d in self.domains)
 
     @property
     def is_exclusive(self) -> bool:
-        """Whether the last dimension is one categorical variable."""
+        """Whether the members of the last dimension exclude each other, as classes of a softmax."""
         return len(self.domains) > 0 and not self.predicate.is_independent
 
     def __str__(self) -> str:
@@ -70,14 +70,14 @@ class Slot:
 
 @dataclass(frozen=True)
 class Known:
-    """`true` or `false`."""
+    """The step of the constant `true` or `false`."""
 
     value: bool
 
 
 @dataclass(frozen=True)
 class Read:
-    """An atom: entries of a slot, one term for each of its dimensions."""
+    """The step of an atom: it reads a slot at one term for each dimension."""
 
     slot: int
     terms: tuple[Term, ...]
@@ -87,7 +87,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Connect:
-    """A connective over earlier steps."""
+    """The step of a connective between earlier steps."""
 
     kind: type[Formula]
     operands: tuple[int, ...]
@@ -95,10 +95,10 @@ class Connect:
 
 @dataclass(frozen=True)
 class Quantify:
-    """A quantifier over an earlier step.
+    """The step of a quantifier over an earlier step.
 
-    `positions` are the terms that must stay inside the sequence: where one leaves it, the
-    grounding is dropped.
+    `positions` are terms that must stay inside their sequence. Where one does not, the grounding
+    does not count.
     """
 
     kind: type[Formula]
@@ -113,9 +113,10 @@ Step = Known | Read | Connect | Quantify
 
 @dataclass(frozen=True)
 class Plan:
-    """The steps of a rule, operands before what they are operands of; the last is the rule.
+    """The steps of a rule. Operands come first; the last step is the whole rule.
 
-    `fixed` are positions under no quantifier, which could drop them: each sequence must have them.
+    `rank` is the number of dimensions that variables use. `fixed` are positions that stand under no
+    quantifier, so that every sequence must be long enough for them.
     """
 
     formula: Formula
@@ -127,6 +128,6 @@ class Plan:
 
     @property
     def sequence_domains(self) -> tuple[str, ...]:
-        """The sequence domains whose length comes with the data."""
+        """The names of the sequence domains, whose lengths come with the data."""
         found = {d.name: None for slot in self.slots for d in slot.domains if d.is_sequence}
         return tuple(found)

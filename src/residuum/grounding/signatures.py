@@ -1,4 +1,4 @@
-"""What the names of a rule stand for: domains, functions, and the domains of each predicate."""
+"""The signature of a rule: its domains, its functions, and the domains of each predicate."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from residuum.logic import (
     Variable,
     distinct_nodes,
 )
-from residuum.logic.expansion import as_label, at_most
+from residuum.logic.terms import as_label, at_most
 from residuum.syntax import Domain, Knowledge, Predicate
 
 KINDS: Final = ("sequence", "open")
-"""Domains without listed members: positions of a sequence, or whatever the batch holds."""
+"""Kinds of domains without labels: positions of a sequence, or the examples of a batch."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Signature:
     predicates: Mapping[str, Predicate]
 
     def domain(self, name: str, where: object) -> Domain:
-        """Return a domain by name; `where` says in the error who asked for it."""
+        """Return a domain by name; the error message begins with `where`."""
         if name not in self.domains:
             raise GroundingError(
                 f"`{where}`: nothing is known of domain `{name}`; pass domains={{{name!r}: ...}} "
@@ -54,18 +54,18 @@ class Signature:
 
 
 def signature_of_knowledge(knowledge: Knowledge, functions: Mapping[str, Any]) -> Signature:
-    """Return what a rule file declares; `functions` binds the ones it leaves open."""
+    """Return the signature of a rule file; `functions` gives those that have no table in it."""
     bound = {name: given for name, given in knowledge.functions.items() if given.table is not None}
     _refuse_unknown("function", functions, knowledge.functions)
     return Signature(knowledge.domains, {**bound, **functions}, knowledge.predicates)
 
 
 def check_variables(count: int) -> None:
-    """Raise if more variables are bound around one place than an array has dimensions."""
+    """Raise if more variables are bound around an atom than an array can have dimensions."""
     if count > MOST_VARIABLES:
         raise GroundingError(
-            f"at most {MOST_VARIABLES} variables are bound around one atom of a compiled rule, "
-            f"got {count:,}; each is a dimension of an array, so split the rule"
+            f"expected at most {MOST_VARIABLES} variables around one atom of a compiled rule, got "
+            f"{count:,}; split the rule, because each variable is a dimension of an array"
         )
 
 
@@ -75,12 +75,13 @@ def signature_of_rule(
     predicates: Mapping[str, Iterable[str]],
     functions: Mapping[str, Any],
 ) -> Signature:
-    """Return the signature of one rule, the domains of predicates inferred where not given."""
+    """Return the signature of one rule. Domains of predicates are inferred where not given."""
     options = {"domains": domains, "predicates": predicates, "functions": functions}
     for option, value in options.items():
         if not isinstance(value, Mapping):
             raise GroundingError(
-                f"{option}: expected a mapping by name, got {type(value).__name__} {shown(value)}"
+                f"{option}: expected a mapping by name, got {type(value).__name__} {shown(value)}; "
+                "write a dict"
             )
     known = {name: _as_domain(name, given) for name, given in domains.items()}
     used = {node.predicate for node in distinct_nodes(formula) if isinstance(node, Atom)}
@@ -99,7 +100,7 @@ def signature_of_rule(
 
 
 def with_outputs(signature: Signature, outputs: Mapping[str, str]) -> Signature:
-    """Return the signature with some predicates declared `exclusive` or `independent`."""
+    """Return the signature with these predicates declared as "exclusive" or "independent"."""
     if not isinstance(outputs, Mapping):
         raise GroundingError(
             f"outputs: expected a mapping such as {{'Has': 'independent'}}, got {shown(outputs)}"
@@ -133,7 +134,7 @@ def _as_domain(name: str, given: Any) -> Domain:
     if isinstance(size, int) and not isinstance(size, bool):
         if size < 0:
             raise GroundingError(
-                f"domain `{name}` cannot have {shown(size)} members; give a size from 0 upwards"
+                f"domain `{name}` cannot have {shown(size)} members; give a size of 0 or more"
             )
         return Domain(name, _check_labels(name, range(size)))
     if isinstance(given, str) and given in KINDS:
@@ -147,8 +148,8 @@ def _as_domain(name: str, given: Any) -> Domain:
 
 
 def _check_labels(name: str, given: Iterable[Any]) -> tuple[int | str, ...] | range:
-    """Return the labels of a domain; GroundingError says what is wrong with them."""
-    # A range takes no memory; what is listed does.
+    """Return the labels of a domain, or raise a GroundingError that says what is wrong."""
+    # A range takes no memory, a list does.
     most = MOST_MEMBERS if isinstance(given, range) else MOST_LABELS
     taken = at_most(most, given)
     if taken is None:
@@ -156,23 +157,23 @@ def _check_labels(name: str, given: Iterable[Any]) -> tuple[int | str, ...] | ra
         if isinstance(given, range):
             found, kind = shown(-((given.start - given.stop) // given.step)), "members"
         raise GroundingError(
-            f"domain `{name}` has at most {most:,} {kind}, got {found}; give fewer, or make it "
-            "'open', so that its members are the examples of the batch"
+            f"domain `{name}`: expected at most {most:,} {kind}, got {found}; give fewer, or make "
+            "it 'open', so that its members are the examples of the batch"
         )
     labels = taken if isinstance(taken, range) else tuple(map(as_label, taken))
     for label in labels if not isinstance(labels, range) else (*labels[:1], *labels[-1:]):
         if isinstance(label, bool) or not isinstance(label, int | str):
             raise GroundingError(
-                f"domain `{name}`: a label is an integer or text, got {shown(label)}; write it as "
-                "text"
+                f"domain `{name}`: expected a label that is an integer or text, got "
+                f"{shown(label)}; write it as text"
             )
         if isinstance(label, int) and abs(label) > LARGEST_INTEGER:
             raise GroundingError(
-                f"domain `{name}`: a label that is an integer has at most 64 bits, got "
-                f"{shown(label)}; write it as text"
+                f"domain `{name}`: expected integers of at most 64 bits, got {shown(label)}; write "
+                "it as text"
             )
     if not isinstance(labels, range) and len(set(labels)) < len(labels):
-        raise GroundingError(f"domain `{name}` lists a label twice")
+        raise GroundingError(f"domain `{name}` lists a label twice; list each label once")
     return labels
 
 
@@ -190,9 +191,9 @@ def _as_domain_names(predicate: str, given: Any) -> tuple[str, ...]:
 
 
 def _infer(formula: Formula, given: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """Return the domains of each predicate, as the variables in its arguments make plain."""
+    """Return the domains of each predicate: those of the variables in its arguments."""
     found: dict[str, list[str | None]] = {}
-    loose: dict[str, Atom] = {}  # names that no quantifier binds: labels, or mistakes
+    loose: dict[str, Atom] = {}  # names that no quantifier binds: labels or mistakes
     for atom, scope in _atoms_in_scope(formula):
         name = atom.predicate
         if name in given:
@@ -200,8 +201,8 @@ def _infer(formula: Formula, given: Mapping[str, tuple[str, ...]]) -> dict[str, 
         places = found.setdefault(name, [None] * len(atom.arguments))
         if len(places) != len(atom.arguments):
             raise GroundingError(
-                f"`{name}` has {len(places)} arguments in one place and "
-                f"{len(atom.arguments)} in another, `{atom}`"
+                f"`{name}` has {len(places)} arguments in one place and {len(atom.arguments)} in "
+                f"another, `{atom}`; rename one of the predicates"
             )
         for place, argument in enumerate(atom.arguments):
             domain = _common_domain(argument, scope)
@@ -230,18 +231,18 @@ def _infer(formula: Formula, given: Mapping[str, tuple[str, ...]]) -> dict[str, 
                         )
                 raise GroundingError(
                     f"the rule does not make plain over which domain argument {place + 1} of "
-                    f"`{name}` ranges; pass predicates={{{name!r}: (...)}} with a domain's name "
-                    "for each argument"
+                    f"`{name}` ranges; pass predicates={{{name!r}: (...)}} with the name of a "
+                    "domain for each argument"
                 )
     inferred = {name: tuple(map(str, places)) for name, places in found.items()}
     return {**inferred, **given}
 
 
 def _common_domain(term: Term, scope: Mapping[str, str]) -> str | None:
-    """Return the one domain of all variables of a term, if there is one."""
+    """Return the domain of all variables of a term, or None if there is not exactly one."""
     names = {node.name for node in distinct_nodes(term) if isinstance(node, Variable)}
     found = {scope[name] for name in names if name in scope}
-    # A function leads elsewhere, so that only plain terms and arithmetic tell.
+    # The value of a function may be in another domain.
     is_plain = not any(isinstance(node, Application) for node in distinct_nodes(term))
     return found.pop() if len(found) == 1 and is_plain else None
 

@@ -1,10 +1,8 @@
-"""Terms and formulas as frozen data, the one fold, and the questions one can ask of them."""
+"""Terms and formulas as immutable data, and the functions that compute something from them."""
 
 from residuum.logic.boolean import evaluate as evaluate
 from residuum.logic.expansion import compute as compute
 from residuum.logic.expansion import expand as expand
-from residuum.logic.folding import fold as fold
-from residuum.logic.folding import fold_scoped as fold_scoped
 from residuum.logic.formulas import FALSE as FALSE
 from residuum.logic.formulas import TRUE as TRUE
 from residuum.logic.formulas import And as And
@@ -21,7 +19,9 @@ from residuum.logic.formulas import Or as Or
 from residuum.logic.formulas import Quantifier as Quantifier
 from residuum.logic.formulas import Truth as Truth
 from residuum.logic.formulas import atoms as atoms
-from residuum.logic.interning import Node as Node
+from residuum.logic.nodes import Node as Node
+from residuum.logic.nodes import fold as fold
+from residuum.logic.nodes import fold_scoped as fold_scoped
 from residuum.logic.normal_forms import negation_normal_form as negation_normal_form
 from residuum.logic.printing import render as render
 from residuum.logic.questions import atoms_of as atoms_of

@@ -1,4 +1,4 @@
-"""Boolean evaluation: the crisp meaning of a formula."""
+"""Boolean evaluation: whether a formula is true or false."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, Final, TypeVar
 
 from residuum.errors import EvaluationError
 from residuum.logic import formulas as fm
-from residuum.logic.folding import Case, fold
 from residuum.logic.formulas import Atom, Formula
-from residuum.logic.questions import atoms_of, quantifiers_of
+from residuum.logic.nodes import Case, fold
+from residuum.logic.questions import atoms_of, quantifiers_of, refuse_guard
 
 V = TypeVar("V")
 
@@ -28,7 +28,7 @@ def evaluate(
     formula: Formula,
     assignment: Mapping[str, bool] | Mapping[Atom, bool] | Mapping[str | Atom, bool],
 ) -> bool:
-    """Return the Boolean truth of a formula whose atoms, or their texts, are assigned.
+    """Return whether a formula is true. The assignment maps atoms, or their texts, to truth.
 
     >>> P, Q = fm.atoms("P Q")
     >>> evaluate(P >> Q, {"P": True, "Q": False})
@@ -39,14 +39,16 @@ def evaluate(
     def atom(node: Atom, _: Sequence[bool]) -> bool:
         value = values[node]
         if not isinstance(value, numbers.Number) or value not in (0, 1):
-            raise EvaluationError(f"`{node}`: expected True or False, got {value!r}")
+            raise EvaluationError(
+                f"`{node}`: expected True or False, got {value!r}; `truth` takes degrees"
+            )
         return bool(value)
 
     return fold(formula, {**CONNECTIVES, Atom: atom}, default=_term)
 
 
 def values_by_atom(formula: Formula, assignment: Mapping[Any, V]) -> dict[Atom, V]:
-    """Return the value of every atom of the formula, named by itself or by its text."""
+    """Return the value of every atom of a formula. The keys are atoms or their texts."""
     refuse_guard(formula)
     for quantifier in quantifiers_of(formula):
         _refuse_quantifier(quantifier, ())
@@ -65,7 +67,7 @@ def values_by_atom(formula: Formula, assignment: Mapping[Any, V]) -> dict[Atom, 
 
 
 def _term(*_: object) -> bool:
-    # Terms are folded below atoms; nothing reads what they become.
+    # Terms stand below atoms, so that they are folded. Nothing reads their results.
     return True
 
 
@@ -75,9 +77,3 @@ def _refuse_quantifier(node: fm.Quantifier, _: Sequence[object]) -> bool:
         f"a quantifier over `{domain}` cannot be evaluated without the domain's members; "
         f"spell it out first: expand(formula, {{{domain!r}: 10}})"
     )
-
-
-def refuse_guard(formula: Formula) -> None:
-    """Raise if this is no formula but a guard, which has no atoms to evaluate."""
-    if formula.sort == "guard":
-        raise EvaluationError(f"{formula!r} is a guard; it has a meaning only after `where`")

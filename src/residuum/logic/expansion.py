@@ -1,26 +1,24 @@
-"""Quantifiers over finite domains, spelt out: `forall` is a conjunction, `exists` a disjunction."""
+"""Finite quantifiers written out: `forall` as a conjunction, `exists` as a disjunction."""
 
 from __future__ import annotations
 
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, SupportsIndex
+from typing import Any, Final
 
 from residuum.errors import EvaluationError, FormulaTooLargeError, shown, suggest
 from residuum.limits import MOST_GROUNDINGS, MOST_PARTS
 from residuum.logic import formulas as fm
 from residuum.logic import terms as tm
 from residuum.logic.boolean import CONNECTIVES
-from residuum.logic.folding import Case, ScopedCase, fold, fold_scoped
 from residuum.logic.formulas import Formula
-from residuum.logic.interning import Node, replace_children
+from residuum.logic.nodes import Case, Node, ScopedCase, fold, fold_scoped, replace_children
 from residuum.logic.questions import free_variables_by_node
+from residuum.logic.terms import Label, as_label, at_most
 
-Member = int | str
-Domains = Mapping[str, int | Iterable[Member]]
-Function = Callable[..., Member] | Mapping[Any, Member]
-Functions = Mapping[str, Function]
+Domains = Mapping[str, int | Iterable[Label]]
+Functions = Mapping[str, Callable[..., Label] | Mapping[Any, Label]]
 
 COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
@@ -32,11 +30,11 @@ COMPUTE: Final[Mapping[str, Callable[[int, int], int]]] = {
 
 
 def expand(formula: Formula, domains: Domains, functions: Functions | None = None) -> Formula:
-    """Return the formula without quantifiers, its ground terms computed.
+    """Return the formula with its quantifiers written out and its terms computed.
 
-    `domains` gives each domain's members, or its size n for the members 0 to n − 1; `functions`
-    gives the functions that terms apply, as callables or as tables. Over an empty domain `forall`
-    is `true` and `exists` is `false`.
+    `domains` maps the name of a domain to its members, or to a size n for the members 0 to n − 1.
+    `functions` maps the name of a function to a callable or to a table. Over an empty domain
+    `forall` is `true` and `exists` is `false`.
 
     >>> from residuum.logic.formulas import Forall
     >>> x = tm.Variable("x")
@@ -46,7 +44,8 @@ def expand(formula: Formula, domains: Domains, functions: Functions | None = Non
     """
     if not isinstance(domains, Mapping):
         raise EvaluationError(
-            f"domains: expected a mapping such as {{'d': 10}}, got {shown(domains)}"
+            f"domains: expected a mapping such as {{'d': 10}}, got {shown(domains)}; give the size "
+            "or the members of each domain by its name"
         )
     grounding = _Grounding(
         {name: _members(name, given) for name, given in domains.items()},
@@ -70,9 +69,9 @@ def expand(formula: Formula, domains: Domains, functions: Functions | None = Non
 
 
 def compute(formula: Formula, functions: Functions | None = None) -> Formula:
-    """Return the formula with its ground terms replaced by their values.
+    """Return the formula with each term that has no variables replaced by its value.
 
-    Functions that are not given stay as they are.
+    Terms with functions that are not given are left as they are.
     """
     result = fold(
         formula,
@@ -86,17 +85,20 @@ def compute(formula: Formula, functions: Functions | None = None) -> Formula:
     return result
 
 
-# The values of the bound variables that matter at some place: what does not depend on an inner
-# variable has the same environment for each of its values, and so is folded once.
-Environment = tuple[tuple[str, Member], ...]
+Environment = tuple[tuple[str, Label], ...]
+"""The values of the bound variables that a part of a formula depends on.
+
+A part that does not depend on an inner variable has one environment for all values of that
+variable, so that it is folded once.
+"""
 
 
 class _Grounding:
-    """One expansion: from a node and an environment to the groundings below it."""
+    """The state of one expansion: the members of domains, and how much was written out so far."""
 
     def __init__(
         self,
-        members: Mapping[str, Sequence[Member]],
+        members: Mapping[str, Sequence[Label]],
         functions: Functions,
         free: Mapping[Node, frozenset[str]],
     ) -> None:
@@ -105,7 +107,7 @@ class _Grounding:
         self._free = free
         self._count = 0
         self._parts = 0
-        # Which types of values the sides of each equation in a guard have had.
+        # The types of the values that the sides of each equation in a guard have had.
         self._kinds: dict[tuple[Formula, fm.Comparison], tuple[set[type], set[type]]] = {}
 
     def descend(self, node: Node, environment: Environment) -> list[tuple[Node, Environment]]:
@@ -116,13 +118,13 @@ class _Grounding:
         self._parts += len(parts) + len(environment)
         if self._parts > MOST_PARTS:
             raise FormulaTooLargeError(
-                f"the expansion has more than {MOST_PARTS:,} terms, atoms and connectives; give "
-                "smaller domains, or `rs.compile` the rule, which does not spell it out"
+                f"expected an expansion of at most {MOST_PARTS:,} terms, atoms and connectives, "
+                "got more; give smaller domains, or `rs.compile` the rule, which does not expand it"
             )
         return parts
 
     def refuse_unequal_kinds(self) -> None:
-        """Raise where a guard has compared nothing but text with numbers, silently in vain."""
+        """Raise if a guard compared only text with numbers: they are never equal."""
         for (_, comparison), (left, right) in self._kinds.items():
             if left.isdisjoint(right):
                 raise EvaluationError(text_with_numbers(comparison))
@@ -148,8 +150,8 @@ class _Grounding:
         self._count += product_of(map(len, ranges), MOST_GROUNDINGS)
         if self._count > MOST_GROUNDINGS:
             raise FormulaTooLargeError(
-                f"the expansion has more than {MOST_GROUNDINGS:,} groundings; give smaller "
-                "domains, or `rs.compile` the rule, which does not spell it out"
+                f"expected an expansion of at most {MOST_GROUNDINGS:,} groundings, got more; give "
+                "smaller domains, or `rs.compile` the rule, which does not expand it"
             )
         if not all(ranges):
             return
@@ -186,55 +188,38 @@ def _value_of(node: tm.Variable, _: Sequence[Node], environment: Environment) ->
     return tm.Constant(environment[0][1]) if environment else node
 
 
-def _members(name: str, given: int | Iterable[Member]) -> Sequence[Member]:
+def _members(name: str, given: int | Iterable[Label]) -> Sequence[Label]:
     size = as_label(given)
     if isinstance(size, int) and not isinstance(size, bool):
         if not 0 <= size <= MOST_GROUNDINGS:
             raise FormulaTooLargeError(
-                f"domain `{name}` has between 0 and {MOST_GROUNDINGS:,} members here, "
-                f"got {shown(size)}"
+                f"domain `{name}`: expected a size from 0 to {MOST_GROUNDINGS:,}, got "
+                f"{shown(size)}; give another one"
             )
         return range(size)
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise EvaluationError(
-            f"domain `{name}`: expected its size or its members, got {shown(given)}"
+            f"domain `{name}`: expected its size or its members, got {shown(given)}; give an "
+            "integer or a list of labels"
         )
     members = at_most(MOST_GROUNDINGS, given)
     if members is None:
         raise FormulaTooLargeError(
-            f"domain `{name}` has at most {MOST_GROUNDINGS:,} members here, got more; give fewer"
+            f"domain `{name}`: expected at most {MOST_GROUNDINGS:,} members, got more; give fewer"
         )
     return members if isinstance(members, range) else tuple(map(as_label, members))
 
 
-def at_most(most: int, given: Iterable[Any]) -> Sequence[Any] | None:
-    """Return what an iterable gives, or None if that is more; a range stays one."""
-    if isinstance(given, range):  # `len` refuses one of more than 63 bits
-        return None if given[most:] else given
-    taken = tuple(itertools.islice(given, most + 1))
-    return None if len(taken) > most else taken
-
-
 def product_of(sizes: Iterable[int], most: int) -> int:
-    """Return the product of sizes, or some number beyond `most` if it is larger."""
+    """Return the product of sizes, or any number above `most` if the product is larger."""
     product = 1
     for size in sizes:
-        # A factor of 0 may still come; a number of a million digits may not.
+        # A later factor may be 0. Numbers of a million digits are avoided on the way.
         product = min(product, most + 1) * size
     return product
 
 
-def as_label(value: Any) -> Any:
-    """Return an integer of NumPy or PyTorch as Python's, and everything else as it is."""
-    if type(value) in (int, str, bool) or not isinstance(value, SupportsIndex):
-        return value  # the first question is cheap, and usually settles it
-    try:
-        return operator.index(value)
-    except TypeError:  # an array or a tensor that is no integer has the method, too
-        return value
-
-
-def _range_of(binding: fm.Binding, members: Mapping[str, Sequence[Member]]) -> Sequence[Member]:
+def _range_of(binding: fm.Binding, members: Mapping[str, Sequence[Label]]) -> Sequence[Label]:
     if binding.domain not in members:
         raise EvaluationError(
             f"the members of domain `{binding.domain}` are not given; "
@@ -247,7 +232,9 @@ def _arithmetic(symbol: tm.ArithmeticOperator, left: Node, right: Node) -> Node:
     assert isinstance(left, tm.Term)
     assert isinstance(right, tm.Term)
     if symbol == "mod" and isinstance(right, tm.Constant) and right.value == 0:
-        raise EvaluationError(f"`{left} mod 0`: the right-hand side of `mod` is zero")
+        raise EvaluationError(
+            f"`{left} mod 0`: the right-hand side of `mod` is zero; use another number, or a guard"
+        )
     if not isinstance(left, tm.Constant) or not isinstance(right, tm.Constant):
         return tm.Arithmetic(symbol, left, right)
     if isinstance(left.value, str) or isinstance(right.value, str):
@@ -263,23 +250,31 @@ def _apply(function: str, parts: Sequence[Node], functions: Functions) -> Node:
         if isinstance(given, Mapping):
             key = values[0] if len(values) == 1 else tuple(values)
             if key not in given:
-                raise EvaluationError(f"function `{function}` has no value for {key!r}")
+                raise EvaluationError(
+                    f"function `{function}` has no value for {key!r}; add it to the table"
+                )
             return tm.Constant(given[key])
         return tm.Constant(given(*values))
     return tm.Application(function, *parts)  # type: ignore[arg-type]
 
 
-def _values(node: fm.Comparison, left: Node, right: Node) -> tuple[Member, Member]:
+def _values(node: fm.Comparison, left: Node, right: Node) -> tuple[Label, Label]:
     if not isinstance(left, tm.Constant) or not isinstance(right, tm.Constant):
         unknown = right if isinstance(left, tm.Constant) else left
-        raise EvaluationError(f"the guard `{node}` needs a value for `{unknown}`")
+        raise EvaluationError(
+            f"the guard `{node}` needs a value for `{unknown}`; bind it by a quantifier, or give "
+            "the function"
+        )
     if node.operator not in ("=", "!=") and type(left.value) is not type(right.value):
-        raise EvaluationError(f"the guard `{node}` cannot put {left} and {right} in order")
+        raise EvaluationError(
+            f"the guard `{node}` cannot put {left} and {right} in order; compare numbers with "
+            "numbers, or use = and !="
+        )
     return left.value, right.value
 
 
 def text_with_numbers(guard: fm.Comparison) -> str:
-    """Return what is wrong with a guard that compares text with numbers."""
+    """Return the message for a guard that compares text with numbers."""
     return (
         f"the guard `{guard}` compares text with numbers, which are never equal; write both as "
         'text ("1") or both as numbers (1)'

@@ -1,4 +1,4 @@
-"""Formulas: frozen, hash-consed data. Questions about them are functions, elsewhere."""
+"""Formulas as immutable data. Functions of formulas stand in the other files of this folder."""
 
 from __future__ import annotations
 
@@ -7,32 +7,31 @@ from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple, NoReturn, final
 
 from residuum.errors import InvalidNameError
-from residuum.logic.interning import Node, intern
-from residuum.logic.names import check_name
-from residuum.logic.terms import Term, as_terms
+from residuum.logic.nodes import Node, intern
+from residuum.logic.terms import Term, as_terms, check_name
 
 ComparisonOperator = Literal["=", "!=", "<", "<=", ">", ">="]
 COMPARISON_OPERATORS: Final[tuple[ComparisonOperator, ...]] = ("=", "!=", "<=", ">=", "<", ">")
 
 
 class Formula(Node):
-    """A formula; combine with `~ & | >>` and `.iff()`.
+    """A formula. Formulas are combined with `~ & | >>` and `.iff()`.
 
-    `P & Q & R` is one ternary conjunction, as in text; brackets on the right keep nesting:
-    `P & (Q & R)` has two operands. `And(And(P, Q), R)` nests on the left. For very many operands
-    write `And(*operands)`: each `&` copies those before it.
+    `P & Q & R` is one conjunction of three operands, as in text. `P & (Q & R)` has two operands,
+    and so has `And(And(P, Q), R)`. For very many operands write `And(*operands)`, because each `&`
+    copies the operands before it.
     """
 
     __slots__ = ()
 
     @classmethod
     def sort_with(cls, children: tuple[Node, ...]) -> str:
-        """Return the common sort of the operands: comparisons do not mix with atoms."""
+        """Return the sort that all operands have, or raise: comparisons do not mix with atoms."""
         sorts = {child.sort for child in children} - {"either"}
         if sorts == {"formula", "guard"}:
             raise InvalidNameError(
-                "comparisons of terms stand only in the guard of a quantifier, without atoms: "
-                "`forall x, y in D where x != y: ...`"
+                "comparisons of terms stand only in the guard of a quantifier, and atoms never do; "
+                "write `forall x, y in D where x != y: ...`"
             )
         return sorts.pop() if sorts else "either"
 
@@ -90,7 +89,7 @@ class Atom(Formula):
 
     @classmethod
     def sort_with(cls, children: tuple[Node, ...]) -> str:  # noqa: ARG003
-        """Return "formula": its children are terms."""
+        """Return "formula", whatever the terms below are."""
         return "formula"
 
     def __new__(cls, predicate: str, *arguments: Term | int) -> Atom:
@@ -99,7 +98,7 @@ class Atom(Formula):
 
 @final
 class Comparison(Formula):
-    """A comparison of two terms; it may stand only in the guard of a quantifier."""
+    """A comparison of two terms, which may stand only in the guard of a quantifier."""
 
     __slots__ = ("left", "operator", "right")
     __match_args__ = ("operator", "left", "right")
@@ -109,7 +108,7 @@ class Comparison(Formula):
 
     @classmethod
     def sort_with(cls, children: tuple[Node, ...]) -> str:  # noqa: ARG003
-        """Return "guard": its children are terms."""
+        """Return "guard", whatever the terms below are."""
         return "guard"
 
     def __new__(
@@ -124,7 +123,7 @@ class Comparison(Formula):
 
 @final
 class Not(Formula):
-    """Negation."""
+    """The negation of a formula."""
 
     __slots__ = ("operand",)
     __match_args__ = ("operand",)
@@ -136,7 +135,7 @@ class Not(Formula):
 
 @final
 class And(Formula):
-    """Conjunction of two or more; one operand is returned as it is, and none is `true`."""
+    """A conjunction. `And` of one operand returns that operand, and of none `true`."""
 
     __slots__ = ("operands",)
     __match_args__ = ("operands",)
@@ -149,7 +148,7 @@ class And(Formula):
 
 @final
 class Or(Formula):
-    """Disjunction of two or more; one operand is returned as it is, and none is `false`."""
+    """A disjunction. `Or` of one operand returns that operand, and of none `false`."""
 
     __slots__ = ("operands",)
     __match_args__ = ("operands",)
@@ -162,7 +161,7 @@ class Or(Formula):
 
 @final
 class Implies(Formula):
-    """Implication."""
+    """An implication."""
 
     __slots__ = ("antecedent", "consequent")
     __match_args__ = ("antecedent", "consequent")
@@ -175,7 +174,7 @@ class Implies(Formula):
 
 @final
 class Iff(Formula):
-    """Equivalence."""
+    """An equivalence."""
 
     __slots__ = ("left", "right")
     __match_args__ = ("left", "right")
@@ -187,14 +186,14 @@ class Iff(Formula):
 
 
 class Binding(NamedTuple):
-    """One variable of a quantifier and the name of the domain it ranges over."""
+    """A variable of a quantifier, and the name of the domain that it ranges over."""
 
     variable: str
     domain: str
 
 
 class Quantifier(Formula):
-    """What `Forall` and `Exists` have in common: `bindings`, an optional `guard`, a `body`."""
+    """`Forall` or `Exists`: `bindings`, a `guard` or None, and a `body`."""
 
     __slots__ = ("bindings", "body", "guard")
     __match_args__ = ("bindings", "guard", "body")
@@ -211,16 +210,22 @@ class Quantifier(Formula):
         pairs = list(bindings)
         for pair in pairs:
             if not isinstance(pair, tuple) or len(pair) != 2:
-                raise InvalidNameError(f"expected (variable, domain) pairs, got {pair!r}")
+                raise InvalidNameError(
+                    f"expected (variable, domain) pairs, got {pair!r}; write [('x', 'D')]"
+                )
         checked = tuple(
             Binding(check_name(variable, "variable"), check_name(domain, "domain"))
             for variable, domain in pairs
         )
         if not checked:
-            raise InvalidNameError("a quantifier needs at least one variable")
+            raise InvalidNameError(
+                "expected one or more variables of a quantifier, got none; write [('x', 'D')]"
+            )
         for name, count in Counter(binding.variable for binding in checked).items():
             if count > 1:
-                raise InvalidNameError(f"variable `{name}` is bound twice by one quantifier")
+                raise InvalidNameError(
+                    f"variable `{name}` is bound twice by one quantifier; rename one of them"
+                )
         _formulas((body,) if guard is None else (guard, body))
         return intern(cls, checked, guard, body)
 
@@ -230,21 +235,22 @@ class Quantifier(Formula):
         *guards, body = children
         if body.sort == "guard" or any(guard.sort == "formula" for guard in guards):
             raise InvalidNameError(
-                "the guard of a quantifier compares terms (`where x != y`), and its body does not"
+                "expected comparisons in the guard of a quantifier and atoms in its body, got them "
+                "the other way round; write `forall x, y in D where x != y: P(x, y)`"
             )
         return "formula"
 
 
 @final
 class Forall(Quantifier):
-    """Universal quantification: over an empty domain it is true."""
+    """A universal quantifier, which is true over an empty domain."""
 
     __slots__ = ()
 
 
 @final
 class Exists(Quantifier):
-    """Existential quantification: over an empty domain it is false."""
+    """An existential quantifier, which is false over an empty domain."""
 
     __slots__ = ()
 
@@ -259,7 +265,7 @@ def _formulas(operands: tuple[Formula, ...]) -> tuple[Formula, ...]:
 
 
 def atoms(names: str) -> tuple[Atom, ...]:
-    """Return one proposition for each name, separated by spaces or commas.
+    """Return one proposition for each name in a text; spaces or commas separate them.
 
     >>> P, Q = atoms("P Q")
     >>> str(P & ~Q)

@@ -1,4 +1,4 @@
-"""Negation normal form."""
+"""The negation normal form: `~` stands only before atoms."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from residuum.logic import formulas as fm
-from residuum.logic.folding import Case, fold
 from residuum.logic.formulas import Formula
-from residuum.logic.interning import Node
+from residuum.logic.nodes import Case, Node, fold
 
-# What each sub-formula becomes, and what its negation becomes.
 Pair = tuple[Formula, Formula]
+"""The normal forms of a part of a formula, and of its negation."""
 
 
 def negation_normal_form(formula: Formula) -> Formula:
-    """Return an equivalent (Boolean) formula of literals, `&`, `|` and quantifiers.
+    """Return a formula of literals, `&`, `|` and quantifiers with the same Boolean truth.
 
-    Negation is pushed down to the atoms and `->` and `<->` are spelt out. The result shares its
-    parts, so its distinct nodes are linear in the formula's, `<->` included. It is an
-    equivalence of Boolean logic: most relaxations tell the two apart.
+    The result shares its parts, so that the number of its distinct nodes grows linearly, even with
+    `<->`. Most relaxations give the two formulas different degrees.
 
     >>> from residuum.logic.formulas import atoms
     >>> P, Q = atoms("P Q")
@@ -40,7 +38,7 @@ def negation_normal_form(formula: Formula) -> Formula:
 
 
 def _leaf(node: Node, _: Sequence[Pair]) -> Pair:
-    # Terms are folded too, below atoms and comparisons; nothing reads what they become.
+    # Terms stand below atoms and comparisons, so that they are folded. Nothing reads the results.
     return (node, fm.Not(node)) if isinstance(node, Formula) else (fm.TRUE, fm.FALSE)
 
 
@@ -67,7 +65,7 @@ def _iff(_: Node, parts: Sequence[Pair]) -> Pair:
 def _quantifier(
     node: fm.Quantifier, parts: Sequence[Pair], kept: type[fm.Quantifier], dual: type[fm.Quantifier]
 ) -> Pair:
-    # A guard restricts the groundings of either quantifier, so it is not negated.
+    # A guard selects the groundings of either quantifier, so that it is not negated.
     body, no_body = parts[-1]
     guard = parts[0][0] if node.guard is not None else None
     return kept(node.bindings, body, guard), dual(node.bindings, no_body, guard)

@@ -1,8 +1,8 @@
 """Formula → text: ASCII and Unicode that parse back to the same formula, and LaTeX.
 
-Brackets are minimal. One function says how a node is laid out; the length of the text is folded
-from it before a character is written, so that a formula whose text would be astronomically long
-is refused with its size instead of filling the memory.
+Brackets are written only where they are needed. `_spell` says of which parts the text of a node
+is made. The length of the text is computed from it before anything is written, so that a formula
+with a text of astronomical length is refused, and its length is told.
 """
 
 from __future__ import annotations
@@ -18,22 +18,21 @@ from residuum.errors import FormulaTooLargeError, ResiduumError
 from residuum.limits import LONGEST_TEXT
 from residuum.logic import formulas as fm
 from residuum.logic import terms as tm
-from residuum.logic.folding import fold
-from residuum.logic.interning import Node
+from residuum.logic.nodes import Node, fold
 
 LARGEST_SUMMARY: Final = 30
-"""The most nodes whose text `repr` shows; larger formulas are described."""
+"""The most nodes of a formula whose text `repr` shows."""
 
-# How tightly an operator binds; an operand that binds less tightly is bracketed.
+# How tightly operators bind. An operand that binds less tightly gets brackets.
 _IFF, _IMPLIES, _OR, _AND, _UNARY = range(1, 6)
 _SUM, _PRODUCT, _LEAF = range(6, 9)
 
 
 class Operand(NamedTuple):
-    """A child in a layout, with the tightness it needs to stand there without brackets.
+    """A child in the text of its parent, and how tightly it must bind to need no brackets.
 
-    A quantifier reaches as far right as it can, so text that ends in one may stand unbracketed
-    only where nothing follows it: where `is_last`.
+    A quantifier reaches as far right as it can. So an operand that ends in a quantifier needs
+    brackets unless nothing follows it, which `is_last` says.
     """
 
     node: Node
@@ -41,13 +40,13 @@ class Operand(NamedTuple):
     is_last: bool
 
 
-Piece = str | Operand
-Layout = Sequence[Piece]
+Part = str | Operand
+Spelling = Sequence[Part]
 
 
 @dataclass(frozen=True)
 class Style:
-    """The symbols of one way of writing."""
+    """How symbols, names and labels are written."""
 
     symbols: Mapping[str, str]
     name: Callable[[str], str]
@@ -102,8 +101,8 @@ STYLES: Final[Mapping[str, Style]] = {"ascii": _ASCII, "unicode": _UNICODE, "lat
 def render(node: Node, style: str = "ascii") -> str:
     r"""Return the text of a formula or term in the style "ascii", "unicode" or "latex".
 
-    ASCII and Unicode text parses back to the same formula. Text of more than LONGEST_TEXT
-    characters is refused with FormulaTooLargeError.
+    ASCII and Unicode text parses back to the same formula. A text of more than LONGEST_TEXT
+    characters raises FormulaTooLargeError.
 
     >>> P, Q = fm.atoms("P Q")
     >>> render((P & ~Q) >> P, "latex")
@@ -116,14 +115,14 @@ def render(node: Node, style: str = "ascii") -> str:
     length = extents[node].length
     if length > LONGEST_TEXT:
         raise FormulaTooLargeError(
-            f"the text of this formula would have {count_in_words(length)} characters; "
-            f"at most {LONGEST_TEXT:,} are written"
+            f"expected a formula whose text has at most {LONGEST_TEXT:,} characters, got one with "
+            f"{count_in_words(length)} characters; render its parts, or share fewer of them"
         )
     return "".join(_write(node, chosen, extents))
 
 
 def summarise(node: Node) -> str:
-    """Return a short text for any node, however large: what `repr` shows."""
+    """Return the `repr` of a node, which is short however large the node is."""
     kind = type(node).__name__
     if _is_large(node):
         return f"<{kind}, more than {LARGEST_SUMMARY} nodes>"
@@ -134,7 +133,7 @@ def summarise(node: Node) -> str:
 
 
 def brief(term: tm.Term) -> str:
-    """Return the text of a term between backticks, or what `repr` says of a large one."""
+    """Return the text of a term between backticks, or the `repr` of a large one."""
     return summarise(term) if _is_large(term) else f"`{render(term)}`"
 
 
@@ -147,7 +146,7 @@ def _is_large(node: Node) -> bool:
 
 
 def count_in_words(count: int) -> str:
-    """Return a count that stays short and never fails, whatever its size.
+    """Return a number as a short text, however large the number is.
 
     >>> count_in_words(12345), count_in_words(2**200)
     ('12,345', 'about 10^60')
@@ -158,7 +157,7 @@ def count_in_words(count: int) -> str:
 
 
 class _Extent(NamedTuple):
-    """What a parent must know of a written child."""
+    """The length of a child's text, and what decides whether it needs brackets."""
 
     length: int
     tightness: int
@@ -170,14 +169,14 @@ def _measure(root: Node, style: Style) -> Mapping[Node, _Extent]:
 
     def measure(node: Node, _: Sequence[None]) -> None:
         length, open_end = 0, isinstance(node, fm.Quantifier)
-        for piece in _lay_out(node, style):
-            if isinstance(piece, str):
-                length += len(piece)
+        for part in _spell(node, style):
+            if isinstance(part, str):
+                length += len(part)
             else:
-                bracketed = _needs_brackets(piece, extents[piece.node])
-                length += extents[piece.node].length + 2 * bracketed
-                if piece.is_last and not bracketed:
-                    open_end = open_end or extents[piece.node].ends_in_quantifier
+                bracketed = _needs_brackets(part, extents[part.node])
+                length += extents[part.node].length + 2 * bracketed
+                if part.is_last and not bracketed:
+                    open_end = open_end or extents[part.node].ends_in_quantifier
         extents[node] = _Extent(length, _tightness(node), open_end)
 
     fold(root, {}, default=measure)
@@ -194,16 +193,16 @@ def _needs_brackets(operand: Operand, extent: _Extent) -> bool:
 
 def _write(root: Node, style: Style, extents: Mapping[Node, _Extent]) -> list[str]:
     written: list[str] = []
-    stack: list[Piece] = [Operand(root, 0, True)]
+    stack: list[Part] = [Operand(root, 0, True)]
     while stack:
-        piece = stack.pop()
-        if isinstance(piece, str):
-            written.append(piece)
+        part = stack.pop()
+        if isinstance(part, str):
+            written.append(part)
             continue
-        pieces = list(_lay_out(piece.node, style))
-        if _needs_brackets(piece, extents[piece.node]):
-            pieces = ["(", *pieces, ")"]
-        stack.extend(reversed(pieces))
+        parts = list(_spell(part.node, style))
+        if _needs_brackets(part, extents[part.node]):
+            parts = ["(", *parts, ")"]
+        stack.extend(reversed(parts))
     return written
 
 
@@ -225,8 +224,8 @@ def _tightness(node: Node) -> int:
             return _LEAF
 
 
-def _lay_out(node: Node, style: Style) -> Layout:
-    """Return the pieces of a node's text, without the brackets its operands may need."""
+def _spell(node: Node, style: Style) -> Spelling:
+    """Return the parts of a node's text, without brackets around its operands."""
     match node:
         case tm.Variable(name):
             return [style.name(name)]
@@ -260,23 +259,23 @@ def _lay_out(node: Node, style: Style) -> Layout:
         case fm.Iff(left, right):
             return [Operand(left, _IFF, False), style[" <-> "], Operand(right, _IMPLIES, True)]
         case fm.Quantifier():
-            return _lay_out_quantifier(node, style)
-    raise AssertionError(f"no layout for {type(node).__name__}")
+            return _spell_quantifier(node, style)
+    raise AssertionError(f"no spelling for {type(node).__name__}")
 
 
-def _listed(arguments: tuple[tm.Term, ...]) -> Layout:
+def _listed(arguments: tuple[tm.Term, ...]) -> Spelling:
     return _joined(arguments, ", ", 0)
 
 
-def _joined(operands: Sequence[Node], separator: str, tightness: int) -> list[Piece]:
-    pieces: list[Piece] = []
+def _joined(operands: Sequence[Node], separator: str, tightness: int) -> list[Part]:
+    parts: list[Part] = []
     for operand in operands:
-        pieces += [separator, Operand(operand, tightness, False)]
-    pieces[-1] = Operand(operands[-1], tightness, True)
-    return pieces[1:]
+        parts += [separator, Operand(operand, tightness, False)]
+    parts[-1] = Operand(operands[-1], tightness, True)
+    return parts[1:]
 
 
-def _lay_out_quantifier(node: fm.Quantifier, style: Style) -> Layout:
+def _spell_quantifier(node: fm.Quantifier, style: Style) -> Spelling:
     groups: list[tuple[str, list[str]]] = []
     for variable, domain in node.bindings:
         if not groups or groups[-1][0] != domain:
@@ -284,7 +283,7 @@ def _lay_out_quantifier(node: fm.Quantifier, style: Style) -> Layout:
         groups[-1][1].append(style.name(variable))
     heads = [", ".join(names) + style[" in "] + style.name(domain) for domain, names in groups]
     word = "forall " if isinstance(node, fm.Forall) else "exists "
-    pieces: list[Piece] = [style[word], ", ".join(heads)]
+    parts: list[Part] = [style[word], ", ".join(heads)]
     if node.guard is not None:
-        pieces += [style[" where "], Operand(node.guard, 0, True)]
-    return [*pieces, style[": "], Operand(node.body, 0, True)]
+        parts += [style[" where "], Operand(node.guard, 0, True)]
+    return [*parts, style[": "], Operand(node.body, 0, True)]

@@ -1,19 +1,18 @@
-"""Questions with a structural answer."""
+"""What a formula is made of: its nodes, atoms, quantifiers and free variables, depth and size."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from residuum.errors import FormulaTooLargeError
+from residuum.errors import EvaluationError, FormulaTooLargeError
 from residuum.limits import MOST_FREE
-from residuum.logic.folding import fold
 from residuum.logic.formulas import Atom, Formula, Quantifier
-from residuum.logic.interning import Node
+from residuum.logic.nodes import Node, fold
 from residuum.logic.terms import Variable
 
 
 def distinct_nodes(root: Node) -> tuple[Node, ...]:
-    """Return every distinct node once, children before parents and left before right."""
+    """Return each distinct node of a formula once, children before parents, left before right."""
     found: dict[Node, None] = {}
     stack = [root]
     while stack:
@@ -40,8 +39,16 @@ def atoms_of(formula: Formula) -> tuple[Atom, ...]:
 
 
 def quantifiers_of(formula: Formula) -> tuple[Quantifier, ...]:
-    """Return the distinct quantified sub-formulas, inner ones first."""
+    """Return the distinct quantified parts of a formula, inner ones first."""
     return tuple(node for node in distinct_nodes(formula) if isinstance(node, Quantifier))
+
+
+def refuse_guard(formula: Formula) -> None:
+    """Raise for a comparison of terms, which has no atoms to evaluate."""
+    if formula.sort == "guard":
+        raise EvaluationError(
+            f"expected a formula with atoms, got the guard {formula!r}; write it after `where`"
+        )
 
 
 def free_variables(node: Node) -> frozenset[str]:
@@ -65,21 +72,21 @@ def free_variables_by_node(root: Node) -> dict[Node, frozenset[str]]:
             kept += len(below)
             if kept > MOST_FREE:
                 raise FormulaTooLargeError(
-                    f"the parts of this formula have more than {MOST_FREE:,} free variables "
-                    "altogether; nest less, or bind variables where they are used"
+                    f"expected at most {MOST_FREE:,} free variables in all parts of the formula "
+                    "together, got more; nest less, or bind variables where they are used"
                 )
         free[node] = below
     return free
 
 
 def _union(sets: Sequence[frozenset[str]]) -> frozenset[str]:
-    # Most nodes have the variables of their widest child; sharing that set saves memory.
+    # Most nodes have the variables of their widest child. Sharing its set saves memory.
     widest = max(sets, key=len, default=frozenset())
     return widest if all(names <= widest for names in sets) else widest.union(*sets)
 
 
 def depth(node: Node) -> int:
-    """Return the number of nodes on the longest path downwards; an atom `P` has depth 1."""
+    """Return the number of nodes on the longest path downwards. An atom `P` has depth 1."""
     depths: dict[Node, int] = {}
     for one in distinct_nodes(node):
         depths[one] = 1 + max([depths[child] for child in one.children], default=0)
@@ -87,7 +94,7 @@ def depth(node: Node) -> int:
 
 
 def size(node: Node) -> int:
-    """Return the number of nodes, shared ones counted each time they occur.
+    """Return the number of nodes. Shared ones count each time that they occur.
 
     >>> from residuum.logic.formulas import Or, atoms
     >>> (formula,) = atoms("P")

@@ -1,4 +1,4 @@
-"""Is a formula a tautology, is it satisfiable, and which assignment shows it."""
+"""Whether a formula is a tautology or satisfiable, and an assignment that shows it."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import Any, Final
 
 from residuum.errors import UndecidedError
 from residuum.logic import formulas as fm
-from residuum.logic.boolean import refuse_guard
 from residuum.logic.expansion import compute
-from residuum.logic.folding import Case, fold
 from residuum.logic.formulas import Atom, Formula
-from residuum.logic.interning import Node, replace_children
-from residuum.logic.questions import atoms_of, quantifiers_of
+from residuum.logic.nodes import Case, Node, fold, replace_children
+from residuum.logic.questions import atoms_of, quantifiers_of, refuse_guard
 from residuum.logic.terms import Application, Arithmetic
 
 MOST_TABLED_ATOMS: Final = 12
-"""Up to this many atoms a truth table decides; beyond, the SAT solver."""
+"""The most atoms for which a truth table decides. Beyond that a SAT solver does."""
 
 MOST_CONFLICTS: Final = 200_000
 MOST_PROPAGATIONS: Final = 200_000_000
-"""What the SAT solver may spend before it answers "unknown": a few seconds of search, counted
-in steps rather than seconds so that every machine gives the same answer."""
+"""The work after which the SAT solver gives up: a few seconds.
+
+It is counted in steps rather than seconds, so that every machine gives the same answer.
+"""
 
 
 @dataclass(frozen=True)
 class Verdict:
     """The answer to a yes-or-no question: True, False, or None for unknown.
 
-    `witness` assigns every atom: a model of a satisfiable formula, a counter-model of a formula
-    that is no tautology. `reason` says why an unknown answer is unknown.
+    `witness` is an assignment of every atom: a model of a satisfiable formula, or a counter-model
+    of a formula that is no tautology. `reason` says why an answer is unknown.
     """
 
     answer: bool | None
@@ -40,12 +40,15 @@ class Verdict:
 
     def __bool__(self) -> bool:
         if self.answer is None:
-            raise UndecidedError(f"this is not known: {self.reason}")
+            raise UndecidedError(
+                f"expected a verdict of True or False, but it is unknown: {self.reason}; ask for "
+                "`.answer`, which is None then"
+            )
         return self.answer
 
 
 def is_tautology(formula: Formula) -> Verdict:
-    """Return whether every assignment makes the formula true, with a counter-model if not.
+    """Return whether every assignment makes a formula true, and a counter-model if not.
 
     >>> P, Q = fm.atoms("P Q")
     >>> bool(is_tautology((P & Q) >> P))
@@ -59,10 +62,10 @@ def is_tautology(formula: Formula) -> Verdict:
 
 
 def is_satisfiable(formula: Formula) -> Verdict:
-    """Return whether some assignment makes the formula true, with one that does.
+    """Return whether some assignment makes a formula true, and such an assignment.
 
-    Atoms are independent propositions. Quantified parts are not looked into, so that only an
-    answer which does not depend on them is given.
+    Atoms are independent propositions. Quantified parts are not examined: an answer that depends
+    on one of them is unknown.
     """
     refuse_guard(formula)
     formula = compute(formula)
@@ -76,9 +79,9 @@ def is_satisfiable(formula: Formula) -> Verdict:
 
 
 def _opaque_part(formula: Formula) -> str:
-    """Return why an assignment of the atoms may not be a model, or nothing if it always is."""
+    """Return why an assignment of the atoms may be no model, or nothing if it always is one."""
     if quantifiers_of(formula):
-        return "it depends on a quantified part; spell it out with `expand` over its domains"
+        return "it depends on a quantified part; write it out with `expand` over its domains"
     predicates = Counter(atom.predicate for atom in atoms_of(formula))
     for atom in atoms_of(formula):
         computed = any(isinstance(term, Arithmetic | Application) for term in atom.arguments)
@@ -88,7 +91,7 @@ def _opaque_part(formula: Formula) -> str:
 
 
 def _abstract(formula: Formula) -> tuple[Formula, tuple[Atom, ...]]:
-    """Return the formula with each quantified part as a proposition of its own, and its atoms."""
+    """Return the formula with an atom in place of each quantified part, and all its atoms."""
     taken = {atom.predicate for atom in atoms_of(formula)}
     fresh: dict[Node, Atom] = {}
 
@@ -111,11 +114,11 @@ def _abstract(formula: Formula) -> tuple[Formula, tuple[Atom, ...]]:
 
 
 def _by_truth_table(formula: Formula, atoms: Sequence[Atom]) -> Verdict:
-    """Decide by the whole truth table at once: one bit for each row, in one big integer."""
+    """Decide by the truth table. An integer has one bit for each of its rows."""
     rows = 1 << len(atoms)
     every = (1 << rows) - 1
-    # Bit k of an atom's column is set where bit i of k is clear: 0101…, 00110011…, and so on.
-    columns = {atom: every // ((1 << (1 << i)) + 1) for i, atom in enumerate(atoms)}
+    # Atom i is true in the rows k in which bit i of k is 0: 0101…, 00110011…, and so on.
+    truths = {atom: every // ((1 << (1 << i)) + 1) for i, atom in enumerate(atoms)}
 
     def conjoin(_: Node, parts: Sequence[int]) -> int:
         result = every
@@ -131,7 +134,7 @@ def _by_truth_table(formula: Formula, atoms: Sequence[Atom]) -> Verdict:
 
     cases: Mapping[Any, Case[int]] = {
         fm.Truth: lambda node, _: every if node.value else 0,
-        Atom: lambda node, _: columns[node],
+        Atom: lambda node, _: truths[node],
         fm.Not: lambda _, parts: every ^ parts[0],
         fm.And: conjoin,
         fm.Or: disjoin,
@@ -146,7 +149,7 @@ def _by_truth_table(formula: Formula, atoms: Sequence[Atom]) -> Verdict:
 
 
 def _by_solver(formula: Formula, atoms: Sequence[Atom]) -> Verdict:
-    from pysat.solvers import Solver  # compiled, and needed by few formulas
+    from pysat.solvers import Solver  # imported here, because few formulas need it
 
     with Solver(name="glucose4") as solver:
         variables = {atom: number for number, atom in enumerate(atoms, start=1)}
@@ -164,7 +167,7 @@ def _by_solver(formula: Formula, atoms: Sequence[Atom]) -> Verdict:
 
 
 class _Clauses:
-    """Tseitin's transformation: every connective becomes a variable defined by clauses."""
+    """Clauses for a solver by Tseitin's transformation: each connective becomes a variable."""
 
     def __init__(self, solver: Any, first_free: int) -> None:
         self._add = solver.add_clause
@@ -186,7 +189,7 @@ class _Clauses:
         return self._next - 1
 
     def _all(self, literals: Sequence[int]) -> int:
-        """Return a variable that is true exactly when all the literals are."""
+        """Return a variable that is true exactly if all the literals are."""
         defined = self._new()
         for literal in literals:
             self._add([-defined, literal])

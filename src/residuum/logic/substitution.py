@@ -1,4 +1,4 @@
-"""Replacing variables by terms and atoms by formulas, without capture."""
+"""Substitution of terms for variables and of formulas for atoms, without capture."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from residuum.errors import InvalidNameError
-from residuum.logic.folding import fold_scoped
 from residuum.logic.formulas import Atom, Binding, Formula, Quantifier
-from residuum.logic.interning import Node, intern, replace_children
+from residuum.logic.nodes import Node, fold_scoped, intern, replace_children
 from residuum.logic.questions import atoms_of, free_variables, free_variables_by_node
 from residuum.logic.terms import Term, Variable
 
@@ -20,7 +19,7 @@ def substitute(
     | Mapping[Atom, Formula]
     | Mapping[Variable | Atom, Term | Formula],
 ) -> Formula:
-    """Return the formula with free variables and atoms replaced, all at once.
+    """Return the formula with free variables and atoms replaced, all at the same time.
 
     A variable bound by a quantifier is not replaced there, nor is an atom that mentions it. A
     bound variable that would capture a variable of a replacement is renamed.
@@ -35,11 +34,11 @@ def substitute(
         if not isinstance(key, Atom | Variable) or not isinstance(value, expected):
             raise InvalidNameError(
                 "expected variables mapped to terms and atoms mapped to formulas, "
-                f"got {key!r}: {value!r}"
+                f"got {key!r}: {value!r}; make terms with Variable or Constant, formulas with parse"
             )
     free = free_variables_by_node(formula)
     present = set(atoms_of(formula)) | {Variable(name) for name in free[formula]}
-    # Scopes of the same content are one object, so that shared parts are visited once.
+    # Equal scopes are the same object, so that shared parts are visited once.
     scopes: dict[frozenset[tuple[Node, Node]], _Scope] = {}
     inner_scopes: dict[tuple[_Scope, Quantifier], _Scope] = {}
 
@@ -66,7 +65,7 @@ def substitute(
 
 @dataclass(frozen=True, eq=False)
 class _Scope:
-    """The replacements in force at some place; compared by identity."""
+    """The replacements that apply to a part of the formula. Scopes are compared by identity."""
 
     replacements: Mapping[Variable | Atom, Node]
 

@@ -1,32 +1,57 @@
-"""Terms: what predicates speak about."""
+"""Terms, which predicates speak about, and the names and labels that they are made of."""
 
 from __future__ import annotations
 
-from typing import Final, Literal, final
+import itertools
+import operator
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Literal, SupportsIndex, final
 
 from residuum.errors import InvalidNameError
 from residuum.limits import LARGEST_INTEGER, LONGEST_WORD
-from residuum.logic.interning import Node, intern
-from residuum.logic.names import check_name
+from residuum.logic.nodes import Node, intern
+
+CONNECTIVE_WORDS = ("not", "and", "or", "implies", "iff", "true", "false")
+BINDING_WORDS = ("forall", "exists", "in", "where", "mod")
+DECLARATION_WORDS = (
+    "domain",
+    "function",
+    "predicate",
+    "facts",
+    "rule",
+)  # each may name what those before it declare
+MODIFIER_WORDS = ("weight", "sequence", "independent")
+
+KEYWORDS = frozenset(CONNECTIVE_WORDS + BINDING_WORDS + DECLARATION_WORDS + MODIFIER_WORDS)
+"""Words with a meaning in the text syntax.
+
+Nothing can be named by them, so that a formula built in Python can be written in a rule file.
+"""
+
+_NAME = re.compile(r"[^\W\d]\w*")
+
+Label = int | str
+"""The value of a constant: a member of a domain."""
 
 ArithmeticOperator = Literal["+", "-", "*", "mod"]
 ARITHMETIC_OPERATORS: Final[tuple[ArithmeticOperator, ...]] = ("+", "-", "*", "mod")
 
 
 class Term(Node):
-    """A variable, a constant, a function of terms or arithmetic on terms."""
+    """A variable, a constant, a function of terms, or arithmetic on terms."""
 
     __slots__ = ()
 
     @classmethod
     def sort_with(cls, children: tuple[Node, ...]) -> str:  # noqa: ARG003
-        """Return "term": arguments were checked on the way in."""
+        """Return "term". Arguments are checked where a term is made."""
         return "term"
 
 
 @final
 class Variable(Term):
-    """A name that a quantifier binds, or a free one."""
+    """A variable, bound by a quantifier or free."""
 
     __slots__ = ("name",)
     __match_args__ = ("name",)
@@ -38,7 +63,7 @@ class Variable(Term):
 
 @final
 class Constant(Term):
-    """An integer or a label, the member of some domain."""
+    """An integer or a label: a member of a domain."""
 
     __slots__ = ("value",)
     __match_args__ = ("value",)
@@ -46,21 +71,26 @@ class Constant(Term):
 
     def __new__(cls, value: int | str) -> Constant:
         if isinstance(value, bool) or not isinstance(value, int | str):
-            raise InvalidNameError(f"expected an integer or a label (text), got {value!r}")
-        # Subclasses (an enumeration, say) would print and compare in ways of their own.
+            raise InvalidNameError(
+                f"expected an integer or a label (text), got {value!r}; write it as text"
+            )
+        # Instances of subclasses, such as an enumeration, may print and compare differently.
         if isinstance(value, str):
             if len(value) > LONGEST_WORD:
-                raise InvalidNameError(f"a label has at most {LONGEST_WORD:,} characters")
+                raise InvalidNameError(
+                    f"expected a label of at most {LONGEST_WORD:,} characters, got {len(value):,}; "
+                    "shorten it"
+                )
             return intern(cls, _joined_surrogates(str.__str__(value)))
         if not -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
             raise InvalidNameError(
-                "an integer in a formula has at most 64 bits; this one is too large"
+                "expected an integer of at most 64 bits, got a larger one; write it as text"
             )
         return intern(cls, int.__int__(value))
 
 
 def _joined_surrogates(text: str) -> str:
-    """Return the text with surrogate pairs as the one character they mean, as JSON reads them."""
+    """Return a text with each surrogate pair as one character, as JSON reads them."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
@@ -75,7 +105,10 @@ class Application(Term):
 
     def __new__(cls, function: str, *arguments: Term | int) -> Application:
         if not arguments:
-            raise InvalidNameError(f"function `{function}` needs at least one argument")
+            raise InvalidNameError(
+                f"expected one or more arguments of function `{function}`, got none; write a label "
+                "as a Constant"
+            )
         return intern(cls, check_name(function, "function"), as_terms(arguments))
 
 
@@ -100,7 +133,7 @@ class Arithmetic(Term):
 
 
 def as_terms(arguments: tuple[Term | int, ...]) -> tuple[Term, ...]:
-    """Accept plain integers where terms are expected; text would be ambiguous and is refused."""
+    """Return arguments as terms. Integers become constants; text is ambiguous, and is refused."""
     return tuple(
         [
             argument if isinstance(argument, Term) else _as_constant(argument)
@@ -116,3 +149,43 @@ def _as_constant(value: object) -> Constant:
         f"expected a term or an integer, got {value!r}; write Variable({value!r}) or "
         f"Constant({value!r})"
     )
+
+
+def check_name(name: str, role: str) -> str:
+    """Return a name that the text syntax can write; raise InvalidNameError for any other.
+
+    >>> check_name("Digit", "predicate")
+    'Digit'
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise InvalidNameError(
+            f"expected a {role} name (a letter or `_`, then letters, digits and `_`), got {name!r}"
+        )
+    if len(name) > LONGEST_WORD:
+        raise InvalidNameError(
+            f"expected a {role} name of at most {LONGEST_WORD:,} characters, got {len(name):,}; "
+            "shorten it"
+        )
+    if name in KEYWORDS:
+        raise InvalidNameError(
+            f"expected a {role} name, got the reserved word `{name}`; use another name"
+        )
+    return str.__str__(name)
+
+
+def as_label(value: Any) -> Any:
+    """Return an integer of NumPy or PyTorch as a Python `int`, and all other values unchanged."""
+    if type(value) in (int, str, bool) or not isinstance(value, SupportsIndex):
+        return value  # comparing types is fast, and enough for most values
+    try:
+        return operator.index(value)
+    except TypeError:  # arrays and tensors have the method, even if they are no integers
+        return value
+
+
+def at_most(most: int, given: Iterable[Any]) -> Sequence[Any] | None:
+    """Return the members of an iterable, or None if there are more. A range stays a range."""
+    if isinstance(given, range):  # `len` raises for a range of more than 2**63 members
+        return None if given[most:] else given
+    taken = tuple(itertools.islice(given, most + 1))
+    return None if len(taken) > most else taken

@@ -31,7 +31,7 @@ from residuum.losses.routes.blocks import bytes_for
 from residuum.losses.routes.definition import Detached
 from residuum.losses.rules import CompiledRule
 from residuum.relaxations import Relaxation
-from residuum.relaxations.meanings import EXACT
+from residuum.relaxations.catalogue import EXACT
 from residuum.syntax import Knowledge, as_formula
 
 Inputs = Form | Mapping[str, Form]

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from residuum.errors import GroundingError
 from residuum.grounding import Layout, Plan
 from residuum.logic import Formula
-from residuum.logic.expansion import as_label
+from residuum.logic.terms import as_label
 from residuum.losses.aggregation import cap_of
 from residuum.losses.degrees.logits import Form, Source
 from residuum.losses.degrees.tensors import in_full

@@ -1,4 +1,4 @@
-"""Relaxations: meanings of the connectives on degrees of truth, written once for any carrier."""
+"""Relaxations: the connectives on degrees of truth, written once for every kind of number."""
 
 from residuum.relaxations.carriers import FLOATS as FLOATS
 from residuum.relaxations.carriers import FRACTIONS as FRACTIONS

@@ -1,4 +1,4 @@
-"""What a carrier can do with the numbers of all groundings of a quantifier at once."""
+"""Sums, maxima and conjunctions over all groundings of a quantifier."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 class Along(Protocol):
-    """The groundings of a quantifier, along which numbers are brought together.
+    """The groundings of a quantifier, over which numbers are added up or compared.
 
-    `elsewhere` stands for the groundings that a guard or the end of a sequence excludes.
+    `elsewhere` is the number for groundings that a guard or the end of a sequence excludes.
     """
 
     def total(self, numbers: Number, elsewhere: float) -> Number:
-        """Return the sum; 0 over no groundings."""
+        """Return the sum over all groundings, which is 0 if there are none."""
         ...
 
     def largest(self, numbers: Number, elsewhere: float) -> Number:
-        """Return the largest; `elsewhere` over no groundings."""
+        """Return the largest number, which is `elsewhere` if there are no groundings."""
         ...
 
     def log_total(self, logarithms: Number) -> Number:
@@ -30,9 +30,9 @@ class Along(Protocol):
         ...
 
     def log_norm(self, logarithms: Number, exponent: Exact) -> Number:
-        """Return log (Σ xᵖ)^(1/p) from logarithms of x; that of 0 over no groundings."""
+        """Return log (Σ xᵖ)^(1/p) from the logarithms of x. Without groundings the sum is 0."""
         ...
 
     def in_pairs(self, x: Degree, conjoin: Callable[[Degree, Degree], Degree]) -> Degree:
-        """Return the conjunction, two groundings at a time; true over no groundings."""
+        """Return the conjunction, two groundings at a time. It is true without groundings."""
         ...

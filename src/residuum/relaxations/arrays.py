@@ -1,4 +1,4 @@
-"""NumPy arrays as a carrier, element by element, in double precision."""
+"""NumPy arrays as a carrier: elementwise, in double precision."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Array = npt.NDArray[np.float64]
 
 @final
 class Arrays:
-    """Arrays of float64, and scalars broadcast against them.
+    """Arrays of float64, with which scalars broadcast.
 
-    NumPy warns of infinities, which are meant here, and of elements that `choose` will not
-    select: compute under `np.errstate(all="ignore")`, as `interpret` does.
+    Compute under `np.errstate(all="ignore")`, as `interpret` does: NumPy warns of infinities, which
+    are intended here, and of elements that `choose` does not select.
     """
 
     def constant(self, value: Exact) -> float:

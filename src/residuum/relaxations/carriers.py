@@ -1,8 +1,8 @@
-"""The arithmetic a relaxation may use, and the plain numbers that have it.
+"""Carriers: the arithmetic that a relaxation may use. Floats and fractions are two of them.
 
-A relaxation is written once, against this protocol. A *number* is whatever a carrier computes
-with; numbers combine with `+`, `-` and `*`, and the carrier adds what operators cannot say.
-Numbers are extended: `log(0)` is −inf and overflow is inf, never an exception or a NaN.
+A relaxation is written once, for any carrier. A *number* is a value of the kind that the carrier
+computes with. Numbers have the operators `+`, `-` and `*`; the carrier has all other functions.
+`log(0)` is −inf and overflow is inf, never an exception or a NaN.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ Number = Any
 Exact = Fraction | int | float
 
 LARGEST_EXACT_EXPONENT = 1000
-"""Beyond it a power of a fraction has too many digits to be worth having."""
+"""The largest exponent of a fraction. Beyond it a power has too many digits."""
 
 
 def as_float(value: Exact) -> float:
-    """Return the nearest float, in a way that traces of PyTorch 2.11 know too."""
+    """Return the nearest float, by operations that PyTorch 2.11 can trace."""
     return value.numerator / value.denominator if isinstance(value, Fraction) else float(value)
 
 
 class Carrier(Protocol):
-    """What floats, fractions, arrays, tensors and exact functions all offer."""
+    """The functions of a kind of number: floats, fractions, arrays, tensors, exact functions."""
 
     def constant(self, value: Exact) -> Number:
         """Return a parameter of a relaxation as a number."""
         ...
 
     def minimum(self, x: Number, y: Number) -> Number:
-        """Return the smaller."""
+        """Return the smaller of two numbers."""
         ...
 
     def maximum(self, x: Number, y: Number) -> Number:
-        """Return the larger."""
+        """Return the larger of two numbers."""
         ...
 
     def excess(self, x: Number, y: Number) -> Number:
@@ -76,51 +76,52 @@ class Carrier(Protocol):
 
 
 Pick = Callable[[Number], Number]
-"""Takes from a side the numbers at some places."""
+"""A function that takes the numbers at some places of a side."""
 
 
 class LazyCarrier(Carrier):
-    """A carrier of large numbers: a side of a degree is computed only when something asks for it.
+    """A carrier of large numbers, such as tensors. A side of a degree is computed when it is used.
 
-    All four sides of its degrees stay within reach, so that none need be derived from another.
+    Each of the four sides is computed by its own formula, so that none loses digits of another.
     """
 
     @abstractmethod
     def log_or(self, x: Number, instead: Callable[[], Number]) -> Number:
-        """Return log(x), but `instead()` where x is too small to have its digits."""
+        """Return log(x), but `instead()` where x is so small that it has lost digits."""
 
     @abstractmethod
     def log_complement(self, x: Number, rest: Number, instead: Callable[[], Number]) -> Number:
-        """Return log(1 − x), for x and `rest`, which is 1 − x, to be computed later.
+        """Return log(1 − x). `x` and `rest`, which is 1 − x, are computed when they are used.
 
-        `instead()` gives it where 1 − x is too small to have its digits.
+        The result is `instead()` where 1 − x is so small that it has lost digits.
         """
 
     @abstractmethod
     def log_linear(self, x: Number, factor: float, instead: Callable[[], Number]) -> Number:
-        """Return log(x · factor), but `instead()` where x is less than a rounding of 1.
+        """Return log(x · factor), but `instead()` where x is below the rounding error of 1.
 
-        A function of x that is linear near 0 equals its linear part there, to the last digit.
+        There a function that is linear near 0 equals its linear part to the last digit.
         """
 
     @abstractmethod
     def log_rest(
         self, x: Number, rest: Callable[[Pick], Number], log_rest: Callable[[Pick], Number]
     ) -> Number:
-        """Return log(1 − x), for x to be computed later.
+        """Return log(1 − x). `x` is computed when it is used.
 
-        `rest(pick)` gives 1 − x where x is large, from sides of which `pick` takes what is needed
-        there; `log_rest(pick)` gives its logarithm where it is too small to have its digits.
+        Where x is large the result is the logarithm of `rest(pick)`, and where 1 − x is so small
+        that it has lost digits it is `log_rest(pick)`. `pick` takes from each side only the numbers
+        that are needed there.
         """
 
     @abstractmethod
     def add_product(self, x: Number, y: Number, z: Number) -> Number:
-        """Return x + yz, in one pass."""
+        """Return x + yz in one operation."""
 
 
 @final
 class Floats:
-    """Python floats."""
+    """Python floats as a carrier."""
 
     def constant(self, value: Exact) -> float:
         return float(value)
@@ -167,7 +168,7 @@ class Floats:
 
 @final
 class Fractions:
-    """Exact fractions; what is not rational raises InexactError."""
+    """Exact fractions as a carrier. A result that is irrational raises InexactError."""
 
     def constant(self, value: Exact) -> Fraction | float:
         return value if value in (math.inf, -math.inf) else Fraction(value)
@@ -215,7 +216,7 @@ def _zero_at(x: Fraction, root: int) -> Fraction:
 
 def _inexact() -> InexactError:
     return InexactError(
-        "this relaxation is not rational, so it has no exact value on fractions; "
+        "expected a rational relaxation for degrees that are fractions, got an irrational value; "
         "give the degrees as floats"
     )
 

@@ -1,4 +1,4 @@
-"""The relaxations, by name. A family is one line of `_FAMILIES`."""
+"""The relaxations by name, and `exact`. A family is one line of `_FAMILIES`."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from residuum.relaxations.sugeno_weber import sugeno_weber
 from residuum.relaxations.tnorms import TNorm
 
 PAPER: Final = ("s-product", "r-product", "s-godel", "r-godel", "lukasiewicz")
-"""The five relaxations of the paper: the default set everywhere."""
+"""The five relaxations of the paper, which are used wherever none are named."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """The parameter of a family: its symbol, its range, and the infinities it may take."""
+    """The parameter of a family: its symbol, its range, and the infinite value it may have."""
 
     symbol: str
     above: float = -math.inf
@@ -60,7 +60,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Family:
-    """A t-norm or a family of them, and the logics made of it: prefix → kind."""
+    """A t-norm or a family of t-norms, and the prefix and kind of each logic made of it."""
 
     make: Callable[..., TNorm]
     parameter: Parameter | None = None
@@ -81,6 +81,9 @@ _FAMILIES: Final[Mapping[str, Family]] = {
     "nilpotent-minimum": Family(NilpotentMinimum),
     "drastic": Family(Drastic, logics=(("s-", "S"),)),
 }
+EXACT: Final = Relaxation("exact", Product(), "S")
+"""The exact probability of a rule: independent examples and rules multiply, as in S-Product."""
+
 _MAXSAT: Final = Relaxation("lukasiewicz-maxsat", Lukasiewicz(), "S and R", is_capped=False)
 _registered: dict[str, TNorm] = {}
 
@@ -113,8 +116,20 @@ def relaxation(name: str | Relaxation) -> Relaxation:
     )
 
 
+def find_meaning(name: str | Relaxation) -> Relaxation:
+    """Return what a name can mean for a rule: a relaxation, or `exact`, which is none."""
+    if name == EXACT.name:
+        return EXACT
+    try:
+        return relaxation(name)
+    except RelaxationParameterError:
+        raise
+    except UnknownRelaxationError as error:
+        raise UnknownRelaxationError(f"{error}, and `exact`") from None
+
+
 def relaxation_names() -> tuple[str, ...]:
-    """Return the names of the catalogue, families with an example of their parameter."""
+    """Return all names of the catalogue. A family has an example of its parameter."""
     names = [*PAPER, _MAXSAT.name]
     for family_name, family in _families().items():
         example = f"({family.parameter.example})" if family.parameter else ""
@@ -123,7 +138,7 @@ def relaxation_names() -> tuple[str, ...]:
 
 
 def parameter_of(name: str) -> Parameter | None:
-    """Return the parameter that the family of this relaxation takes, if it takes one."""
+    """Return the parameter of the family of a relaxation, or None if it has none."""
     word = name.split("(")[0].strip()
     for family_name, family in _families().items():
         if word in [prefix + family_name for prefix, _ in family.logics]:
@@ -132,7 +147,7 @@ def parameter_of(name: str) -> Parameter | None:
 
 
 def is_built_in(one: Relaxation) -> bool:
-    """Return whether a relaxation is the catalogue's own of its name, and not a user's.
+    """Return whether a relaxation is that of the catalogue by its name, and not a user's.
 
     >>> is_built_in(relaxation("r-yager(2)")), is_built_in(Relaxation("r-product", Minimum(), "R"))
     (True, False)
@@ -148,9 +163,9 @@ def is_built_in(one: Relaxation) -> bool:
 
 
 def register(name: str, tnorm: TNorm) -> None:
-    """Make `s-NAME` and `r-NAME` known everywhere, for a t-norm of one's own.
+    """Add `s-NAME` and `r-NAME`, for a t-norm of the user, to the catalogue.
 
-    A name of the catalogue cannot be taken; registering one's own name again replaces it.
+    The names of the built-in relaxations cannot be used. A registered name can be replaced.
 
     >>> from residuum.relaxations.degrees import Degree
     >>> from residuum.relaxations.generated import Generated
@@ -164,10 +179,13 @@ def register(name: str, tnorm: TNorm) -> None:
     """
     if not re.fullmatch(r"[^\W\d_]\w*(-\w+)*", name) or len(name) > 40:
         raise InvalidNameError(
-            f"expected a name of words joined by `-`, such as `my-logic`, got {name[:60]!r}"
+            f"expected a name of words joined by `-`, such as `my-logic`, got {name[:60]!r}; "
+            "use letters, digits and `-`, 40 characters at most"
         )
     if not isinstance(tnorm, TNorm):
-        raise UnknownRelaxationError(f"expected a TNorm, such as Generated(...), got {tnorm!r}")
+        raise UnknownRelaxationError(
+            f"expected a TNorm, such as Generated(...), got {tnorm!r}; pass an instance of one"
+        )
     if name in _FAMILIES or f"{name}-maxsat" == _MAXSAT.name or name == _MAXSAT.name:
         raise UnknownRelaxationError(f"`{name}` is in the catalogue; choose another name")
     _registered[name] = tnorm
@@ -184,7 +202,7 @@ def _own(tnorm: TNorm) -> Family:
 
 
 def _patterns() -> Mapping[str, str]:
-    """Return every name without its parameter, and with the parameter's symbol and range."""
+    """Return the names of the catalogue, and for each how it is written with its parameter."""
     known = {_MAXSAT.name: _MAXSAT.name}
     for family_name, family in _families().items():
         for prefix, _ in family.logics:
@@ -196,7 +214,9 @@ def _patterns() -> Mapping[str, str]:
 def _parameter(word: str, parameter: Parameter | None, written: str | None) -> Exact | None:
     if parameter is None:
         if written is not None:
-            raise RelaxationParameterError(f"`{word}` takes no parameter, got `{written}`")
+            raise RelaxationParameterError(
+                f"`{word}` takes no parameter, got `{written}`; leave it out"
+            )
         return None
     if written is None:
         raise RelaxationParameterError(
@@ -220,5 +240,5 @@ def _in_text(value: Exact) -> str:
 
 
 def default_relaxations(names: Sequence[str] | None) -> tuple[Relaxation, ...]:
-    """Return the relaxations of these names, or the paper's five when there are none."""
+    """Return the relaxations with these names, or those of the paper if no names are given."""
     return tuple(relaxation(name) for name in names or PAPER)

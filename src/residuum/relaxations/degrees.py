@@ -1,4 +1,8 @@
-"""A degree of truth, carried on whichever sides are known: x, 1 − x, log x, log(1 − x)."""
+"""Degrees of truth. A degree x is stored by one or more of its sides.
+
+The *sides* are x, 1 − x, log x and log(1 − x). Near 0 and 1 some of them keep digits that others
+lose.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from residuum.relaxations.carriers import Carrier, Exact, LazyCarrier, Number
 
 @final
 class Later:
-    """A side that is computed when it is first asked for, and then kept."""
+    """A side that is computed when it is first used, and then kept."""
 
     __slots__ = ("_compute", "_number")
 
@@ -22,7 +26,7 @@ class Later:
 
     @property
     def number(self) -> Number:
-        """The side itself."""
+        """The value of the side."""
         if self._compute is not None:
             self._number, self._compute = self._compute(), None
         return self._number
@@ -30,11 +34,10 @@ class Later:
 
 @final
 class Degree:
-    """A relaxed truth value.
+    """A degree of truth x.
 
-    At least one side is known, as a number or as one to be computed `Later`; the others are
-    derived from the known ones, by the route that loses least. Negation swaps the sides, so that
-    it loses nothing at all: ¬¬x is x.
+    At least one side is known, as a number or as a `Later`. The other sides are computed from it,
+    in the way that loses the fewest digits. Negation swaps the sides and loses nothing: ¬¬x is x.
     """
 
     __slots__ = ("_false", "_log_false", "_log_true", "_true", "on")
@@ -56,7 +59,7 @@ class Degree:
 
     @property
     def true(self) -> Number:
-        """x."""
+        """The side x."""
         if self._true is not None:
             return _now(self._true)
         if self._false is not None:
@@ -67,7 +70,7 @@ class Degree:
 
     @property
     def log_true(self) -> Number:
-        """log x."""
+        """The side log x."""
         if self._log_true is not None:
             return _now(self._log_true)
         if self._true is not None:
@@ -78,12 +81,12 @@ class Degree:
 
     @property
     def false(self) -> Number:
-        """1 − x."""
+        """The side 1 − x."""
         return self.negated.true
 
     @property
     def log_false(self) -> Number:
-        """log(1 − x)."""
+        """The side log(1 − x)."""
         return self.negated.log_true
 
     @property
@@ -99,7 +102,7 @@ class Degree:
 
     @property
     def knows_true(self) -> bool:
-        """Whether x itself is known, rather than derived from 1 − x or a logarithm."""
+        """Whether x itself is known, rather than computed from another side."""
         return self._true is not None
 
 
@@ -108,26 +111,26 @@ def _now(side: Number) -> Number:
 
 
 def log1mexp(on: Carrier, x: Number) -> Number:
-    """Return log(1 − exp(x)) for x ≤ 0, by the route that is accurate on either side of −log 2."""
+    """Return log(1 − exp(x)) for x ≤ 0, by one formula above −log 2 and another below."""
     near_zero = on.log(-on.expm1(x))
     return on.choose(x, on.constant(-math.log(2)), on.log1p(-on.exp(x)), near_zero)
 
 
 def log1mexp_or(on: LazyCarrier, x: Number, instead: Callable[[], Number]) -> Number:
-    """Return log(1 − exp(x)), but `instead()`, which is log(−x), where x ≤ 0 is tiny."""
+    """Return log(1 − exp(x)) for x ≤ 0, but `instead()`, which is log(−x), where x is tiny."""
     near_zero = on.log_linear(-on.expm1(x), 1, instead)
     return on.choose(x, on.constant(-math.log(2)), on.log1p(-on.exp(x)), near_zero)
 
 
 def log1pexp(on: Carrier, x: Number) -> Number:
-    """Return log(1 + exp(x)), for every x without overflow."""
+    """Return log(1 + exp(x)) without overflow."""
     return on.choose(x, on.constant(0), on.log1p(on.exp(x)), x + on.log1p(on.exp(-x)))
 
 
 def log_norm(on: Carrier, logarithms: Sequence[Number], p: Exact) -> Number:
     """Return the logarithm of the p-norm of numbers, from the logarithms of these numbers.
 
-    For p = 1 that is log-sum-exp. Its gradients are shares between 0 and 1.
+    For p = 1 this is log-sum-exp. All its derivatives lie between 0 and 1.
     """
 
     def add(x: Number, y: Number) -> Number:
@@ -139,15 +142,15 @@ def log_norm(on: Carrier, logarithms: Sequence[Number], p: Exact) -> Number:
 
 
 def log_remainder(on: Carrier, x: Number, y: Number, p: Exact) -> Number:
-    """Return the logarithm of (exp(py) − exp(px))^(1/p), for x < y: what `log_norm` adds to x."""
+    """Return log (exp(py) − exp(px))^(1/p) for x < y: the z for which `log_norm` of x, z is y."""
     remaining = log1mexp(on, -on.constant(p) * on.excess(y, x))
     return y + remaining * on.constant(1 / p)
 
 
 def ordered(x: Degree, y: Degree) -> tuple[Number, Number]:
-    """Return two numbers that are in order exactly when the degrees are.
+    """Return two numbers of which the first is at most the second exactly if x ≤ y.
 
-    Where both degrees are known on the same side, they are compared there: no rounding.
+    If the same side of both degrees is known, that side is compared, so that nothing is rounded.
     """
     known = x.knows_true and y.knows_true
     if not known and x.negated.knows_true and y.negated.knows_true:
@@ -156,8 +159,8 @@ def ordered(x: Degree, y: Degree) -> tuple[Number, Number]:
 
 
 def lesser(x: Degree, y: Degree) -> Degree:
-    """Return the smaller degree."""
-    if isinstance(x.on, LazyCarrier):  # one pass for the side that is asked for
+    """Return the smaller of two degrees."""
+    if isinstance(x.on, LazyCarrier):  # only the side that is used is computed
         on = x.on
         return both_sides(
             on, lambda: on.minimum(x.true, y.true), lambda: on.maximum(x.false, y.false)
@@ -166,7 +169,7 @@ def lesser(x: Degree, y: Degree) -> Degree:
 
 
 def choose(low: Number, high: Number, then: Degree, otherwise: Degree) -> Degree:
-    """Return `then` where low ≤ high and `otherwise` elsewhere, on both sides."""
+    """Return the degree `then` where low ≤ high, and `otherwise` elsewhere."""
     on = then.on
     return both_sides(
         on,
@@ -176,7 +179,7 @@ def choose(low: Number, high: Number, then: Degree, otherwise: Degree) -> Degree
 
 
 def both_sides(on: Carrier, true: Callable[[], Number], false: Callable[[], Number]) -> Degree:
-    """Return the degree with these two sides, computed now or, on a lazy carrier, when asked."""
+    """Return the degree with these two sides. A lazy carrier computes them when they are used."""
     if isinstance(on, LazyCarrier):
         return Degree(on, true=Later(true), false=Later(false))
     return Degree(on, true=true(), false=false())

@@ -1,4 +1,4 @@
-"""The drastic t-norm, the smallest of all."""
+"""The drastic t-norm, which is the smallest of all t-norms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from residuum.relaxations.tnorms import GENTLE, Jump, TNorm
 @final
 @dataclass(frozen=True)
 class Drastic(TNorm):
-    """T(x, y) is the other operand where one is 1, else 0. It has no residuum."""
+    """T(x, y) is y where x = 1, x where y = 1, and 0 elsewhere. It has no residuum."""
 
     source = "Schweizer and Sklar 1960"
     structure = "discontinuous"
@@ -43,5 +43,6 @@ class Drastic(TNorm):
 
     def residuum(self, x: Degree, y: Degree) -> Degree:  # noqa: ARG002
         raise UnknownRelaxationError(
-            "the drastic t-norm is not left-continuous and has no residuum; use `s-drastic`"
+            "expected a left-continuous t-norm, got the drastic one, which has no residuum; use "
+            "`s-drastic`"
         )

@@ -1,4 +1,4 @@
-"""The degree of truth of a formula under a relaxation."""
+"""The degree of truth of a formula under a relaxation: `truth`, on any kind of number."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 from residuum.errors import DegreeError, EvaluationError
 from residuum.logic import formulas as fm
 from residuum.logic.boolean import values_by_atom
-from residuum.logic.folding import Case, fold
 from residuum.logic.formulas import Atom, Formula
+from residuum.logic.nodes import Case, fold
 from residuum.relaxations.arrays import ARRAYS
 from residuum.relaxations.carriers import FLOATS, FRACTIONS, Carrier
 from residuum.relaxations.catalogue import relaxation as find_relaxation
@@ -29,8 +29,8 @@ def truth(
 ) -> Any:
     """Return the degree of truth of a formula from those of its atoms.
 
-    Degrees are floats, `Fraction`s (then the result is exact, where the logic is rational) or
-    NumPy arrays, which broadcast; the result is of the same kind, arrays as float64.
+    Degrees are floats, `Fraction`s or NumPy arrays, which broadcast. The result is of the same
+    kind: exact for fractions, if the logic is rational, and float64 for arrays.
 
     >>> truth("P -> Q", {"P": 0.8, "Q": 0.4}, "r-product")
     0.5
@@ -40,8 +40,8 @@ def truth(
     formula = as_formula(formula)
     if not isinstance(degrees, Mapping):
         raise DegreeError(
-            f"degrees: expected a mapping such as {{'P': 0.5}}, got {degrees!r}; the relaxation "
-            "comes after it"
+            f"degrees: expected a mapping such as {{'P': 0.5}}, got {degrees!r}; pass the "
+            "relaxation after it"
         )
     try:
         values = values_by_atom(formula, degrees)
@@ -50,14 +50,14 @@ def truth(
     on, given = _on_one_carrier(values)
     known = {atom: Degree(on, true=number) for atom, number in given.items()}
     degree = interpret(formula, known, find_relaxation(relaxation), on).true
-    # A copy: a formula such as `P` would hand out the caller's own array.
+    # The result is a copy: a formula such as `P` would return the caller's own array.
     return np.array(degree)[()] if on is ARRAYS else degree
 
 
 def interpret(
     formula: Formula, degrees: Mapping[Atom, Degree], relaxation: Relaxation, on: Carrier
 ) -> Degree:
-    """Return the meaning of a formula without quantifiers, on any carrier."""
+    """Return the degree of a formula without quantifiers, on any carrier."""
     cases: dict[Any, Case[Any]] = {
         fm.Truth: lambda node, _: truth_of(on, node.value),
         Atom: lambda node, _: degrees[node],
@@ -67,8 +67,8 @@ def interpret(
         fm.Implies: lambda _, parts: relaxation.imply(*parts),
         fm.Iff: lambda _, parts: relaxation.equate(*parts),
     }
-    with np.errstate(all="ignore"):  # infinite penalties are meant
-        result = fold(formula, cases, default=lambda *_: None)  # terms mean nothing by themselves
+    with np.errstate(all="ignore"):  # infinite penalties are intended
+        result = fold(formula, cases, default=lambda *_: None)  # terms have no degree
     assert isinstance(result, Degree)
     return result
 
@@ -91,7 +91,7 @@ def _on_one_carrier(values: Mapping[Atom, Any]) -> tuple[Carrier, Mapping[Atom, 
 def _check(atom: Atom, value: Any) -> None:
     wrong: Any
     if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
-        outside = value[~((value >= 0) & (value <= 1))]  # NaN included
+        outside = value[~((value >= 0) & (value <= 1))]  # this finds NaN as well
         wrong = outside.flat[0] if outside.size else None
     elif isinstance(value, numbers.Real | np.bool_):
         degree: Any = value

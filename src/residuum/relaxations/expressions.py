@@ -1,7 +1,7 @@
-"""Truth functions as people read them: text, and LaTeX made from it.
+"""Truth functions as text and as LaTeX.
 
-The text is a Python expression in x, y and a parameter, so that a test can evaluate it against
-the implementation. Nothing here evaluates it.
+The text is a Python expression in x, y and a parameter. Tests evaluate it and compare it with the
+implementation; the package itself only shows it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Expressions:
-    """How a t-norm is written: T(x, y), its dual, its residuum if there is one, its penalty."""
+    """A t-norm in writing: T(x, y), its dual, its residuum or None, and its penalty."""
 
     conjunction: str
     disjunction: str
@@ -20,12 +20,12 @@ class Expressions:
     penalty: str
 
     def s_implication(self) -> str:
-        """Return the disjunction of 1 − x and y."""
+        """Return the S-implication: the disjunction of 1 − x and y."""
         return ast.unparse(_NegateX().visit(ast.parse(self.disjunction, mode="eval")))
 
 
 class _NegateX(ast.NodeTransformer):
-    """Replaces x by 1 − x, and 1 − x by x."""
+    """Replace x by 1 − x, and 1 − x by x."""
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         if ast.unparse(node) == "1 - x":

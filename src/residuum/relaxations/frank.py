@@ -1,4 +1,4 @@
-"""Frank's family."""
+"""Frank's family of t-norms."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from residuum.relaxations.lukasiewicz import Lukasiewicz
 from residuum.relaxations.product import Product
 from residuum.relaxations.tnorms import GENTLE, OnLogarithms, TNorm
 
-_STEEP = 1e3  # where the slope of the penalty at 0 makes it overflow for large logits
-_LARGE = 40  # where exp(−log s) is below a rounding of 1
+_STEEP = 1e3  # above it the penalty overflows for large logits, because it is steep at 0
+_LARGE = 40  # above it exp(−log s) is below the rounding error of 1
 
 
 def frank(s: Exact) -> TNorm:
@@ -45,8 +45,8 @@ class Frank(OnLogarithms):
 
     @property
     def _log_s(self) -> float:
-        # log1p keeps the digits of a parameter close to 1. Traces know no `math` of fractions, and
-        # those of PyTorch 2.11 not that a float may be compared with one.
+        # log1p keeps the digits of a parameter close to 1. PyTorch cannot trace `math` functions of
+        # fractions; PyTorch 2.11 can compare a fraction with a float, but no float with a fraction.
         is_near = self.s > 0.5 and self.s < 2
         return math.log1p(as_float(self.s - 1)) if is_near else math.log(as_float(self.s))
 
@@ -59,10 +59,10 @@ class Frank(OnLogarithms):
         if isinstance(on, LazyCarrier):
             return self._scaled(on, self._unscaled(x))
         log_s, scale = on.constant(self._log_s), on.constant(self._scale)
-        if self._log_s > _LARGE:  # sˣ overflows in quotients; its logarithm does not
+        if self._log_s > _LARGE:  # sˣ overflows, its logarithm does not
             near, far = -on.expm1(-x.true * log_s), -on.expm1(-log_s)
             return scale * (x.false * log_s - on.log(near) + on.log(far))
-        # (s − 1) / (sˣ − 1) − 1, in the form whose exponentials cannot overflow.
+        # This is (s − 1) / (sˣ − 1) − 1, written so that no exponential overflows.
         if self._log_s > 0:
             above, below = on.expm1(x.false * log_s), -on.expm1(-x.true * log_s)
         else:
@@ -100,7 +100,7 @@ class Frank(OnLogarithms):
                 share = on.ratio(on.expm1(v), on.expm1(u), at_zero=1)
                 power = on.log1p(on.expm1(log_s) * share)
             below = Degree(on, true=on.minimum(on.constant(1), on.ratio(power, log_s, at_zero=0)))
-        else:  # the share is 1 − drop, where s loses the digits of the share
+        else:  # share = 1 − drop, where `share` would lose digits
             gap = on.excess(x.true, y.true)
             drop = on.ratio(on.exp(v) * on.expm1(gap * log_s), on.expm1(u), at_zero=0)
             power = on.log1p(on.expm1(-log_s) * drop)
@@ -108,10 +108,10 @@ class Frank(OnLogarithms):
             below = Degree(on, false=on.minimum(on.constant(1), falsity))
         return choose(*ordered(x, y), truth_of(on, True), below)
 
-    # On a lazy carrier: with a = |log s| and u = log((s − 1) / (sˣ − 1)) the penalty is u, scaled.
+    # On a lazy carrier the penalty is a multiple of u = log((s − 1) / (sˣ − 1)). Let a = |log s|.
 
     def _unscaled(self, x: Degree) -> Number:
-        """Return u, through x where it is small and through 1 − x elsewhere."""
+        """Return u, from x where x is small and from 1 − x elsewhere."""
         on, a = x.on, abs(self._log_s)
         assert isinstance(on, LazyCarrier)
         whole = -math.expm1(-a)
@@ -122,7 +122,7 @@ class Frank(OnLogarithms):
         return drop + a * x.false if self._log_s > 0 else drop
 
     def _scaled(self, on: Carrier, u: Number) -> Number:
-        """Return the penalty, which goes on like its logarithm where it would overflow."""
+        """Return the penalty, computed from its logarithm where the product would overflow."""
         scale = self._scale
         if scale < _STEEP:
             return scale * u
@@ -160,19 +160,19 @@ class Frank(OnLogarithms):
         )
 
     def _times_truth(self, on: Carrier, u: Number) -> tuple[Number, Number]:
-        """Return ax, accurate for x ≤ 1/2, and its logarithm where it is tiny."""
+        """Return ax, accurate for x ≤ 1/2, and its logarithm, accurate where ax is tiny."""
         a = abs(self._log_s)
         log_whole = math.log(-math.expm1(-a))
         if self._log_s > 0:
             return log1pexp(on, a + log_whole - u), a + log_whole - u
         product = -on.log1p(math.expm1(-a) * on.exp(-u))
-        if a > 1:  # for small u that is the logarithm of a small difference
+        if a > 1:  # for small u this is the logarithm of a small difference
             difference = on.exp(-a - u) - on.expm1(-u)
             product = on.choose(u, on.constant(1), -on.log(difference), product)
         return product, log_whole - u
 
     def _times_falsity(self, on: Carrier, u: Number, log_u: Number) -> tuple[Number, Number]:
-        """Return a(1 − x), accurate for x ≥ 1/2, and its logarithm where it is tiny."""
+        """Return a(1 − x), accurate for x ≥ 1/2, and its logarithm, accurate where it is tiny."""
         a = abs(self._log_s)
         log_whole, shrunk = math.log(-math.expm1(-a)), -on.expm1(-u)
         if self._log_s < 0:

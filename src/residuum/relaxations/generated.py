@@ -1,4 +1,4 @@
-"""A t-norm from a generator of one's own."""
+"""A t-norm from a generator that the user defines."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from residuum.relaxations.tnorms import Archimedean
 class Generated(Archimedean):
     """The t-norm of an additive generator, given with its inverse and its value at 0.
 
-    `generator` takes a Degree (`x.true`, `x.false`, `x.log_true`, and the arithmetic in `x.on`)
-    to its penalty; `inverse` takes a carrier and a penalty to a Degree. `at_zero` is inf for a
-    strict t-norm. Checked when it is made: a function that is no generator is refused.
+    `generator` maps a Degree to its penalty. It uses the sides `x.true`, `x.false` and `x.log_true`
+    and the functions of the carrier `x.on`. `inverse` maps a carrier and a penalty to a Degree.
+    `at_zero` is inf for a strict t-norm. A function that is no generator raises
+    InvalidGeneratorError.
     """
 
     generator: Callable[[Degree], Number]
@@ -60,7 +61,7 @@ class Generated(Archimedean):
 
 
 def _check(tnorm: Generated) -> None:
-    """Raise unless g(1) = 0, g(0) is as stated, g decreases, and the inverse undoes it."""
+    """Raise unless g(1) = 0, g(0) is `at_zero`, g decreases, and `inverse` is its inverse."""
     points = [i / 64 for i in range(65)]
     try:
         images = [float(tnorm.generator(Degree(FLOATS, true=x))) for x in points]
@@ -70,31 +71,40 @@ def _check(tnorm: Generated) -> None:
         agree = np.allclose(np.broadcast_to(grid, len(points)), images, equal_nan=True)
     except Exception as error:
         raise InvalidGeneratorError(
-            "the generator must take a Degree to a number and the inverse a carrier and a number "
-            "to a Degree, on floats and on arrays (use x.true, x.false, x.on.log and so on, not "
-            f"the math module): {type(error).__name__}: {error}"
+            "expected a generator that maps a Degree to a number, and an inverse that maps a "
+            "carrier and a number to a Degree, on floats and on arrays, got "
+            f"{type(error).__name__}: {error}; use x.true, x.false, x.on.log and so on, not the "
+            "math module"
         ) from error
     if not agree:
-        raise InvalidGeneratorError("the generator differs between floats and arrays")
+        raise InvalidGeneratorError(
+            "expected the same values of the generator on floats and on arrays, got different "
+            "ones; use the functions of x.on"
+        )
     if images[-1] != 0:
         raise InvalidGeneratorError(
-            f"a generator has g(1) = 0, this one g(1) = {images[-1]:g}; "
-            "written with x.false (1 − x) it can be exact"
+            f"expected a generator with g(1) = 0, got g(1) = {images[-1]:g}; write it with "
+            "x.false, which is exactly 0 there"
         )
     if backs[-1] != 1:
-        raise InvalidGeneratorError(f"the inverse takes 0 to exactly 1, this one to {backs[-1]!r}")
+        raise InvalidGeneratorError(
+            f"expected an inverse that maps 0 to exactly 1, got {backs[-1]!r}; return the side "
+            "`false`"
+        )
     if images[0] != float(tnorm.at_zero):
         raise InvalidGeneratorError(
-            f"g(0) is {images[0]:g}, but at_zero={float(tnorm.at_zero):g} was given"
+            f"expected g(0) = at_zero = {float(tnorm.at_zero):g}, got g(0) = {images[0]:g}; "
+            "correct one of them"
         )
     for (x, high), (y, low) in itertools.pairwise(zip(points, images, strict=True)):
         if not high > low:
             raise InvalidGeneratorError(
-                f"a generator decreases strictly: g({x:g}) = {high:g}, but g({y:g}) = {low:g}"
+                f"expected a generator that decreases strictly, got g({x:g}) = {high:g} and "
+                f"g({y:g}) = {low:g}; correct it"
             )
     for x, image, back in zip(points, images, backs, strict=True):
         if not math.isclose(back, x, rel_tol=1e-9, abs_tol=1e-9):
             raise InvalidGeneratorError(
-                f"the inverse does not undo the generator: g({x:g}) = {image:g}, "
-                f"whose inverse is {back:g}"
+                f"expected an inverse that undoes the generator, got g({x:g}) = {image:g} and the "
+                f"inverse {back:g} of that; correct one of them"
             )

@@ -1,4 +1,4 @@
-"""Hamacher's family."""
+"""Hamacher's family of t-norms."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from residuum.relaxations.tnorms import (
     unless,
 )
 
-_SMALL = 1e-3  # where γ times the odds may be below the range of floats
+_SMALL = 1e-3  # below it γ times the odds may underflow
 
 
 def hamacher(gamma: Exact) -> TNorm:
@@ -78,7 +78,7 @@ class Hamacher(OnLogarithms):
     def _log_gamma(self) -> float:
         return math.log(as_float(self.gamma))
 
-    # On a lazy carrier the odds o = (1 − x) / x are carried as their logarithm.
+    # A lazy carrier computes with the logarithm of the odds o = (1 − x) / x.
 
     def conjoin_all(self, degrees: Sequence[Degree]) -> Degree:
         on = degrees[0].on
@@ -97,7 +97,7 @@ class Hamacher(OnLogarithms):
         if not isinstance(on, LazyCarrier):
             return self.plain_residuum(x, y)
         u, v = log_odds_against(x), log_odds_against(y)
-        log_odds = log_remainder(on, u, v, 1)  # those of x → y are (o′ − o) / (1 + γ o)
+        log_odds = log_remainder(on, u, v, 1)  # the odds of x → y are (o′ − o) / (1 + γ o)
         if self.gamma != 0:
             log_odds = log_odds - log1pexp(on, self._log_gamma + u)
         return unless(on, v, u, degree_with_odds(on, log_odds))
@@ -154,7 +154,7 @@ def log_odds_against(x: Degree) -> Number:
 
 
 def degree_with_odds(on: LazyCarrier, log_odds: Number) -> Degree:
-    """Return the degree x with these log((1 − x) / x)."""
+    """Return the degree x for which log((1 − x) / x) is this number."""
     return Degree(
         on,
         log_true=Later(lambda: -log1pexp(on, log_odds)),

@@ -1,4 +1,4 @@
-"""A relaxation: a meaning for the connectives, derived from a t-norm and S or R."""
+"""A relaxation: the truth function of each connective, derived from a t-norm and S or R."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Kind = Literal["S", "R", "S and R"]
 @final
 @dataclass(frozen=True)
 class Relaxation:
-    """A meaning for ¬, ∧, ∨, → and ↔ on degrees of truth.
+    """Truth functions of ¬, ∧, ∨, → and ↔ on degrees of truth.
 
     Negation is 1 − x and ∨ is dual to ∧. In an S-logic x → y is ¬x ∨ y, in an R-logic it is the
-    residuum of ∧; x ↔ y is the ∧ of both implications. `is_capped` is False where the outermost
-    conjunction of penalties is their plain sum, as in weighted MAX-SAT.
+    residuum of ∧; x ↔ y is the ∧ of both implications. If `is_capped` is False, penalties of the
+    outermost conjunction are added up without the limit g(0), as in weighted MAX-SAT.
     """
 
     name: str
@@ -33,10 +33,11 @@ class Relaxation:
     def __post_init__(self) -> None:
         if self.kind != "S" and self.tnorm.expressions.residuum is None:
             raise UnknownRelaxationError(
-                f"`{self.name}`: this t-norm is not left-continuous, so that it has no R-logic"
+                f"`{self.name}`: expected a left-continuous t-norm for an R-logic, got one that is "
+                "not; use its S-logic"
             )
 
-    # Meaning
+    # Truth functions and penalties
 
     def negate(self, x: Degree) -> Degree:
         """Return ¬x."""
@@ -59,30 +60,30 @@ class Relaxation:
         return self.tnorm.conjoin(self.imply(x, y), self.imply(y, x))
 
     def penalty(self, x: Degree) -> Number:
-        """Return what a degree costs: its image under the generator, or 1 − x without one."""
+        """Return the penalty of a degree: g(x) for a generator g, or 1 − x without one."""
         return self.tnorm.penalty(x)
 
     def conjoin_penalties(self, on: Carrier, penalties: Sequence[Number]) -> Number:
-        """Return the penalty of a knowledge base from those of its parts."""
+        """Return the penalty of a conjunction of rules from the penalties of the rules."""
         if not self.is_capped:
             return sum(penalties[1:], start=penalties[0])
         return self.tnorm.conjoin_penalties(on, penalties)
 
-    # What it knows of itself
+    # Properties
 
     @property
     def structure(self) -> Structure:
-        """Strict, nilpotent or idempotent; else how continuous its t-norm is."""
+        """The structure of its t-norm: strict, nilpotent, idempotent, or not continuous."""
         return self.tnorm.structure
 
     @property
     def parameters(self) -> Mapping[str, Exact]:
-        """The parameters its expressions mention, by symbol."""
+        """The parameters in its expressions, by symbol."""
         return self.tnorm.parameters
 
     @property
     def source(self) -> str:
-        """Who described its t-norm."""
+        """The authors who described its t-norm, and the year."""
         return self.tnorm.source
 
     @property
@@ -101,7 +102,7 @@ class Relaxation:
 
     @property
     def latex(self) -> Mapping[str, str]:
-        """The same in LaTeX."""
+        """The truth function of each connective and the penalty in LaTeX."""
         return {
             name: r"(x \rightarrow y) \land (y \rightarrow x)"
             if name == "iff"
@@ -111,7 +112,7 @@ class Relaxation:
 
     @property
     def discontinuities(self) -> Mapping[str, str]:
-        """Where each connective that is not continuous fails to be, as a condition on x and y."""
+        """Where connectives are discontinuous, as conditions on x and y."""
         jumps = self.tnorm.jumps
         found = {name: jumps[name].where for name in ("and", "or") if name in jumps}
         implication = jumps.get(self._implication)
@@ -122,13 +123,13 @@ class Relaxation:
 
     @property
     def is_subdifferentiable(self) -> Mapping[str, bool | None]:
-        """Whether each connective is locally Lipschitz on the open cube (P1); None: unknown."""
+        """Whether each connective is locally Lipschitz on the open cube (P1). None: unknown."""
         jumps, steep = self.tnorm.jumps, self.tnorm.is_steep
 
-        def smooth(jump: str, slope: str) -> bool | None:
+        def smooth(jump: str, steepness: str) -> bool | None:
             if jump in jumps and jumps[jump].inside:
                 return False
-            return None if steep[slope] is None else not steep[slope]
+            return None if steep[steepness] is None else not steep[steepness]
 
         lattice = smooth("and", "and")
         implies = smooth(self._implication, "and" if self.kind == "S" else "residuum")
@@ -140,7 +141,7 @@ class Relaxation:
 
     @property
     def has_generator(self) -> bool:
-        """Whether penalties are the image of an additive generator."""
+        """Whether its t-norm has an additive generator, which is the penalty."""
         return isinstance(self.tnorm, Archimedean)
 
     def __str__(self) -> str:

@@ -14,7 +14,7 @@ from residuum.relaxations.tnorms import GENTLE, Archimedean
 @final
 @dataclass(frozen=True)
 class Lukasiewicz(Archimedean):
-    """T(x, y) = max(0, x + y − 1): falsities add up, to 1 at most."""
+    """T(x, y) = max(0, x + y − 1). The sides 1 − x add up, to 1 at most."""
 
     source = "Łukasiewicz 1920; Hájek 1998"
     limit = 1

@@ -1,4 +1,4 @@
-"""The minimum: Gödel's t-norm, and the limit of several families."""
+"""The minimum: Gödel's t-norm, which is also the limit of several families."""
 
 from __future__ import annotations
 

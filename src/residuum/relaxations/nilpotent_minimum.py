@@ -14,7 +14,7 @@ from residuum.relaxations.tnorms import GENTLE, Jump, TNorm
 @final
 @dataclass(frozen=True)
 class NilpotentMinimum(TNorm):
-    """T(x, y) = min(x, y) where x + y > 1, else 0; its S- and R-implications coincide."""
+    """T(x, y) = min(x, y) where x + y > 1, else 0. Its S-logic and its R-logic are the same."""
 
     source = "Fodor 1995"
     structure = "left-continuous"
@@ -39,7 +39,7 @@ class NilpotentMinimum(TNorm):
         }
 
     def conjoin(self, x: Degree, y: Degree) -> Degree:
-        # x + y ≤ 1, asked of the smaller against 1 − the larger: the same either way round.
+        # x + y ≤ 1 is decided by min(x, y) ≤ 1 − max(x, y), which is symmetric in x and y.
         smaller, rest = lesser(x, y), lesser(x.negated, y.negated)
         return choose(*ordered(smaller, rest), truth_of(x.on, False), smaller)
 

@@ -1,4 +1,4 @@
-"""Numbers as people write them, read exactly."""
+"""Text → number, exactly: decimals, fractions and infinities."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LARGEST = 10**300
 
 
 def read_number(written: str) -> Exact | None:
-    """Return the number as written, exactly, or None if it is none that a float could hold.
+    """Return the exact value of a number, or None for other text and numbers beyond floats.
 
     >>> read_number("0.1"), read_number("1/3"), read_number("-inf"), read_number("one")
     (Fraction(1, 10), Fraction(1, 3), -inf, None)

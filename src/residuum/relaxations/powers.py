@@ -1,7 +1,7 @@
 """The families of Yager, Dombi, and Aczél and Alsina: powers of another generator.
 
-Each has the generator h(x)ᵖ for the generator h of a simpler t-norm, so its conjunction is the
-p-norm of the penalties of that one. It is computed as such, scaled by the largest, since the
+Each has the generator h(x)ᵖ for the generator h of a simpler t-norm, its *base*. So a conjunction
+is the p-norm of penalties of the base. The norm is scaled by the largest penalty, because the
 powers themselves overflow and underflow.
 """
 
@@ -32,7 +32,7 @@ from residuum.relaxations.tnorms import Archimedean, OnLogarithms, TNorm
 
 
 class Base(NamedTuple):
-    """What a family starts from: a t-norm, and the logarithm of its penalty on lazy carriers."""
+    """The base of a family: a t-norm, and the logarithm of its penalty on lazy carriers."""
 
     tnorm: Archimedean
     log_penalty: Callable[[Degree], Number]
@@ -62,7 +62,7 @@ def _with_log_of_minus_log(on: LazyCarrier, logarithm: Number) -> Degree:
 
 @dataclass(frozen=True)
 class PowerFamily:
-    """One such family: the t-norm it starts from, and how it is written."""
+    """A family of powers: its base, the symbol of its parameter, its source and expressions."""
 
     base: Base
     symbol: str
@@ -106,17 +106,17 @@ ACZEL_ALSINA = PowerFamily(
 
 
 def yager(p: Exact) -> TNorm:
-    """Return Yager's t-norm: p = 1 is Łukasiewicz, inf the minimum."""
+    """Return Yager's t-norm. p = 1 is Łukasiewicz, p = inf is the minimum."""
     return _power(YAGER, p)
 
 
 def dombi(exponent: Exact) -> TNorm:
-    """Return Dombi's t-norm: λ = 1 is Hamacher's with γ = 0, inf the minimum."""
+    """Return Dombi's t-norm. λ = 1 is Hamacher's with γ = 0, λ = inf is the minimum."""
     return _power(DOMBI, exponent)
 
 
 def aczel_alsina(exponent: Exact) -> TNorm:
-    """Return the t-norm of Aczél and Alsina: λ = 1 is the product, inf the minimum."""
+    """Return the t-norm of Aczél and Alsina. λ = 1 is the product, λ = inf is the minimum."""
     return _power(ACZEL_ALSINA, exponent)
 
 
@@ -144,7 +144,7 @@ class Power(OnLogarithms):
 
     @property
     def limit(self) -> Exact:
-        return self._base.limit  # inf or 1: its own power
+        return self._base.limit  # it is inf or 1, and so is its power
 
     @property
     def parameters(self) -> Mapping[str, Exact]:
@@ -181,7 +181,7 @@ class Power(OnLogarithms):
     def plain_residuum(self, x: Degree, y: Degree) -> Degree:
         on, base = x.on, self._base
         mine = base.penalty(y)
-        # 1 − (h(x) / h(y))ᵖ without cancellation: through 1 − h(x) / h(y) where that is small.
+        # 1 − (h(x) / h(y))ᵖ is computed from 1 − h(x) / h(y) where that is small: no cancellation.
         gap = on.minimum(on.constant(1), base.relative_gap(x, y))
         share = on.minimum(on.constant(1), on.ratio(base.penalty(x), mine, at_zero=1))
         log_share = on.choose(gap, on.constant(0.5), on.log1p(-gap), on.log(share))
@@ -195,5 +195,5 @@ class Power(OnLogarithms):
 
 
 def _unless_infinite(on: Carrier, largest: Number, norm: Number) -> Number:
-    """Return the norm, but infinity where the largest penalty is: inf / inf is no number."""
+    """Return the norm, but inf where the largest penalty is inf, because inf / inf is NaN."""
     return on.choose(on.constant(math.inf), largest, largest, norm)

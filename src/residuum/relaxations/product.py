@@ -13,13 +13,13 @@ from residuum.relaxations.along import Along
 from residuum.relaxations.carriers import Carrier, LazyCarrier, Number, Pick
 from residuum.relaxations.degrees import Degree, Later
 from residuum.relaxations.expressions import Expressions
-from residuum.relaxations.tnorms import GENTLE, ClosedForm
+from residuum.relaxations.tnorms import GENTLE, InClosedForm
 
 
 @final
 @dataclass(frozen=True)
-class Product(ClosedForm):
-    """T(x, y) = xy; the penalty of labelled data is cross-entropy."""
+class Product(InClosedForm):
+    """T(x, y) = xy. The penalty −log x of labelled data is the cross-entropy."""
 
     source = "Goguen 1969; Hájek, Godo and Esteva 1996"
     limit = math.inf
@@ -40,7 +40,7 @@ class Product(ClosedForm):
     def conjoin(self, x: Degree, y: Degree) -> Degree:
         if isinstance(x.on, LazyCarrier):
             return _conjoin_lazily(x.on, (x, y))
-        # The false side is 1 − xy without cancellation.
+        # 1 − xy is (1 − x) + x(1 − y): no cancellation.
         return Degree(x.on, true=x.true * y.true, false=x.false + x.true * y.false)
 
     def conjoin_all(self, degrees: Sequence[Degree]) -> Degree:
@@ -72,11 +72,11 @@ class Product(ClosedForm):
 
 
 def _conjoin_lazily(on: LazyCarrier, degrees: Sequence[Degree]) -> Degree:
-    """Return the product with each of its sides by a route of its own, none of which cancels."""
+    """Return the product. Each side is computed by its own formula, without cancellation."""
     *others, last = degrees
 
     def rest(pick: Pick) -> Number:
-        # From the right 1 − xyz is (1 − x) + x((1 − y) + y(1 − z)): one pass for each.
+        # 1 − xyz is (1 − x) + x((1 − y) + y(1 − z)), computed from the right.
         def add(below: Number, x: Degree) -> Number:
             return on.add_product(pick(x.false), pick(x.true), below)
 
@@ -94,7 +94,7 @@ def _conjoin_lazily(on: LazyCarrier, degrees: Sequence[Degree]) -> Degree:
     return Degree(
         on,
         true=true,
-        # Sides of a degree may add up to more than 1, by a rounding.
+        # By rounding, x and 1 − x may add up to a little more than 1.
         false=Later(lambda: on.minimum(on.constant(1), rest(lambda side: side))),
         log_true=Later(lambda: reduce(operator.add, [x.log_true for x in degrees])),
         log_false=Later(lambda: on.log_rest(true, rest, log_rest)),

@@ -1,4 +1,4 @@
-"""The family of Schweizer and Sklar."""
+"""The family of t-norms of Schweizer and Sklar."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from residuum.relaxations.minimum import Minimum
 from residuum.relaxations.product import Product
 from residuum.relaxations.tnorms import GENTLE, OnLogarithms, TNorm, exactly_false, unless
 
-_SMALL = 1e-3  # where −p times a penalty may be below the range of floats
+_SMALL = 1e-3  # below it −p times a penalty may underflow
 _EXPRESSIONS = Expressions(
     conjunction="max(0, x**p + y**p - 1)**(1 / p)",
     disjunction="1 - max(0, (1 - x)**p + (1 - y)**p - 1)**(1 / p)",
@@ -38,8 +38,9 @@ _EXPRESSIONS = Expressions(
 
 
 def schweizer_sklar(p: Exact) -> TNorm:
-    """Return the t-norm: −inf is the minimum, −1 Hamacher's with γ = 0, 0 the product, 1
-    Łukasiewicz.
+    """Return the t-norm of Schweizer and Sklar.
+
+    p = −inf is the minimum, −1 Hamacher's t-norm with γ = 0, 0 the product, and 1 Łukasiewicz.
     """
     known: Mapping[Exact, TNorm] = {
         -math.inf: Minimum(), -1: Hamacher(0), 0: Product(), 1: Lukasiewicz()
@@ -47,8 +48,8 @@ def schweizer_sklar(p: Exact) -> TNorm:
     return known.get(p) or (SchweizerSklarNilpotent(p) if p > 0 else SchweizerSklarStrict(p))
 
 
-# Powers of x overflow, underflow and cancel, so T and the residuum of both branches are computed
-# on logarithms, with everything large taken out of the exponentials.
+# Powers of x overflow, underflow and cancel. So T and the residuum of both classes are computed on
+# logarithms, and no exponential has a large argument.
 
 
 @final
@@ -77,7 +78,7 @@ class SchweizerSklarNilpotent(OnLogarithms):
         return -x.on.expm1(p * x.log_true) * x.on.constant(1 / self.p)
 
     def _log_power(self, x: Degree) -> Number:
-        """Return log xᵖ, which need not be beyond the range of floats."""
+        """Return log xᵖ, which may be −inf."""
         on = x.on
         return on.maximum(on.constant(self.p) * x.log_true, on.constant(-math.inf))
 
@@ -85,8 +86,8 @@ class SchweizerSklarNilpotent(OnLogarithms):
         spent = on.minimum(on.constant(1), on.constant(self.p) * penalty)
         return Degree(on, log_true=on.log1p(-spent) * on.constant(1 / self.p))
 
-    # On a lazy carrier the logarithm of the penalty, (1 − xᵖ) / p, has the digits of x near 1, and
-    # log x has them near 0. So log x is computed from the former, or by a form of its own.
+    # On a lazy carrier the logarithm of the penalty (1 − xᵖ) / p keeps the digits of x near 1, and
+    # log x keeps them near 0. So near 1 log x is computed from the penalty, and near 0 directly.
 
     def conjoin_all(self, degrees: Sequence[Degree]) -> Degree:
         on = degrees[0].on
@@ -131,7 +132,7 @@ class SchweizerSklarNilpotent(OnLogarithms):
         return exactly_false(on, (x, y), self._degree(on, log_root, near_false))
 
     def _root(self, on: Carrier, rest: Number, log_power: Number) -> Number:
-        """Return the logarithm of a root, but that of 0 where nothing is left."""
+        """Return the logarithm of a p-th root, but log 0 where `rest` is 0."""
         root = log_power * on.constant(1 / self.p)
         return on.choose(rest, on.constant(0), on.log(rest), root)
 

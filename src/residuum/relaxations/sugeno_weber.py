@@ -1,4 +1,4 @@
-"""The family of Sugeno and Weber."""
+"""The family of t-norms of Sugeno and Weber."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from residuum.relaxations.degrees import Degree
 from residuum.relaxations.expressions import Expressions
 from residuum.relaxations.lukasiewicz import Lukasiewicz
 from residuum.relaxations.product import Product
-from residuum.relaxations.tnorms import GENTLE, ClosedForm, TNorm
+from residuum.relaxations.tnorms import GENTLE, InClosedForm, TNorm
 
 
 def sugeno_weber(weight: Exact) -> TNorm:
-    """Return the t-norm with λ > −1: 0 is Łukasiewicz, inf the product."""
+    """Return the t-norm of Sugeno and Weber, λ > −1. λ = 0 is Łukasiewicz, inf the product."""
     if weight == 0:
         return Lukasiewicz()
     return Product() if weight == math.inf else SugenoWeber(weight)
@@ -25,7 +25,7 @@ def sugeno_weber(weight: Exact) -> TNorm:
 
 @final
 @dataclass(frozen=True)
-class SugenoWeber(ClosedForm):
+class SugenoWeber(InClosedForm):
     """T(x, y) = max(0, (x + y − 1 + λxy) / (1 + λ)), λ > −1, λ ≠ 0."""
 
     weight: Exact
@@ -48,21 +48,21 @@ class SugenoWeber(ClosedForm):
 
     @property
     def _kappa(self) -> Exact:
-        """κ = λ / (1 + λ) < 1: falsities add up, less κ times their product."""
+        """κ = λ / (1 + λ) < 1. T adds up 1 − x and 1 − y, less κ times their product."""
         return Fraction(self.weight) / (1 + Fraction(self.weight))
 
     @property
     def _logarithm(self) -> float:
-        """log(1 + λ), also for λ so close to −1 that a float would be −1."""
+        """log(1 + λ), even for λ so close to −1 that its float is −1."""
         weight = Fraction(self.weight)
         if abs(weight) < Fraction(1, 2):
             return math.log1p(as_float(weight))
-        return math.log(as_float(1 + weight))  # a trace knows no `math` of fractions
+        return math.log(as_float(1 + weight))  # PyTorch cannot trace `math` of fractions
 
     def penalty(self, x: Degree) -> Number:
         on = x.on
         weight, kappa = on.constant(self.weight), on.constant(self._kappa)
-        # Either form is log((1 + λ) / (1 + λx)), accurate at its own end.
+        # Both forms are log((1 + λ) / (1 + λx)). Each is accurate at one end.
         near_false = on.constant(self._logarithm) - on.log1p(weight * x.true)
         near_true = -on.log1p(-kappa * x.false)
         logarithm = on.choose(x.true, on.constant(0.5), near_false, near_true)

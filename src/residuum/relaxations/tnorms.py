@@ -1,7 +1,6 @@
-"""What every t-norm offers, and what follows from an additive generator.
+"""T-norms: what each of them must define, and what follows from an additive generator.
 
-A t-norm is a final class with a few methods. Everything else (t-conorm, S-implication,
-equivalence, n-ary forms) is derived from it in `logics`.
+Everything else (t-conorm, S-implication, equivalence) is derived from a t-norm in `logics`.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ PenaltySide = Literal["false", "log_true"]
 
 
 GENTLE: Final[Mapping[str, bool | None]] = {"and": False, "residuum": False}
-"""The `is_steep` of a t-norm whose slopes are bounded inside the unit square."""
+"""The `is_steep` of a t-norm with bounded derivatives inside the unit square."""
 
 
 class Jump(NamedTuple):
     """Where a connective is discontinuous: a condition on x and y, as text.
 
-    `inside` says whether any such point has 0 < x, y < 1.
+    `inside` says whether there is such a point with 0 < x < 1 and 0 < y < 1.
     """
 
     where: str
@@ -47,28 +46,28 @@ class Jump(NamedTuple):
 class TNorm(ABC):
     """A t-norm, its residuum and its penalty.
 
-    Without a generator the penalty of a degree is 1 − x, and the conjunction of many costs the
-    largest penalty.
+    Without a generator the penalty of a degree is 1 − x, and the penalty of a conjunction is the
+    largest of its operands.
     """
 
     @property
     def source(self) -> str:
-        """Who described it, and when."""
+        """The authors who described the t-norm, and the year."""
         return "registered by the user"
 
     @property
     @abstractmethod
     def structure(self) -> Structure:
-        """What kind of t-norm it is: only the first three are continuous."""
+        """The structure of the t-norm. Strict, nilpotent and idempotent t-norms are continuous."""
 
     @property
     @abstractmethod
     def expressions(self) -> Expressions:
-        """Its formulas, as text."""
+        """The truth functions of the t-norm as text."""
 
     @property
     def parameters(self) -> Mapping[str, Exact]:
-        """The parameters that its formulas mention."""
+        """The parameters in its expressions, by symbol."""
         return {}
 
     @property
@@ -82,10 +81,10 @@ class TNorm(ABC):
     @property
     @abstractmethod
     def is_steep(self) -> Mapping[str, bool | None]:
-        """Whether slopes grow without bound in the open square: "and", "residuum"; None: unknown.
+        """Whether derivatives of "and" and "residuum" are unbounded in the open square.
 
-        With a generator g that is the case for "residuum" when g′(1) = 0, and for "and" when
-        g(0) is finite and g′(0) = 0.
+        None: unknown. With a generator g, those of "residuum" are if g′(1) = 0, and those of "and"
+        if g(0) is finite and g′(0) = 0.
         """
 
     @abstractmethod
@@ -94,14 +93,14 @@ class TNorm(ABC):
 
     @abstractmethod
     def residuum(self, x: Degree, y: Degree) -> Degree:
-        """Return the largest z with T(z, x) ≤ y; 1 exactly where x ≤ y."""
+        """Return the largest z with T(z, x) ≤ y. It is 1 exactly where x ≤ y."""
 
     def conjoin_all(self, degrees: Sequence[Degree]) -> Degree:
         """Return the conjunction of one or more degrees."""
         return reduce(self.conjoin, degrees)
 
     def penalty(self, x: Degree) -> Number:
-        """Return the penalty of a degree: 0 for true, and the more the less true."""
+        """Return the penalty of a degree, which is 0 for true and grows as the degree falls."""
         return x.false
 
     def conjoin_penalties(self, on: Carrier, penalties: Sequence[Number]) -> Number:
@@ -112,46 +111,46 @@ class TNorm(ABC):
         """Return the conjunction of all groundings of a degree."""
         return along.in_pairs(x, self.conjoin)
 
-    # What a route of evaluation needs to know; none asks for the class of a t-norm.
+    # Properties by which losses choose a way to evaluate a rule, whatever the class of its t-norm.
 
     @property
     def penalties_add_up(self) -> bool:
-        """Whether the penalty of a conjunction is a sum of penalties, rather than the largest."""
+        """Whether the penalty of a conjunction is the sum of penalties, and not the largest one."""
         return False
 
     @property
     def limit(self) -> Exact:
-        """The penalty of what is false."""
+        """The penalty of the degree 0."""
         return 1
 
     @property
     def penalty_side(self) -> PenaltySide | None:
-        """The side of a degree that the penalty is: 1 − x or −log x; None if it is neither.
+        """ "false" if the penalty is 1 − x, "log_true" if it is −log x, and None if it is neither.
 
-        It is found by giving `penalty` sides that can only be negated, so that it holds for any
-        t-norm that a user writes down.
+        `penalty` is called with sides that can only be negated, so that this also finds out for
+        t-norms of the user.
         """
         names = ("true", "false", "log_true", "log_false")
         try:
             found = self.penalty(Degree(FLOATS, **{name: _Side(name) for name in names}))
-        except Exception:  # it computes with sides, whatever that raises
+        except Exception:  # `penalty` computes with sides, which may raise anything
             return None
         known: dict[str, PenaltySide] = {"false": "false", "-log_true": "log_true"}
         return known.get(found.name) if isinstance(found, _Side) else None
 
     @property
     def has_bounded_gradients(self) -> bool:
-        """Whether all gradients by logits are bounded.
+        """Whether all gradients with respect to logits are bounded.
 
-        That is known of the product, of Łukasiewicz' t-norm and of the minimum. The first two are
-        the only t-norms that add up such penalties, and the minimum is the only idempotent one.
+        They are for the product, for Łukasiewicz' t-norm and for the minimum. The first two are the
+        only t-norms that add up such penalties, and the minimum is the only idempotent one.
         """
         is_side = self.penalty_side is not None
         return is_side and (self.penalties_add_up or self.structure == "idempotent")
 
 
 class _Side:
-    """A side of an unknown degree, which can be negated and nothing else."""
+    """A side of an unknown degree. It can be negated, and nothing else."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -163,14 +162,14 @@ class _Side:
 class Archimedean(TNorm):
     """A continuous t-norm given by an additive generator g, which is the penalty.
 
-    T(x, y) = g⁻¹(min(g(0), g(x) + g(y))) and x → y = g⁻¹(max(0, g(y) − g(x))). The generators
-    are scaled so that g′(1) = −1 where that can be: a nearly true formula costs its falsity.
+    T(x, y) = g⁻¹(min(g(0), g(x) + g(y))) and x → y = g⁻¹(max(0, g(y) − g(x))). Generators are
+    scaled so that g′(1) = −1 if possible: the penalty of a degree x near 1 is about 1 − x.
     """
 
     @property
     @abstractmethod
     def limit(self) -> Exact:
-        """g(0): infinite when the t-norm is strict, finite when it is nilpotent."""
+        """g(0), which is infinite if the t-norm is strict, and finite if it is nilpotent."""
 
     @abstractmethod
     def penalty(self, x: Degree) -> Number:
@@ -182,12 +181,12 @@ class Archimedean(TNorm):
 
     @property
     def structure(self) -> Structure:
-        """Strict or nilpotent, as g(0) is infinite or finite."""
+        """Strict if g(0) is infinite, else nilpotent."""
         return "strict" if self.limit == math.inf else "nilpotent"
 
     @property
     def jumps(self) -> Mapping[str, Jump]:
-        """At (0, 0) for the residuum of a strict t-norm; nowhere else."""
+        """The residuum of a strict t-norm is discontinuous at (0, 0). There are no other places."""
         strict = self.structure == "strict"
         return {"residuum": Jump("x == y == 0", inside=False)} if strict else {}
 
@@ -200,12 +199,12 @@ class Archimedean(TNorm):
         return self.conjoin_by_generator(degrees)
 
     def residuum(self, x: Degree, y: Degree) -> Degree:
-        """Return the largest z with T(z, x) ≤ y; 1 exactly where x ≤ y."""
+        """Return the largest z with T(z, x) ≤ y. It is 1 exactly where x ≤ y."""
         return self.residuum_by_generator(x, y)
 
     @property
     def penalties_add_up(self) -> bool:
-        """A conjunction costs the sum of the penalties, but no more than g(0)."""
+        """True: the penalty of a conjunction is the sum of penalties, up to g(0)."""
         return True
 
     def conjoin_along(self, x: Degree, along: Along) -> Degree:
@@ -219,25 +218,25 @@ class Archimedean(TNorm):
         return on.minimum(on.constant(self.limit), total)
 
     def conjoin_by_generator(self, degrees: Sequence[Degree]) -> Degree:
-        """Return the conjunction as the generator gives it, closed form or not."""
+        """Return the conjunction by the generator, even if there is a closed form."""
         on = degrees[0].on
         return self.degree(on, self.conjoin_penalties(on, [self.penalty(x) for x in degrees]))
 
     def relative_gap(self, x: Degree, y: Degree) -> Number:
-        """Return (g(y) − g(x)) / g(y) for x ≥ y; bases of powers know it without cancellation."""
+        """Return (g(y) − g(x)) / g(y) for x ≥ y, which some t-norms do without cancellation."""
         mine = self.penalty(y)
         return x.on.ratio(x.on.excess(mine, self.penalty(x)), mine, at_zero=0)
 
     def residuum_by_generator(self, x: Degree, y: Degree) -> Degree:
-        """Return the residuum as the generator gives it, closed form or not."""
+        """Return the residuum by the generator, even if there is a closed form."""
         below = self.degree(x.on, x.on.excess(self.penalty(y), self.penalty(x)))
         return choose(*ordered(x, y), truth_of(x.on, True), below)
 
 
-class ClosedForm(Archimedean):
-    """An Archimedean t-norm whose T and residuum have forms better than the generator's.
+class InClosedForm(Archimedean):
+    """An Archimedean t-norm with closed forms of T and the residuum.
 
-    They avoid its logarithms, so that they are exact on fractions.
+    They need no logarithms, as the generator does, so that they are exact on fractions.
     """
 
     def conjoin_all(self, degrees: Sequence[Degree]) -> Degree:
@@ -248,13 +247,13 @@ class ClosedForm(Archimedean):
 class OnLogarithms(Archimedean):
     """An Archimedean t-norm that a lazy carrier computes on the logarithms of penalties.
 
-    Penalties and their gradients leave the range of single precision where degrees come close to
-    0 and 1. Their logarithms do not: a conjunction is a log-sum-exp, and its gradients are shares
+    Near the degrees 0 and 1 penalties and their gradients overflow or underflow in single
+    precision. Their logarithms do not: a conjunction is a log-sum-exp, whose derivatives lie
     between 0 and 1. Other carriers use forms that are exact, or that round less.
     """
 
     exponent: Exact = 1
-    """The power p for which `log_root` is the logarithm of g(x)^(1/p)."""
+    """The p for which `log_root` is the logarithm of g(x)^(1/p)."""
 
     @abstractmethod
     def log_root(self, x: Degree) -> Number:
@@ -262,7 +261,7 @@ class OnLogarithms(Archimedean):
 
     @abstractmethod
     def degree_at(self, on: LazyCarrier, log_root: Number) -> Degree:
-        """Return the degree with this `log_root`, which may be that of more than g(0)."""
+        """Return the degree with this `log_root`. Beyond that of g(0) it is the degree 0."""
 
     @abstractmethod
     def plain_conjunction(self, degrees: Sequence[Degree]) -> Degree:
@@ -293,12 +292,12 @@ class OnLogarithms(Archimedean):
             return super().conjoin_along(x, along)
         root = self.log_root(x)
         found = self.degree_at(on, along.log_norm(root, self.exponent))
-        # Over no groundings it is exactly true, which no logarithm of a penalty says.
+        # Without groundings the conjunction is exactly true. No logarithm of a penalty says so.
         count = along.total(on.excess(root, root) + on.constant(1), elsewhere=0.0)
         return unless(on, count, on.constant(0), found)
 
     def residuum(self, x: Degree, y: Degree) -> Degree:
-        """Return the largest z with T(z, x) ≤ y; 1 exactly where x ≤ y."""
+        """Return the largest z with T(z, x) ≤ y. It is 1 exactly where x ≤ y."""
         on = x.on
         if not isinstance(on, LazyCarrier):
             return self.plain_residuum(x, y)
@@ -308,19 +307,19 @@ class OnLogarithms(Archimedean):
 
 
 def lost(on: LazyCarrier, side: Number, log_side: Number) -> Number:
-    """Return a positive number where a side is exactly 0, which its finite logarithm cannot say."""
+    """Return a positive number where a side is exactly 0, although its logarithm is finite."""
     return on.excess(on.exp(log_side), side + side)
 
 
 def exactly(on: LazyCarrier, is_lost: Number, found: Number, exact: Exact) -> Number:
-    """Return the exact number where a side is `lost`, and what was found elsewhere."""
-    # What is no number stays so: it is neither more than 0 nor less.
+    """Return the exact number where a side is `lost`, and the number found elsewhere."""
+    # NaN stays NaN, because it is neither more than 0 nor less.
     instead = on.constant(exact) + on.excess(is_lost, is_lost)
     return on.choose(is_lost, on.constant(0), found, instead)
 
 
 def exactly_false(on: LazyCarrier, degrees: Sequence[Degree], found: Degree) -> Degree:
-    """Return a conjunction as it was found, but `false` where one of the degrees is exactly 0."""
+    """Return the conjunction that was found, but `false` where a degree is exactly 0."""
     known = Later(lambda: reduce(operator.add, [lost(on, x.true, x.log_true) for x in degrees]))
 
     def side(of: Callable[[Degree], Number], exact: Exact) -> Later:
@@ -336,7 +335,7 @@ def exactly_false(on: LazyCarrier, degrees: Sequence[Degree], found: Degree) -> 
 
 
 def unless(on: LazyCarrier, low: Number, high: Number, otherwise: Degree) -> Degree:
-    """Return `true` where low ≤ high and the given degree elsewhere, on all four sides."""
+    """Return `true` where low ≤ high, and the given degree elsewhere, on all four sides."""
 
     def side(then: Number, other: Callable[[], Number]) -> Later:
         return Later(lambda: on.choose(low, high, then, other()))
@@ -347,7 +346,7 @@ def unless(on: LazyCarrier, low: Number, high: Number, otherwise: Degree) -> Deg
         false=side(on.constant(0), lambda: otherwise.false),
         log_true=side(on.constant(0), lambda: otherwise.log_true),
         log_false=Later(
-            # the first is log 0, as the carrier has it
+            # the logarithm of an excess of 0 is log 0 of the carrier
             lambda: on.choose(low, high, on.log(on.excess(low, high)), otherwise.log_false)
         ),
     )

@@ -141,9 +141,9 @@ class TunedChunking(Tuned):
     def load(self, fixed: Values, device: torch.device) -> Data:
         """Load the sentences and the word vectors."""
         from residuum.study.chunking.data.corpus import load_corpus
-        from residuum.study.chunking.experiment import Chunking
         from residuum.study.chunking.data.vectors import read_vectors
         from residuum.study.chunking.data.vocabulary import make_lexicon
+        from residuum.study.chunking.experiment import Chunking
 
         corpus = load_corpus(fixed["corpus"])
         path = fixed.get("embeddings")

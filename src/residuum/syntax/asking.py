@@ -1,4 +1,4 @@
-"""The questions of `logic`, asked of text as well as of formulas."""
+"""The functions of `logic` that take a formula, so that they take its text as well."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Knowledge as plain, immutable data: what a rule file says once it has been checked."""
+"""What a rule file declares, as plain, immutable data."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Final, TypeVar, final
 
 from residuum.errors import ResiduumError, listed
 from residuum.logic import Constant, Formula
+from residuum.logic.terms import Label
 
-Label = int | str
 _NUMERAL: Final = re.compile("0|-?[1-9][0-9]{0,17}")
 K = TypeVar("K")
 V = TypeVar("V", covariant=True)
@@ -19,7 +19,7 @@ V = TypeVar("V", covariant=True)
 
 @final
 class FrozenMapping(Mapping[K, V]):
-    """A mapping that cannot change, and can be pickled."""
+    """A mapping that cannot be changed, but can be pickled and hashed."""
 
     __slots__ = ("_items",)
 
@@ -44,9 +44,9 @@ class FrozenMapping(Mapping[K, V]):
 
 @dataclass(frozen=True)
 class Domain:
-    """What variables range over: listed labels, positions of a sequence, or open.
+    """The members that variables range over: listed labels, or positions of a sequence.
 
-    The members of an open domain (`labels` is None) come with the data.
+    An open domain (`labels` is None, no sequence) has the examples of the batch as its members.
     """
 
     name: str
@@ -58,13 +58,13 @@ class Domain:
             object.__setattr__(self, "labels", _as_range(self.labels))
 
     def __hash__(self) -> int:
-        # Domains are hashed often, and domains of one name and size are seldom different.
+        # Domains are hashed often. Those with the same name and size are seldom different.
         size = None if self.labels is None else len(self.labels)
         return hash((self.name, size, self.is_sequence))
 
     @cached_property
     def is_numeric(self) -> bool:
-        """Whether arithmetic on its members makes sense."""
+        """Whether members are integers or positions, so that terms can compute with them."""
         if self.is_sequence or self.labels is None:
             return self.is_sequence
         return isinstance(self.labels, range) or all(isinstance(one, int) for one in self.labels)
@@ -75,23 +75,26 @@ class Domain:
 
     def __iter__(self) -> Iterator[Label]:
         if self.labels is None:
-            raise ResiduumError(f"the members of domain {self} come with the data")
+            raise ResiduumError(
+                f"expected a domain with listed labels, but those of {self} come with the data; "
+                "list its labels"
+            )
         return iter(self.labels)
 
     def has(self, value: Label) -> bool:
-        """Return whether a constant may name a member: a label, or a position of a sequence."""
+        """Return whether a constant can be a member: a label, or a position of a sequence."""
         return self.place(value) is not None or (self.is_sequence and isinstance(value, int))
 
     def place(self, value: Label) -> int | None:
-        """Return where among the listed labels one stands, counted from 0; None for no label."""
+        """Return the index of a label among the listed ones, or None if it is none of them."""
         if not isinstance(self.labels, range):
             return self._places.get(value)
-        # A range would compare each of its members with anything but a plain integer.
+        # A range searches member by member for anything but a plain integer.
         number = int(value) if isinstance(value, int) else None
         return self.labels.index(number) if number is not None and number in self.labels else None
 
     def twin_of(self, value: Label) -> str:
-        """Return a remark if a member is written like this value, but only one of them is text.
+        """Return a remark if a label looks like this value, but only one of the two is text.
 
         >>> Domain("digit", (0, 1)).twin_of("1")
         ' "1" is text, and the label 1 is a number.'
@@ -104,7 +107,7 @@ class Domain:
         return ""
 
     def is_part_of(self, other: Domain) -> bool:
-        """Return whether each of its labels is one of the other's: 0..9 is part of 0..18."""
+        """Return whether all labels are labels of the other domain: 0..9 is part of 0..18."""
         if self.labels is None or other.labels is None:
             return self == other
         if isinstance(self.labels, range) and isinstance(other.labels, range):
@@ -118,9 +121,9 @@ class Domain:
 
 
 def _as_range(labels: tuple[Label, ...] | range) -> tuple[Label, ...] | range:
-    """Return integers at equal distances as a range, whatever their number, and others as given.
+    """Return integers at equal distances as a range, and other labels as given.
 
-    A range takes no memory, finds a label at once, and is compared at once.
+    A range takes no memory, and finding a label in it takes no time, nor does comparing ranges.
     """
     if not labels:
         return ()
@@ -136,14 +139,14 @@ def _as_range(labels: tuple[Label, ...] | range) -> tuple[Label, ...] | range:
 
 
 def _is_part_of_range(part: range, whole: range) -> bool:
-    """Return whether each of some integers, at least one, is among others."""
+    """Return whether all integers of a range that is not empty are in another range."""
     ends_are_in = part[0] in whole and part[-1] in whole
     return ends_are_in and (part[0] == part[-1] or part.step % whole.step == 0)
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function between domains, given by a table or (`table` is None) bound from Python."""
+    """A function between domains, given by a table, or from Python if `table` is None."""
 
     name: str
     domains: tuple[str, ...]
@@ -151,7 +154,7 @@ class Function:
     table: Mapping[tuple[Label, ...], Label] | None = None
 
     def __call__(self, *arguments: Label) -> Label:
-        """Return the value that the table gives."""
+        """Return the value in the table for these arguments."""
         if self.table is None or arguments not in self.table:
             raise ResiduumError(f"function `{self.name}` has no value for {arguments}")
         return self.table[arguments]
@@ -159,7 +162,10 @@ class Function:
 
 @dataclass(frozen=True)
 class Predicate:
-    """A predicate over domains; the last is exclusive (one softmax) unless independent."""
+    """A predicate over domains.
+
+    The members of the last domain exclude each other (one softmax), unless they are independent.
+    """
 
     name: str
     domains: tuple[str, ...] = ()
@@ -168,7 +174,7 @@ class Predicate:
 
 @dataclass(frozen=True)
 class Facts:
-    """A named set of labelled examples of one predicate, bound from Python."""
+    """A named set of labelled examples of one predicate, given from Python."""
 
     name: str
     predicate: str
@@ -185,7 +191,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """A whole rule file: everything it declares, by name, in the order of the text."""
+    """All declarations of a rule file by name, in the order of the text."""
 
     domains: Mapping[str, Domain] = field(default_factory=FrozenMapping)
     functions: Mapping[str, Function] = field(default_factory=FrozenMapping)

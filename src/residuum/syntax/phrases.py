@@ -1,18 +1,63 @@
-"""Text → phrases: a concrete syntax tree whose words know where they stand."""
+"""Text → phrases: words by the terminals of `grammar.lark`, put together by its rules.
+
+Each word knows at which character it starts, so that a mistake can be shown in its line.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from importlib import resources
+from typing import Final, final
+
+from lark import Lark, Token
 from lark.exceptions import UnexpectedToken
 
-from residuum.limits import LONGEST_WORD
-from residuum.syntax.diagnosis import diagnose
-from residuum.syntax.excerpts import Misread
-from residuum.syntax.grammar import Phrase, grammar
-from residuum.syntax.words import place_of, refuse_excess, words_of
+from residuum.limits import DEEPEST_NESTING, LONGEST_WORD, MOST_WORDS
+from residuum.logic.terms import KEYWORDS
+from residuum.syntax.mistakes import NO_TERMINAL, Misread, diagnose
+
+LONG: Final = 40
+"""The terminal of a word with this many characters or more is not cached."""
+
+QUOTED_OR_COMMENT: Final = r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?|#[^\n]*'
+"""A quoted label, which ends with its line if it is not closed there, or a comment.
+
+`*+` never backtracks, so that matching a long label takes no memory.
+"""
+
+_WORD: Final = re.compile(
+    QUOTED_OR_COMMENT
+    + r"|[0-9]+(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)?"
+    + r"|[^\W\d]\w*|<->|->|!=|<=|>=|\.\.|\S"
+)
+_CLOSED: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
+
+
+@final
+class Phrase:
+    """A node of the concrete syntax tree. It is folded like a formula, and compared by identity."""
+
+    __slots__ = ("children", "kind")
+
+    def __init__(self, kind: str, children: list[Phrase | Token]) -> None:
+        self.kind = str(kind)  # Lark may give a token, which compares more slowly
+        self.children = children
+
+    @property
+    def parts(self) -> list[Phrase]:
+        """The phrases directly below this one."""
+        return [child for child in self.children if isinstance(child, Phrase)]
+
+    @property
+    def words(self) -> list[Token]:
+        """The words that stand in this phrase, outside the phrases below it."""
+        return [child for child in self.children if isinstance(child, Token)]
 
 
 def read_phrase(text: str, symbol: str, start: int = 0, end: int | None = None) -> Phrase:
-    """Return the phrase that a part of a text spells, or raise Misread."""
+    """Return the phrase that a part of a text spells, or raise `Misread`."""
     end = len(text) if end is None else end
     words = words_of(text, start, end)
     if end - start > LONGEST_WORD:  # fewer characters exceed no limit
@@ -24,7 +69,7 @@ def read_phrase(text: str, symbol: str, start: int = 0, end: int | None = None) 
             feed(word)
         phrase = parser.feed_eof()  # type: ignore[no-untyped-call]
     except UnexpectedToken as error:
-        refuse_excess(text, words)  # its messages say more
+        refuse_excess(text, words)  # its messages are more exact than those below
         part, at_fault = text[start:end], error.token
         is_end = at_fault.type == "$END"
         offset = len(part.rstrip()) if is_end else place_of(at_fault) - start
@@ -33,3 +78,98 @@ def read_phrase(text: str, symbol: str, start: int = 0, end: int | None = None) 
         raise Misread(start + offset, message) from None
     assert isinstance(phrase, Phrase)
     return phrase
+
+
+def words_of(text: str, start: int, end: int) -> list[Token]:
+    """Return the words, symbols and quoted labels of a part of a text, at most MOST_WORDS + 1."""
+    words: list[Token] = []
+    for match in _WORD.finditer(text, start, end):
+        written = match[0]
+        if written[0] == "#":
+            continue
+        word = str.__new__(Token, written)  # Token(...) itself takes far longer
+        word.type = _terminal_of(written) if len(written) < LONG else _match_terminal(written)
+        word.start_pos = match.start()
+        words.append(word)
+        if len(words) > MOST_WORDS:
+            break
+    return words
+
+
+def place_of(word: Token) -> int:
+    """Return the offset in the text at which a word starts."""
+    assert word.start_pos is not None
+    return word.start_pos
+
+
+def refuse_excess(text: str, words: Sequence[Token]) -> None:
+    """Raise `Misread` for words that are too many, too long, nested too deep or unbalanced.
+
+    One pass over the words finds these before the slower parser meets them.
+    """
+    opened: list[Token] = []
+    for count, word in enumerate(words):
+        if count >= MOST_WORDS:
+            raise _misread(
+                word, f"expected at most {MOST_WORDS:,} words and symbols, got more. Shorten it."
+            )
+        if word.startswith('"'):
+            if not _CLOSED.fullmatch(word):
+                raise _misread(word, 'this quoted label is never closed on its line. Add a `"`.')
+        elif len(word) > LONGEST_WORD:
+            raise _misread(
+                word,
+                f"expected a word of at most {LONGEST_WORD:,} characters, got {len(word):,}. "
+                "Shorten it.",
+            )
+        elif word == "(":
+            opened.append(word)
+            if len(opened) > DEEPEST_NESTING:
+                raise _misread(
+                    word,
+                    f"expected brackets nested at most {DEEPEST_NESTING:,} deep, got deeper ones. "
+                    "Nest less.",
+                )
+        elif word == ")":
+            if not opened:
+                raise _misread(word, "this `)` closes nothing. Remove it, or open it with `(`.")
+            opened.pop()
+    if opened:
+        place = place_of(opened[-1])
+        before = re.search(r"\w+\s*$", text[max(0, place - 80) : place])
+        name = before[0].strip() if before else ""
+        opener = "(" if name in KEYWORDS else f"{name}("
+        raise _misread(opened[-1], f"`{opener}` is never closed. Add the missing `)`.")
+
+
+def _misread(word: Token, message: str) -> Misread:
+    return Misread(place_of(word), message)
+
+
+@cache
+def grammar() -> Lark:
+    """Return the parser that words are fed to."""
+    text = resources.files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
+    return Lark(
+        text,
+        start=["formula", "declaration"],
+        parser="lalr",
+        lexer="basic",
+        tree_class=Phrase,
+        maybe_placeholders=False,
+    )
+
+
+@cache
+def _terminals() -> re.Pattern[str]:
+    ordered = sorted(grammar().terminals, key=lambda one: -one.priority)
+    return re.compile("|".join(f"(?P<{one.name}>{one.pattern.to_regexp()})" for one in ordered))
+
+
+def _match_terminal(word: str) -> str:
+    """Return the name of the grammar's terminal that matches a whole word."""
+    found = _terminals().fullmatch(word)
+    return (found and found.lastgroup) or NO_TERMINAL
+
+
+_terminal_of = lru_cache(maxsize=4096)(_match_terminal)

@@ -1,4 +1,4 @@
-"""Rule files (`.rsd`) → Knowledge, with every problem in the file reported together."""
+"""Rule files (`.rsd`) → `Knowledge`. One error reports all mistakes in a file."""
 
 from __future__ import annotations
 
@@ -14,29 +14,25 @@ from lark import Token
 
 from residuum.errors import KnowledgeError, NotTextError, ResiduumError, listed, suggest
 from residuum.limits import MOST_LABELS, MOST_WORDS
-from residuum.logic.names import DECLARATION_WORDS
-from residuum.logic.terms import Constant
-from residuum.syntax.excerpts import Misread, Mistake, explain
-from residuum.syntax.grammar import Phrase
+from residuum.logic.terms import DECLARATION_WORDS, Constant, Label
 from residuum.syntax.knowledge import (
     Domain,
     Facts,
     FrozenMapping,
     Function,
     Knowledge,
-    Label,
     Predicate,
     Rule,
 )
-from residuum.syntax.phrases import read_phrase
-from residuum.syntax.reading import Reader, Vocabulary
-from residuum.syntax.words import QUOTED_OR_COMMENT, place_of, words_of
+from residuum.syntax.mistakes import Misread, Mistake, explain
+from residuum.syntax.parsing import Reader, Vocabulary
+from residuum.syntax.phrases import QUOTED_OR_COMMENT, Phrase, place_of, read_phrase, words_of
 
 _KEYWORD: Final = re.compile(rf"{QUOTED_OR_COMMENT}|\b(?:{'|'.join(DECLARATION_WORDS)})\b")
 
 
 def load(path: str | os.PathLike[str]) -> Knowledge:
-    """Return the knowledge in a rule file, or raise KnowledgeError with all its problems."""
+    """Return the declarations of a rule file; KnowledgeError lists all mistakes in it."""
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -50,7 +46,7 @@ def load(path: str | os.PathLike[str]) -> Knowledge:
 
 
 def loads(text: str, *, source: str = "rule file") -> Knowledge:
-    """Return the knowledge a rule file's text states; `source` names it in errors.
+    """Return the declarations in the text of a rule file; `source` names it in errors.
 
     >>> knowledge = loads('''
     ...     domain digit = 0..9
@@ -72,14 +68,16 @@ def loads(text: str, *, source: str = "rule file") -> Knowledge:
 
 
 def _split(text: str, mistakes: list[Mistake]) -> Iterator[Phrase]:
-    """Yield the declarations that parse, those first that others may speak of.
+    """Yield the declarations without syntax errors, in the order of DECLARATION_WORDS.
 
-    Each starts at its keyword, so that a mistake in one does not hide those in the next.
+    A declaration starts at its keyword, so that a mistake in one hides none in the next.
     """
-    if len(text) > MOST_WORDS:  # else it cannot have more words
+    if len(text) > MOST_WORDS:  # a shorter text has fewer words
         words = words_of(text, 0, len(text))
         if len(words) > MOST_WORDS:
-            message = f"a rule file has at most {MOST_WORDS:,} words and symbols."
+            message = (
+                f"expected at most {MOST_WORDS:,} words and symbols, got more. Split the file."
+            )
             mistakes.append(Mistake(place_of(words[-1]), message))
             return
     ranks = {
@@ -102,7 +100,7 @@ def _split(text: str, mistakes: list[Mistake]) -> Iterator[Phrase]:
 
 
 class _Loading:
-    """Declarations on their way to a Knowledge, taken in the order of DECLARATION_WORDS."""
+    """Declarations read so far. What one may name must be read before it."""
 
     def __init__(self) -> None:
         self._label_count = 0
@@ -139,7 +137,7 @@ class _Loading:
     def _name(self, declaration: Phrase, role: str, *taken: Mapping[str, object]) -> str:
         word = declaration.words[0]
         if any(str(word) in names for names in taken):
-            self._reader.report(word, f"{role} `{word}` is declared twice.")
+            self._reader.report(word, f"{role} `{word}` is declared twice. Remove one of them.")
         return str(word)
 
     def _check_domains(self, words: Iterable[Token]) -> None:
@@ -166,7 +164,7 @@ class _Loading:
         for phrase in parts:
             labels = self._label_or_range(phrase)
             size = _size(labels)
-            # A label listed twice counts twice: walking the same range again takes time, too.
+            # A label that is listed twice counts twice, because reading it again takes time.
             if self._label_count + size > MOST_LABELS:
                 self._reader.report(
                     phrase.words[0],
@@ -179,7 +177,7 @@ class _Loading:
                 return labels
             if not found.keys().isdisjoint(labels):
                 repeated = next(label for label in labels if label in found)
-                message = f"label {Constant(repeated)} is listed twice."
+                message = f"label {Constant(repeated)} is listed twice. List it once."
                 self._reader.report(phrase.words[0], message)
             found.update(dict.fromkeys(labels))
         return tuple(found)
@@ -191,10 +189,12 @@ class _Loading:
         first, last = ends
         word = phrase.words[0]
         if isinstance(first, str) or isinstance(last, str):
-            self._reader.report(word, "a range `first..last` runs between integers.")
+            self._reader.report(
+                word, "a range `first..last` runs between integers. List the labels one by one."
+            )
             return ()
         if last < first:
-            self._reader.report(word, f"the range {first}..{last} runs backwards.")
+            self._reader.report(word, f"the range {first}..{last} runs backwards. Swap its ends.")
         return range(first, last + 1)
 
     # Functions
@@ -230,9 +230,9 @@ class _Loading:
             image = self._constant(value.words)
             self._check_label(value.words[0], image, result)
             if tuple(keys) in table:
-                self._reader.report(key.words[0], "this argument is listed twice.")
+                self._reader.report(key.words[0], "this argument is listed twice. List it once.")
             table[tuple(keys)] = image
-        if len(self.mistakes) == before:  # a wrong entry is not also a missing one
+        if len(self.mistakes) == before:  # a wrong argument would also be reported as a missing one
             self._check_totality(declaration, domains, table)
         return FrozenMapping(table)
 
@@ -259,7 +259,7 @@ class _Loading:
         shown = ", ".join(listed(key) for key in itertools.islice(missing, 3))
         if shown:
             word = declaration.words[0]
-            self._reader.report(word, f"function `{word}` has no value for {shown}.")
+            self._reader.report(word, f"function `{word}` has no value for {shown}. Add it.")
 
     # Predicates, facts and rules
 
@@ -284,17 +284,23 @@ class _Loading:
         *weights, body = declaration.parts
         weight = float(weights[0].words[0]) if weights else 1.0
         if not math.isfinite(weight):
-            self._reader.report(weights[0].words[0], "a weight is a finite number.")
+            self._reader.report(
+                weights[0].words[0],
+                "expected a finite weight, got an infinite one. Use a smaller one.",
+            )
         self._rules.setdefault(name, Rule(name, self._reader.read(body), weight))
 
 
 def _size(labels: Sequence[Label]) -> int:
-    """Return how many labels there are; `len` refuses a range of more than 63 bits."""
+    """Return the number of labels. `len` raises for ranges of more than 2**63 members."""
     return labels.stop - labels.start if isinstance(labels, range) else len(labels)
 
 
 def _product(ranges: Sequence[Sequence[Label]]) -> Iterator[tuple[Label, ...]]:
-    """Yield the tuples of members, the last changing first; no range is spelt out for it."""
+    """Yield all tuples of members, the last changing fastest.
+
+    Unlike `itertools.product` this keeps no copy of a range.
+    """
     places = [0] * len(ranges)
     place = 0 if all(ranges) else -1
     while place >= 0:
@@ -308,7 +314,7 @@ def _product(ranges: Sequence[Sequence[Label]]) -> Iterator[tuple[Label, ...]]:
 
 
 def _singles(words: list[Token]) -> list[list[Token]]:
-    """Split the words of a list of labels: a `-` belongs to the integer after it."""
+    """Return the words of each label in a list: a `-` belongs to the integer after it."""
     singles: list[list[Token]] = []
     for word in words:
         if singles and singles[-1][-1].type == "MINUS":

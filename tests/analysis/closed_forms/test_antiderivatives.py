@@ -10,9 +10,9 @@ import pytest
 from integration_oracles import P, Q, random_formula
 from residuum.analysis import catalogue, consistency
 from residuum.analysis.bounds.boxes import enclose
-from residuum.analysis.closed_forms.logarithmic import Integrand
+from residuum.analysis.closed_forms.antiderivatives import Integrand
 from residuum.analysis.closed_forms.numbers import ClosedForm
-from residuum.analysis.closed_forms.quotients import Quotient
+from residuum.analysis.closed_forms.univariate import Quotient
 from residuum.analysis.methods import NotThisWay
 from residuum.errors import EvaluationError
 from residuum.logic import And, Iff, Not, Or, atoms_of, substitute

@@ -22,13 +22,13 @@ from residuum.logic import Atom, Formula
 from residuum.relaxations import Relaxation
 
 FIRST_WORK = 4_000
-"""Boxes with which each way to cover the cube is tried."""
+"""The boxes that are bounded in each atlas at first."""
 
 MOST_WORK = {1: 10**6, 2: 10**6, 3: 10**6, 4: 300_000, 5: 60_000, 6: 20_000, 7: 20_000, 8: 20_000}
-"""Boxes bounded in the best coordinates, by the number of atoms: up to about half a minute."""
+"""The most boxes in the best atlas, by the number of atoms: up to about half a minute."""
 
 HOPELESS = 10
-"""After a tenth of the work, bounds so many times wider than useful ones are given up."""
+"""The work ends after a tenth of it if bounds are this many times wider than useful ones."""
 
 
 def enclose(
@@ -40,10 +40,10 @@ def enclose(
     seconds: float = math.inf,
     useful: float = 1.0,
 ) -> Fraction | tuple[float, float]:
-    """Return bounds of the mean degree, narrowed until they are `width` apart or work is spent.
+    """Return bounds of the mean degree that are `width` apart, or wider after `MOST_WORK`.
 
-    Where the degree turns out to be one polynomial almost everywhere, return its integral. Where
-    the bounds will stay wider than `useful`, raise `NotThisWay`. The work ends after `seconds`.
+    If the degree is one polynomial almost everywhere, its exact integral is returned. If the bounds
+    would stay much wider than `useful`, `NotThisWay` is raised. The work ends after `seconds`.
     """
     if len(atoms) > max(ORDERS):
         raise NotThisWay(f"bounding the cube of more than {max(ORDERS)} atoms takes too long")
@@ -76,7 +76,7 @@ def _tried(
     width: float,
     deadline: float,
 ) -> Iterator[Cover]:
-    """Yield the ways to cover the cube, each after its first work, up to one that is done."""
+    """Yield covers of the cube after their first work, until one of them is done."""
     axes, found = len(atoms), False
     for atlas in atlases(axes):
         try:

@@ -13,19 +13,19 @@ from typing import final
 import numpy as np
 
 from residuum.analysis.bounds.expansions import Boxes
-from residuum.analysis.bounds.means import Cells, Evaluator
+from residuum.analysis.bounds.means import BoundedBoxes, Evaluator
 from residuum.analysis.cases.tree import Leaf, OutOfTime
 from residuum.relaxations.arrays import Array
 
 AT_ONCE, MOST_AT_ONCE = 2_000_000, 16_384
-"""Coefficients of the largest polynomial on all boxes evaluated together, and the most boxes."""
+"""The most coefficients of a polynomial on boxes evaluated together, and the most boxes."""
 
 FEWEST = 1000
-"""The least number of boxes that are quartered at a time: fewer would hardly be faster."""
+"""The fewest boxes that are quartered at a time. Fewer would hardly be faster."""
 
 
-def _quartered(evaluator: Evaluator, cells: Cells) -> Cells:
-    """Return four parts of each cell. Halving twice at once saves bounds of the halves."""
+def _quartered(evaluator: Evaluator, cells: BoundedBoxes) -> BoundedBoxes:
+    """Return the quarters of each box with their bounds. The halves need no bounds."""
     quarters, nodes = [], []
     for first, second in itertools.product(range(evaluator.axes), repeat=2):
         rows = np.flatnonzero((cells.axes[0] == first) & (cells.axes[1] == second))
@@ -36,7 +36,7 @@ def _quartered(evaluator: Evaluator, cells: Cells) -> Cells:
 
 @final
 class Cover:
-    """Charts that cover the cube, in boxes; `work` is the number of boxes bounded so far."""
+    """Charts that cover the cube, each cut into boxes. `work` counts all boxes bounded so far."""
 
     def __init__(self, evaluators: Sequence[Evaluator], width: float) -> None:
         half = np.full((evaluators[0].axes, 1), 0.5)
@@ -54,12 +54,12 @@ class Cover:
         return max(0.0, _rounded_down(low)), min(1.0, -_rounded_down(-high))
 
     def width(self) -> float:
-        """Return how far the bounds are apart."""
+        """Return the distance between the bounds of the mean degree."""
         low, high = self.bounds()
         return high - low
 
     def exact(self) -> Fraction | None:
-        """Return the integral if each chart lies in one case, and that case is a polynomial."""
+        """Return the integral if the degree is one polynomial on each chart, else None."""
         total = Fraction(0)
         for evaluator, cells in self._cells.items():
             numbers = np.unique(cells.nodes)
@@ -71,11 +71,11 @@ class Cover:
         return total
 
     def is_done(self) -> bool:
-        """Say whether the value is known, or its bounds are narrow enough."""
+        """Return whether the value is known, or its bounds are narrow enough."""
         return self.width() <= self._width or self.exact() is not None
 
     def refine(self, work: int, deadline: float) -> None:
-        """Quarter the worst boxes until so many were bounded in all, or the time is up."""
+        """Quarter the boxes with the widest bounds, until `work` boxes were bounded in all."""
         while not (self.is_done() or self.work >= work or time.perf_counter() > deadline):
             widths = np.concatenate([one.high - one.low for one in self._cells.values()])
             least = _least_of_the_worst(widths, self._width)
@@ -95,9 +95,10 @@ class Cover:
 
 
 def _least_of_the_worst(widths: Array, target: float) -> float:
-    """Return the least width among the boxes to quarter: the fewest that make up most of it.
+    """Return the least width of the boxes to quarter.
 
-    That is three quarters of the total width, or twice its excess over the target if that is less.
+    These are the fewest boxes that make up three quarters of the total width, or twice its excess
+    over the target if that is less.
     """
     falling, whole = -np.sort(-widths), float(widths.sum())
     wanted = min(0.75 * whole, 2 * (whole - target))

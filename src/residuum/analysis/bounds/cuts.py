@@ -26,10 +26,10 @@ from residuum.analysis.bounds.expansions import (
 from residuum.relaxations.arrays import Array
 
 MOST_TILTED = 3 / 4
-"""A guard is straightened by a factor that differs from 1 by less than this."""
+"""How far the factor that straightens a guard may be from 1."""
 
 FACTOR_ORDER, FACTOR_ROUNDS = 2, 3
-"""The total degree of k, and how often its terms are computed from each other."""
+"""The total degree of k, and the number of rounds in which its terms are computed."""
 
 
 class Guard(NamedTuple):
@@ -44,13 +44,13 @@ class Guard(NamedTuple):
 
 
 def guard_of(expansion: Expansion, order: int) -> Guard:
-    """Return a guard up to a total degree."""
+    """Return a guard up to a total degree, with a bound of its other terms."""
     beyond = expansion.by_degree()[order + 1 :].sum(axis=0)
     return Guard(expansion.up_to(order), (beyond + expansion.error) * UPWARDS)
 
 
 class PartMean(NamedTuple):
-    """The mean over a part of each box, its error, and the share of each axis in the error."""
+    """The mean over a part of each box, its error, and how much each axis causes of the error."""
 
     mean: Array
     error: Array
@@ -72,7 +72,7 @@ def mean_where_positive(delta: Array, guard: Guard, axes: int, order: int) -> Pa
     mismatch = (np.abs(multiple.middle) + multiple.tilt) * within
     unmatched = share * (_mean_across(axes, order) @ np.abs(multiple.rest) + multiple.spread)
     rounding = 2 * half_spaces.ROUNDING * np.abs(delta).sum(axis=0)
-    # Where the signs differ Δ is about k |g|: take half of what that may add.
+    # Where the signs differ Δ is about k |g|. Half of what this may add is counted.
     centre = multiple.middle * within / 2
     error = (mismatch - np.abs(centre) + unmatched + rounding) * UPWARDS
     error = np.where((plane.slopes[-1] != 0) & np.isfinite(error), error, np.inf)
@@ -223,7 +223,7 @@ def _division(axes: int, order: int) -> list[tuple[int, int, list[tuple[int, int
 
 
 def _nonzero(slopes: Array) -> Array:
-    """Return slopes with 1 in place of 0: results for those boxes are not used."""
+    """Return slopes with 1 in place of 0. The results for these boxes are not used."""
     return np.where(slopes == 0, 1.0, slopes)
 
 

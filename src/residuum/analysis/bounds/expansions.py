@@ -20,20 +20,20 @@ from residuum.analysis.methods import NotThisWay
 from residuum.relaxations.arrays import Array
 
 ROUNDING = 2.0**-53
-"""How far one operation on floats may be off, relative to its result."""
+"""The largest relative error of one operation on floats."""
 
 UPWARDS = 1 + 1e-10
 """A sum of up to 100,000 positive floats, times this factor, is not less than the exact sum."""
 
 MOST_COEFFICIENTS = 100_000
-"""The most coefficients of one polynomial, zeros included: as many as `UPWARDS` allows."""
+"""The most coefficients of one polynomial, including zeros: as many as `UPWARDS` allows."""
 
 UNDERFLOW = 1e-280
-"""More than underflow can lose in all operations together."""
+"""A bound of the error by underflow in all operations together."""
 
 
 class Boxes(NamedTuple):
-    """Centres and half widths, one row for each axis. Both are binary fractions, without error."""
+    """Centres and half widths of boxes, one row for each axis. Both are exact binary fractions."""
 
     centres: Array
     halves: Array
@@ -49,7 +49,7 @@ class Boxes(NamedTuple):
 
     @property
     def volumes(self) -> Array:
-        """The volume of each box: a power of 2, without error."""
+        """The volume of each box, which is an exact power of 2."""
         volumes: Array = np.prod(2 * self.halves, axis=0)
         return volumes
 
@@ -144,7 +144,7 @@ class Expansion(NamedTuple):
         return np.where(np.abs(first) > self._spread(), np.sign(first), 0.0)
 
     def least(self) -> Array:
-        """Return a lower bound of the absolute value; a negative one says nothing."""
+        """Return a lower bound of the absolute value. It may be negative."""
         least: Array = np.abs(self.coefficients[0]) * (1 - 1e-15) - self._spread()
         return least
 
@@ -154,7 +154,7 @@ class Expansion(NamedTuple):
         return most
 
     def variation(self) -> Array:
-        """Return the share of each axis in the variation on each box. Heuristic, not certified."""
+        """Return the share of each axis in the variation on each box. This is a heuristic."""
         return shares(_powers(self.degrees) @ np.abs(self.coefficients))
 
 
@@ -203,7 +203,7 @@ def _by_total(listed: Sequence[tuple[int, ...]]) -> Array:
 
 
 def variation(coefficients: Array, axes: int, order: int, lowest: int = 1) -> Array:
-    """Return the share of each axis in the terms from degree `lowest` on. Heuristic."""
+    """Return the share of each axis in the terms from degree `lowest` on. This is a heuristic."""
     first = len(exponents(axes, lowest - 1))
     return shares(_powers_up_to(axes, order)[:, first:] @ np.abs(coefficients[first:]))
 

@@ -1,4 +1,4 @@
-"""Boxes sorted by the cases that they meet: which guards have a known sign on them, and which."""
+"""Boxes grouped by the cases on them: which guards have a known sign there, and which sign."""
 
 from __future__ import annotations
 
@@ -9,46 +9,46 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from residuum.analysis.bounds.expansions import Boxes, Expansion, FloatPolynomial, in_floats
-from residuum.analysis.cases.signs import Pair
-from residuum.analysis.cases.tree import Branch, Leaf, Node, Tree
+from residuum.analysis.cases.signs import SignPair
+from residuum.analysis.cases.tree import Branch, Leaf, Tree, TreeNode
 
 MOST_TRIED = 8
-"""A box on which more guards have an unknown sign is only quartered."""
+"""The most guards of unknown sign on a box that is bounded. Other boxes are only quartered."""
 
 Sides = tuple[bool, ...]
-"""For each of some guards, whether it is positive."""
+"""Whether each of some guards is positive."""
 
 CaseTable = Mapping[Sides, Leaf]
 """The case for each choice of signs of some guards."""
 
 
 class Group(NamedTuple):
-    """Boxes on which the same guards are positive (1), negative (−1) and undecided (0)."""
+    """Boxes on which the same guards are positive (1), negative (−1) or undecided (0)."""
 
-    start: Node
+    start: TreeNode
     which: Any
     signs: Mapping[str, int]
     undecided: Mapping[str, Expansion]
 
     @property
     def is_too_open(self) -> bool:
-        """Whether so many guards are undecided that the others were not looked at."""
+        """Whether too many guards are undecided, so that the others were not tried."""
         return len(self.undecided) > MOST_TRIED
 
 
 @final
 class Cases:
-    """A tree of cases with its polynomials in floats, each made once. Nodes are numbered."""
+    """A tree of cases with numbered nodes. Each polynomial is converted to floats once."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._floats: dict[Any, Sequence[FloatPolynomial]] = {}
-        self._numbers: dict[Node, int] = {tree.root: 0}
+        self._numbers: dict[TreeNode, int] = {tree.root: 0}
         self._tables: dict[Any, tuple[Sequence[str], CaseTable]] = {}
-        self.nodes: list[Node] = [tree.root]
+        self.nodes: list[TreeNode] = [tree.root]
         self.largest = 1
 
-    def number(self, node: Node) -> int:
+    def number(self, node: TreeNode) -> int:
         """Return the index of a node in `nodes`."""
         if node not in self._numbers:
             self._numbers[node] = len(self.nodes)
@@ -65,7 +65,7 @@ class Cases:
             self.largest = max(self.largest, *(one.coefficients.size for one in self._floats[key]))
         return self._floats[key]
 
-    def excluded(self, names: Sequence[str]) -> dict[tuple[int, int], Collection[Pair]]:
+    def excluded(self, names: Sequence[str]) -> dict[tuple[int, int], Collection[SignPair]]:
         """Return the signs that each two of these guards never have at once."""
         return {
             (i, j): self._tree.exclude(names[i], names[j])
@@ -148,7 +148,7 @@ class Cases:
             pending.extend(self._tree.child(node, side) for side in _SIDES[sign])
         return None
 
-    def _descended(self, group: Group) -> Node:
+    def _descended(self, group: Group) -> TreeNode:
         node = group.start
         while isinstance(node, Branch) and group.signs.get(node.name):
             node = self._tree.child(node, group.signs[node.name] > 0)
@@ -182,7 +182,7 @@ class Cases:
         return self._tables[key]
 
     def _possible(self, names: Sequence[str], sides: Sides) -> dict[str, int]:
-        """Return signs as chosen, but for a sign that an earlier guard excludes."""
+        """Return the chosen signs, with those turned round that an earlier guard excludes."""
         signs = {name: 1 if side else -1 for name, side in zip(names, sides, strict=True)}
         for one, other in itertools.combinations(names, 2):
             if (signs[one], signs[other]) in self._tree.exclude(one, other):
@@ -199,7 +199,7 @@ class Cases:
 _SIDES: Mapping[int, tuple[bool, ...]] = {1: (True,), -1: (False,), 0: (False, True)}
 
 
-def _signs_above(node: Node) -> dict[str, int]:
+def _signs_above(node: TreeNode) -> dict[str, int]:
     """Return the signs of guards that lead to a branch."""
     above = node.signs.items() if isinstance(node, Branch) else ()
     return {name: 1 if positive else -1 for name, positive in above}

@@ -16,10 +16,10 @@ from residuum.analysis.bounds.expansions import exponents
 from residuum.relaxations.arrays import Array
 
 FLATTEST = 2.0**-12
-"""A slope that is a smaller share of the steepest one must be given as 0."""
+"""The least ratio of a slope to the steepest one. Smaller slopes must be given as 0."""
 
 ROUNDING = 1e-12
-"""How far rounding can move the mean of up to 5 axes and degrees, as a share of coefficients."""
+"""The largest error by rounding, relative to the coefficients, for up to 5 axes and degree 5."""
 
 
 def mean_above(coefficients: Array, order: int, slopes: Array, offset: Array) -> Array:

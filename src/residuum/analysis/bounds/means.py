@@ -25,7 +25,7 @@ from residuum.analysis.bounds.expansions import (
 )
 from residuum.analysis.bounds.grouping import Cases, CaseTable, Sides
 from residuum.analysis.bounds.taylor import Taylor, divide, mean
-from residuum.analysis.cases.signs import Pair
+from residuum.analysis.cases.signs import SignPair
 from residuum.analysis.cases.tree import Leaf, Tree
 from residuum.relaxations.arrays import Array
 
@@ -33,13 +33,13 @@ ORDERS = {1: 5, 2: 5, 3: 5, 4: 3, 5: 3, 6: 2, 7: 2, 8: 2}
 """The total degree of a case's Taylor polynomial, by the number of atoms."""
 
 MOST_UNDECIDED = 3
-"""With more guards of unknown sign than this, the cases on a box are only compared."""
+"""The most guards of unknown sign. With more, the cases on a box are only compared."""
 
 MOST_CUT = 5
-"""With more atoms than this, boxes are not cut: a plane cuts a box in too many ways."""
+"""The most atoms for which planes cut boxes. With more, there are too many ways to do so."""
 
 AT_ONCE = 1024
-"""Boxes that are cut together: their arrays fit into a processor's cache."""
+"""The boxes that are cut together. Their arrays fit into the cache of a processor."""
 
 EASED = 4.0
 """About the factor by which halving along an axis reduces the error that it causes."""
@@ -51,8 +51,8 @@ By the number of undecided guards; the README of this folder counts the rounding
 """
 
 
-class Cells(NamedTuple):
-    """Boxes, bounds of the integral over each, two axes to halve next, and nodes of the tree."""
+class BoundedBoxes(NamedTuple):
+    """Boxes with bounds of the integral over each, two axes to halve next, nodes of the tree."""
 
     boxes: Boxes
     low: Array
@@ -60,21 +60,21 @@ class Cells(NamedTuple):
     axes: Any
     nodes: Any
 
-    def of(self, which: Any) -> Cells:
+    def of(self, which: Any) -> BoundedBoxes:
         """Return the cells with these indices."""
-        return Cells(self.boxes.of(which), *(rows[..., which] for rows in self[1:]))
+        return BoundedBoxes(self.boxes.of(which), *(rows[..., which] for rows in self[1:]))
 
-    def joined(self, others: Sequence[Cells]) -> Cells:
+    def joined(self, others: Sequence[BoundedBoxes]) -> BoundedBoxes:
         """Return these cells and others."""
         rest = zip(self[1:], *(other[1:] for other in others), strict=True)
-        return Cells(
+        return BoundedBoxes(
             self.boxes.joined([other.boxes for other in others]),
             *(np.concatenate(rows, axis=-1) for rows in rest),
         )
 
 
 class _Part(NamedTuple):
-    """Boxes with the same undecided guards and the same cases."""
+    """Boxes that have the same undecided guards and the same cases."""
 
     which: Any
     guards: Sequence[str]
@@ -96,7 +96,7 @@ class Evaluator:
         self.cases = Cases(tree)
         self._weight = FloatPolynomial(tree.weight, Fraction(1))
 
-    def evaluate(self, boxes: Boxes, starts: Any) -> Cells:
+    def evaluate(self, boxes: Boxes, starts: Any) -> BoundedBoxes:
         """Return boxes with their bounds. Each lies in the cases below its node of the tree.
 
         The degree lies between 0 and 1, so that its mean is at most the chart's largest weight.
@@ -121,7 +121,7 @@ class Evaluator:
         first = np.argmax(blame, axis=0)
         blame[first, np.arange(len(first))] /= EASED
         axes = np.stack([first, np.argmax(blame, axis=0)]).astype(np.int8)
-        return Cells(boxes, low * volumes, np.fmin(high, most) * volumes, axes, nodes)
+        return BoundedBoxes(boxes, low * volumes, np.fmin(high, most) * volumes, axes, nodes)
 
     def _bound(
         self, boxes: Boxes, parts: Sequence[_Part], low: Array, high: Array, blame: Array
@@ -162,7 +162,7 @@ class Evaluator:
 
 @final
 class _Scattered:
-    """A function that is known on some of the boxes, found again by the index of the box."""
+    """A function that is known on some boxes, by the index of the box."""
 
     def __init__(self, number: int, which: Any, values: Any) -> None:
         self._places = np.full(number, -1)
@@ -191,7 +191,7 @@ def _differences(table: CaseTable, models: Mapping[Leaf, Taylor]) -> dict[Sides,
     return deltas
 
 
-_EQUIVALENT: Mapping[Pair, Sequence[tuple[tuple[bool, bool], int]]] = {
+_EQUIVALENT: Mapping[SignPair, Sequence[tuple[tuple[bool, bool], int]]] = {
     (1, 1): (),
     (1, -1): [((True, False), 1)],
     (-1, 1): [((False, True), 1)],
@@ -203,7 +203,7 @@ _EQUIVALENT: Mapping[Pair, Sequence[tuple[tuple[bool, bool], int]]] = {
 def _merge(
     deltas: dict[Sides, Array],
     guards: Sequence[Guard],
-    excluded: Mapping[tuple[int, int], Collection[Pair]],
+    excluded: Mapping[tuple[int, int], Collection[SignPair]],
 ) -> None:
     """Replace differences for two guards by those for one, where signs exclude each other.
 
@@ -225,10 +225,10 @@ def _merge(
                     deltas[tuple(target)] = deltas[tuple(target)] + factor * moved
 
 
-def never_both(left: Guard, right: Guard, signs: Pair) -> Any:
-    """Say on which boxes a sum of two guards, each times its sign and a weight, is negative.
+def never_both(left: Guard, right: Guard, signs: SignPair) -> Any:
+    """Return on which boxes two guards never have these signs at once.
 
-    The guards do not have these signs at once there.
+    There a sum of the guards, each times its sign and a weight, is negative.
     """
     first, second = signs[0] * left.coefficients, signs[1] * right.coefficients
     weight = np.abs(first[1:]).sum(axis=0) / np.abs(second[1:]).sum(axis=0)

@@ -21,7 +21,7 @@ from residuum.analysis.bounds.expansions import (
 from residuum.relaxations.arrays import Array
 
 AT_ONCE = 256
-"""Boxes whose power series are divided together: their arrays fit into a processor's cache."""
+"""The boxes whose power series are divided together, to fit into the cache of a processor."""
 
 
 class Taylor(NamedTuple):
@@ -107,7 +107,7 @@ class Products(NamedTuple):
 
 
 def gathered(triples: Iterable[tuple[int, int, int]]) -> Products:
-    """Return products, each given by its target and the rows of both factors."""
+    """Return products from triples: a target and the rows of both factors."""
     by_target = [list(some) for _, some in itertools.groupby(sorted(triples), key=lambda t: t[0])]
     by_target.sort(key=len, reverse=True)
     rows: list[tuple[int, int, int]] = []
@@ -121,7 +121,7 @@ def gathered(triples: Iterable[tuple[int, int, int]]) -> Products:
 
 
 def _series(dividend: Array, divisor: Array, first: Array, steps: Sequence[Products]) -> Array:
-    """Return the quotient of power series, as far as these steps go."""
+    """Return the quotient of power series, up to the degree of the last step."""
     quotient = np.empty((1 + sum(len(step.targets) for step in steps), len(first)))
     quotient[0] = dividend[0] / first
     for step in steps:

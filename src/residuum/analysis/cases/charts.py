@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 MOST_ORDERED = 4
-"""There are too many orderings of more atoms than this."""
+"""The most atoms whose orderings are used. More atoms have too many."""
 
 MOST_REFLECTED = 3
-"""With more atoms than this, all of them are replaced by their complements, or none."""
+"""The most atoms of which some are replaced by their complements. Else it is all or none."""
 
 
 class Chart(NamedTuple):
-    """The part of the cube where the atoms, or complements of some, descend in this order."""
+    """The part of the cube where the atoms, some of them complemented, descend in this order."""
 
     order: tuple[int, ...] = ()
     complemented: tuple[int, ...] = ()
@@ -32,7 +32,10 @@ class Chart(NamedTuple):
 
 
 def atlases(axes: int) -> list[list[Chart]]:
-    """Return ways to cover the cube by charts, without overlap: as it is, and by orderings."""
+    """Return the atlases of the cube: the cube itself, and its orderings.
+
+    An atlas is a list of charts that cover the cube without overlap.
+    """
     if not 1 < axes <= MOST_ORDERED:
         return [[Chart()]]
     every = tuple(range(axes))

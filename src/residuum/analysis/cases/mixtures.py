@@ -25,14 +25,14 @@ from residuum.logic import (
     distinct_nodes,
     fold,
 )
-from residuum.logic.interning import Node, replace_children
+from residuum.logic.nodes import Node, replace_children
 
 MOST_ATOMS, MOST_FORMULAS = 32, 64
-"""A formula with more atoms, or a mixture of more formulas, is left as it is."""
+"""The most atoms of a formula that is split up, and the most formulas in a mixture."""
 
 
 def mixture(formula: Formula) -> dict[Formula, Fraction]:
-    """Return formulas over fewer atoms, and the weights with which their means make up the mean.
+    """Return formulas over fewer atoms with weights: the mean is the weighted sum of theirs.
 
     >>> from residuum.syntax import parse
     >>> {str(one): str(weight) for one, weight in mixture(parse("R & (P -> Q)")).items()}

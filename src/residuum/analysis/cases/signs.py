@@ -1,4 +1,4 @@
-"""Signs of polynomials inside the unit cube, in exact numbers, as far as they are found."""
+"""Signs of polynomials inside the unit cube, found by exact arithmetic."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 MOST_BERNSTEIN = 20_000
-"""The sign of a polynomial with more Bernstein coefficients than this is not looked for."""
+"""The most Bernstein coefficients of a polynomial whose sign is searched for."""
 
-Pair = tuple[int, int]
+SignPair = tuple[int, int]
 
 
 def definite_sign(polynomial: Any) -> bool | None:
@@ -37,8 +37,8 @@ def definite_sign(polynomial: Any) -> bool | None:
     return False if (sums <= 0).all() else None
 
 
-def exclusions(a: Any, b: Any) -> frozenset[Pair]:
-    """Return pairs of signs that two polynomials never have at once, as far as they are found.
+def exclusions(a: Any, b: Any) -> frozenset[SignPair]:
+    """Return pairs of signs that two polynomials never have at once. Some may not be found.
 
     Where i·a and j·b are positive, so is their sum. The remainder of a divided by b, or of b by a,
     often has a sign, too: the guards of min(1, max(0, r)) are such a pair, however close they are.
@@ -57,7 +57,7 @@ def exclusions(a: Any, b: Any) -> frozenset[Pair]:
     return frozenset(found)
 
 
-def _by_division(a: Any, b: Any) -> set[Pair]:
+def _by_division(a: Any, b: Any) -> set[SignPair]:
     """Return excluded signs where a = q b + r, and q and r have signs.
 
     Where q b has the sign of r, a has it too.

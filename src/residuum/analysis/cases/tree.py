@@ -15,27 +15,30 @@ from fractions import Fraction
 from typing import Any, final
 
 from residuum.analysis.cases.charts import Chart
-from residuum.analysis.cases.signs import Pair, definite_sign, exclusions
+from residuum.analysis.cases.signs import SignPair, definite_sign, exclusions
 from residuum.analysis.methods import NotThisWay, RestrictedCarrier, RestrictedNumber
 from residuum.logic import Atom, Formula
 from residuum.relaxations import Degree, Relaxation, interpret
 from residuum.relaxations.carriers import Exact
 
 MOST_DEGREE = 40
-"""The highest exponent of one atom."""
+"""The highest exponent of an atom in a polynomial."""
 
 MOST_TERMS = 5_000
+"""The most terms of a polynomial."""
+
 MOST_WORK = 500_000
-"""Terms of one factor times those of the other."""
+"""The most terms of one factor times those of the other."""
 
 MOST_BRANCHES = 3_000
+"""The most branches of a tree."""
 
 Signs = Mapping[str, bool]
 
 
 @final
 class Leaf:
-    """A case in which the degree is one rational function; equal ones are the same object."""
+    """A case in which the degree is one rational function. Equal leaves are the same object."""
 
     __slots__ = ("denominator", "numerator")
 
@@ -57,7 +60,7 @@ class Leaf:
 
 @final
 class Branch:
-    """A case that the sign of a guard divides further."""
+    """A node whose guard is positive in one subtree and negative in the other."""
 
     __slots__ = ("children", "guard", "name", "signs")
 
@@ -65,10 +68,10 @@ class Branch:
         self.guard = guard
         self.name = str(guard)
         self.signs = signs
-        self.children: dict[bool, Node] = {}
+        self.children: dict[bool, TreeNode] = {}
 
 
-Node = Leaf | Branch
+TreeNode = Leaf | Branch
 
 
 @final
@@ -96,7 +99,7 @@ class Tree:
         self._definite: dict[str, bool | None] = {}
         self._leaves: dict[str, Leaf] = {}
         self._guards: dict[str, Any] = {}
-        self._exclusions: dict[tuple[str, str], frozenset[Pair]] = {}
+        self._exclusions: dict[tuple[str, str], frozenset[SignPair]] = {}
         self._branches = 0
         self._deadline = deadline
         degrees, self.weight = list(self._context.gens()), self._context.constant(1)
@@ -105,21 +108,21 @@ class Tree:
         self._degrees = degrees
         self.root = self._node({})
 
-    def child(self, branch: Branch, positive: bool) -> Node:
+    def child(self, branch: Branch, positive: bool) -> TreeNode:
         """Return the case where the guard of a branch is positive, or negative."""
         if positive not in branch.children:
             branch.children[positive] = self._node({**branch.signs, branch.name: positive})
         return branch.children[positive]
 
-    def exclude(self, left: str, right: str) -> frozenset[Pair]:
-        """Return pairs of signs that two guards never have at once, as far as they are found."""
+    def exclude(self, left: str, right: str) -> frozenset[SignPair]:
+        """Return pairs of signs that two guards never have at once. Some may not be found."""
         if (left, right) not in self._exclusions:
             found = exclusions(self._guards[left], self._guards[right])
             self._exclusions[left, right] = found
             self._exclusions[right, left] = frozenset((j, i) for i, j in found)
         return self._exclusions[left, right]
 
-    def _node(self, signs: Signs) -> Node:
+    def _node(self, signs: Signs) -> TreeNode:
         on = _Rationals(self._context, signs, self._definite, self._deadline)
         one = self._context.constant(1)
         known = {
@@ -141,11 +144,11 @@ class Tree:
 
 
 class OutOfTime(Exception):  # noqa: N818  # control flow, not an error
-    """The deadline has passed."""
+    """The deadline of a tree has passed."""
 
 
 class _Unsettled(Exception):  # noqa: N818  # control flow, not an error
-    """The sign of this polynomial decides how to go on."""
+    """The sign of this polynomial is needed, but not known."""
 
     def __init__(self, guard: Any) -> None:
         super().__init__()
@@ -154,7 +157,7 @@ class _Unsettled(Exception):  # noqa: N818  # control flow, not an error
 
 @final
 class Rational(RestrictedNumber):
-    """A quotient of polynomials in lowest terms; the denominator's leading coefficient is 1."""
+    """A quotient of polynomials in lowest terms. The denominator has the leading coefficient 1."""
 
     __slots__ = ("denominator", "numerator")
 
@@ -191,7 +194,7 @@ class Rational(RestrictedNumber):
 
     def __mul__(self, other: Any) -> Rational:
         other = self._like(other)
-        # Cancelling crosswise first keeps the products small.
+        # Common factors are cancelled before multiplying, which keeps products small.
         a = Rational(self.numerator, other.denominator)
         b = Rational(other.numerator, self.denominator)
         return Rational(_times(a.numerator, b.numerator), _times(a.denominator, b.denominator))
@@ -199,7 +202,7 @@ class Rational(RestrictedNumber):
     __radd__, __rmul__ = __add__, __mul__
 
     def over(self, divisor: Rational) -> Rational:
-        """Return the quotient by a function that is not 0 everywhere."""
+        """Return this function divided by another, which must not be 0 everywhere."""
         inverse = Rational(divisor.denominator, divisor.numerator)
         return self * inverse
 
@@ -213,7 +216,7 @@ def constant(context: Any, value: Exact) -> Rational:
 
 
 def _times(left: Any, right: Any) -> Any:
-    """Return the product; raise `NotThisWay` if it would be too large."""
+    """Return the product of two polynomials, or raise `NotThisWay` if it is too large."""
     degrees = [a + b for a, b in zip(left.degrees(), right.degrees(), strict=True)]
     if max(degrees, default=0) > MOST_DEGREE:
         raise NotThisWay(f"polynomials in it have a degree over {MOST_DEGREE}")

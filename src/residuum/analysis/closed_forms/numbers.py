@@ -14,25 +14,25 @@ from residuum.analysis.methods import NotThisWay
 from residuum.errors import EvaluationError
 
 Element = tuple[Literal["one", "log", "pi^2", "Li2"], tuple[Fraction, ...]]
-"""A number that closed forms are sums of: 1, a logarithm of a prime, a product of two, π², Li₂."""
+"""1, the logarithm of a prime, a product of two such logarithms, π², or a dilogarithm Li₂."""
 
 ONE: Final[Element] = ("one", ())
 PI_SQUARED: Final[Element] = ("pi^2", ())
 _ORDER: Final = ("one", "log", "pi^2", "Li2")
 
 LARGEST: Final = 2**100
-"""Integers beyond this are not factored."""
+"""The largest integer that is factored."""
 
 FEWEST_BITS: Final = 128
 MOST_BITS: Final = 2**17
-"""A form is evaluated with more and more bits until its rounding is certain."""
+"""The bits with which a form is evaluated: doubled until its rounding is certain."""
 
 T = TypeVar("T")
 
 
 @final
 class ClosedForm:
-    """A sum of elements with rational coefficients, in a normal form; immutable.
+    """An immutable sum of elements with rational coefficients, in a normal form.
 
     Logarithms are those of primes, and dilogarithms Li₂(q) have 0 < q < 1/2.
 
@@ -71,7 +71,7 @@ class ClosedForm:
         return self * -1
 
     def __mul__(self, other: ClosedForm | Fraction | int) -> ClosedForm:
-        """Return a product with a rational, or of two logarithms."""
+        """Return the product with a rational, or the product of two sums of logarithms."""
         return ClosedForm(
             (_product(left, right), a * b)
             for left, a in self.terms.items()
@@ -100,7 +100,7 @@ class ClosedForm:
 
     @property
     def float_bounds(self) -> tuple[float, float]:
-        """The neighbouring floats on either side of the value, which is irrational."""
+        """The floats next to the value, below and above. The value must be irrational."""
         nearest = float(self)
         is_above = self.settled(lambda value: value > Fraction(nearest))
         beyond = math.nextafter(nearest, math.inf if is_above else -math.inf)
@@ -108,11 +108,11 @@ class ClosedForm:
 
     @property
     def rational(self) -> Fraction | None:
-        """The value if it has no other terms than a rational one, else None."""
+        """The value if it is rational, else None."""
         return self.terms.get(ONE, Fraction(0)) if self.terms.keys() <= {ONE} else None
 
     def as_json(self) -> dict[str, Any]:
-        """Return an object for JSON: each element, then its coefficient in hexadecimals."""
+        """Return an object for JSON: the element and the hexadecimal coefficient of each term."""
         return {
             "terms": [
                 [kind, [str(value) for value in arguments], *map(hex, value.as_integer_ratio())]
@@ -149,18 +149,21 @@ class ClosedForm:
             return _rational(total.lower()), _rational(total.upper())
 
     def settled(self, rounding: Callable[[Fraction], T]) -> T:
-        """Return a monotone function of the value, with so many bits that both bounds agree."""
+        """Return a monotone function of the value. Bits are added until both bounds agree on it."""
         bits = FEWEST_BITS
         while bits <= MOST_BITS:
             low, high = map(rounding, self.bounds(bits))
             if low == high:
                 return low
             bits *= 2
-        raise EvaluationError(f"the rounding of {self} is not certain with {MOST_BITS} bits")
+        raise EvaluationError(
+            f"expected a number whose rounding is certain with {MOST_BITS} bits, got {self}; ask "
+            "for fewer digits"
+        )
 
 
 def constant(value: Fraction | int) -> ClosedForm:
-    """Return a rational as a form."""
+    """Return a rational number as a closed form."""
     return ClosedForm([(ONE, Fraction(value))])
 
 
@@ -206,7 +209,7 @@ def _form(value: ClosedForm | Fraction | int) -> ClosedForm:
 
 
 def _read_fraction(text: str) -> Fraction:
-    """Return the fraction of a text such as 1/3. Exponents, as of 1e9, are no part of it."""
+    """Return the fraction in a text such as 1/3. Exponents, as in 1e9, are refused."""
     numerator, _, denominator = text.partition("/")
     if (below := int(denominator or "1")) == 0:
         raise ValueError("expected a fraction, got a denominator of 0")
@@ -298,7 +301,7 @@ def _monomial(element: Element, coefficient: Fraction) -> str:
 
 
 def _sum(terms: Iterable[tuple[str, bool]]) -> str:
-    """Return signed terms one after another, a positive one first if there is one."""
+    """Return the text of a sum, which begins with a positive term if there is one."""
     first, *others = sorted(terms, key=lambda term: not term[1]) or [("0", True)]
     start = first[0] if first[1] else f"-{first[0]}"
     return start + "".join(f" {'+' if positive else '-'} {text}" for text, positive in others)

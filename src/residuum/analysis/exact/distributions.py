@@ -2,7 +2,7 @@
 
 A degree x is known by P(x ≤ u) and P(x ≥ 1 − u) for 0 ≤ u ≤ 1/2. Both are polynomials in u for
 an atom and stay so under min, max, 1 − x and the residuum; their constants are the chances of 0
-and of 1. Numbers of any size are exact, so work is bounded by the bits they would have.
+and of 1. Numbers are exact and may grow large, so that the work is counted in their bits.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from residuum.logic import (
     atoms_of,
     distinct_nodes,
 )
-from residuum.logic.interning import Node
+from residuum.logic.nodes import Node
 from residuum.relaxations import Relaxation
 from residuum.relaxations.minimum import Minimum
 
 MOST_WORK = 5 * 10**10
-"""Bits of all products, each times the logarithm of its shorter side: a few seconds."""
+"""The most bits of all products, each times the logarithm of its shorter side: a few seconds."""
 
 WORK_BESIDE = 10**5
-"""The work that counts for any product, however short."""
+"""The work that is added for every product, however short."""
 
 T = TypeVar("T")
 
@@ -105,7 +105,7 @@ def mean_by_modules(
 
 @final
 class _Minimum:
-    """The minimum of independent degrees, or 1 − it; multiplied out only when asked for."""
+    """The minimum of independent degrees, or its complement. Products are computed when used."""
 
     def __init__(self, operands: list[Distribution], *, is_negated: bool = False) -> None:
         self._operands = operands
@@ -148,7 +148,7 @@ def _conjoin(laws: Sequence[Distribution], budget: Budget) -> Distribution:
 
 
 def _in_pairs(items: list[T], combine: Callable[[T, T], T] = operator.mul) -> T:
-    """Combine in pairs, so that both sides have about the same size."""
+    """Return all items combined in pairs, so that both sides have about the same size."""
     while len(items) > 1:
         paired = zip(items[::2], items[1::2], strict=False)
         items = [combine(a, b) for a, b in paired] + items[len(items) & ~1 :]

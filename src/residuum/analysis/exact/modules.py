@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from residuum.logic import Atom, Formula, Truth, distinct_nodes, fold_scoped
-from residuum.logic.interning import replace_children
+from residuum.logic.nodes import replace_children
 
 
 @dataclass(frozen=True)

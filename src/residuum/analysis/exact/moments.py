@@ -14,14 +14,16 @@ from typing import Any
 
 from residuum.analysis.exact.modules import Module, modules_of
 from residuum.analysis.exact.polynomials import Polynomial, polynomial_of
-from residuum.analysis.methods import ExactMethod, NotThisWay, Scope
+from residuum.analysis.methods import ExactMethod, Fragment, NotThisWay
 from residuum.logic import And, Atom, Formula, Implies, Not, Or
 from residuum.relaxations import Relaxation
 from residuum.relaxations.product import Product
 
 MOST_MOMENTS = 200
+"""The most moments of one part."""
 
-Moments = list[Any]  # E[f⁰], E[f¹], … as exact rationals
+Moments = list[Any]
+"""E[f⁰], E[f¹], … as exact rationals."""
 
 
 def integrate_by_moments(
@@ -46,7 +48,7 @@ def integrate_by_moments(
 
 
 MOMENTS = ExactMethod(
-    "moments", integrate_by_moments, only=Scope((Product,), ("S",)), needs_modules=True
+    "moments", integrate_by_moments, only=Fragment((Product,), ("S",)), needs_modules=True
 )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from residuum.analysis.exact.distributions import Budget, Distribution, mean_by_modules
-from residuum.analysis.methods import ExactMethod, NotThisWay, Scope
+from residuum.analysis.methods import ExactMethod, Fragment, NotThisWay
 from residuum.logic import Atom, Formula, distinct_nodes
 from residuum.relaxations import Degree, Relaxation, interpret
 from residuum.relaxations.arrays import ARRAYS
@@ -29,12 +29,16 @@ from residuum.relaxations.minimum import Minimum
 from residuum.relaxations.nilpotent_minimum import NilpotentMinimum
 
 MOST_PARTS = 7
+"""The most parts of a core."""
+
 MOST_CHAINS = 1_000_000
+"""The most chains of the parts of a core."""
+
 MOST_WORK = 5 * 10**8
-"""Chains times nodes of the core: a few seconds."""
+"""The most chains times nodes of the core: a few seconds."""
 
 AT_ONCE = 2**14
-"""Chains whose degrees are computed together: every node of the core holds that many numbers."""
+"""The chains whose degrees are computed together, which bounds the memory."""
 
 Outcomes = NDArray[np.int8]
 """Where the degree lies, chain by chain: at 0, at 1, or with part i in the low or the high half.
@@ -65,7 +69,7 @@ def integrate_by_orderings(
 ORDERINGS = ExactMethod(
     "orderings",
     integrate_by_orderings,
-    only=Scope((Minimum, NilpotentMinimum, Drastic)),
+    only=Fragment((Minimum, NilpotentMinimum, Drastic)),
     needs_modules=True,
 )
 

@@ -8,10 +8,10 @@ from typing import Any, final
 
 from residuum.analysis.methods import (
     ExactMethod,
+    Fragment,
     NotThisWay,
     RestrictedCarrier,
     RestrictedNumber,
-    Scope,
 )
 from residuum.logic import And, Atom, Formula, Iff, Implies, Or
 from residuum.relaxations import Degree, Relaxation, interpret
@@ -23,6 +23,7 @@ from residuum.relaxations.nilpotent_minimum import NilpotentMinimum
 from residuum.relaxations.product import Product
 
 MOST_TERMS = 300_000
+"""The most terms of a polynomial."""
 
 
 def integrate_polynomial(
@@ -46,8 +47,8 @@ POLYNOMIAL = ExactMethod(
     "polynomial",
     integrate_polynomial,
     never=(
-        Scope(COMPARING, connectives=(And, Or, Implies, Iff)),
-        Scope((Product,), ("R",), connectives=(Implies, Iff)),
+        Fragment(COMPARING, connectives=(And, Or, Implies, Iff)),
+        Fragment((Product,), ("R",), connectives=(Implies, Iff)),
     ),
 )
 

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple, final
 
 from residuum.analysis.methods import (
     ExactMethod,
+    Fragment,
     NotThisWay,
     RestrictedCarrier,
     RestrictedNumber,
-    Scope,
 )
 from residuum.logic import Atom, Formula, distinct_nodes
 from residuum.relaxations import Degree, Relaxation, interpret
@@ -27,9 +27,13 @@ from residuum.relaxations.carriers import Exact
 from residuum.relaxations.product import Product
 
 MOST_ATOMS = 6
+"""The most atoms: the cube of n atoms starts as n! simplices."""
+
 MOST_SIMPLICES = 20_000
+"""The most simplices into which the cube is cut."""
+
 MOST_WORK = 200_000
-"""Simplices times nodes of the formula: a few seconds."""
+"""The most simplices times nodes of the formula: a few seconds."""
 
 Point = tuple[Fraction, ...]
 
@@ -62,7 +66,7 @@ def integrate_piecewise_linear(
 
 
 SIMPLICES = ExactMethod(
-    "simplices", integrate_piecewise_linear, never=(Scope((Product,)),), most_atoms=MOST_ATOMS
+    "simplices", integrate_piecewise_linear, never=(Fragment((Product,)),), most_atoms=MOST_ATOMS
 )
 
 

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from residuum.analysis.exact.distributions import Budget, Distribution, mean_by_modules
-from residuum.analysis.methods import ExactMethod, NotThisWay, Scope
+from residuum.analysis.methods import ExactMethod, Fragment, NotThisWay
 from residuum.logic import Atom, Formula
 from residuum.relaxations import Degree, Relaxation, interpret
 from residuum.relaxations.arrays import ARRAYS
 from residuum.relaxations.minimum import Minimum
 
 MOST_PARTS = 8
+"""The most parts of a core."""
 
 
 def integrate_three_valued(
@@ -39,7 +40,7 @@ def integrate_three_valued(
 
 
 THREE_VALUED = ExactMethod(
-    "three-valued", integrate_three_valued, only=Scope((Minimum,), ("S",)), needs_modules=True
+    "three-valued", integrate_three_valued, only=Fragment((Minimum,), ("S",)), needs_modules=True
 )
 
 

@@ -26,7 +26,7 @@ from residuum.cli.study.options import (
 from residuum.cli.study.training import as_object, asked_records, train
 from residuum.cli.study.watching import Part, Words
 from residuum.errors import ResiduumError
-from residuum.relaxations.meanings import find_meaning
+from residuum.relaxations.catalogue import find_meaning
 from residuum.results import Record
 from residuum.study.chunking.data.corpus import Corpus, CorpusName
 from residuum.study.chunking.findings import Decoding, System, label, measures_of

@@ -9,10 +9,10 @@ from typing import Any, Final
 from residuum.errors import UnknownRelaxationError
 from residuum.losses.degrees.tensors import LARGEST
 from residuum.relaxations import Relaxation
+from residuum.relaxations.catalogue import find_meaning
 from residuum.relaxations.frank import Frank
 from residuum.relaxations.hamacher import Hamacher
 from residuum.relaxations.lukasiewicz import Lukasiewicz
-from residuum.relaxations.meanings import find_meaning
 from residuum.relaxations.product import Product
 from residuum.relaxations.schweizer_sklar import SchweizerSklarNilpotent, SchweizerSklarStrict
 from residuum.relaxations.sugeno_weber import SugenoWeber

@@ -16,7 +16,7 @@ from residuum.losses.inputs.layouts import Bound, bind, groundings_of, move
 from residuum.losses.routes import thresholds
 from residuum.losses.routes.recognising import law_of, literals_of
 from residuum.relaxations import Relaxation
-from residuum.relaxations.meanings import EXACT
+from residuum.relaxations.catalogue import EXACT
 
 if TYPE_CHECKING:
     from residuum.losses.routes.listing import Clauses

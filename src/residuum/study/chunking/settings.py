@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any, Final, Literal
 
 from residuum.errors import ResiduumError
-from residuum.relaxations.meanings import find_meaning
+from residuum.relaxations.catalogue import find_meaning
 from residuum.study.chunking.knowledge import RulesName
 from residuum.study.common_settings import (
     PAPER,

@@ -1,18 +1,26 @@
-"""From the parser's exceptions to words a person can act on."""
+"""Mistakes in a text: what is wrong, in words a person can act on, and the line with a caret."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from typing import Final
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Sequence
+from itertools import accumulate
+from typing import Final, NamedTuple
 
 from lark import Token
 
-from residuum.errors import clipped, suggest
-from residuum.logic.names import KEYWORDS
-from residuum.syntax.grammar import NO_TERMINAL
+from residuum.errors import Problem, clipped, suggest
+from residuum.limits import MOST_SHOWN
+from residuum.logic.terms import KEYWORDS
 
-# How others write it → how we do. Longest first, for `<=>` contains `=>`.
+NO_TERMINAL: Final = "NO_TERMINAL"
+"""The type of a word that the grammar does not have."""
+
+WIDEST_EXCERPT: Final = 76
+"""The most characters of a line that an excerpt shows."""
+
+# Symbols and words of other languages → ours. Longer symbols first, because `<=>` contains `=>`.
 _FOREIGN: Final = {
     "<==>": "<->", "<=>": "<->", "==>": "->", "=>": "->", "⇒": "->", "⇔": "<->", "⊃": "->",
     "&&": "&", "||": "|", "/\\": "&", "\\/": "|", "^": "&", "!": "~", "−": "-", "%": "mod",
@@ -38,10 +46,25 @@ _STARTS_TERM: Final = {"NAME", "LPAR", "INTEGER", "STRING", "MINUS"}
 _CONNECTIVES: Final = {"_IFF", "_IMPLIES", "_OR", "_AND"}
 
 
-def diagnose(text: str, offset: int, word: Token, accepted: Collection[str]) -> str:
-    """Return what was expected of the word at a place, what was found and what may help.
+class Mistake(NamedTuple):
+    """One mistake in a text: the offset of a character, and a message."""
 
-    `accepted` are the terminals that could have stood there.
+    offset: int
+    message: str
+
+
+class Misread(Exception):  # noqa: N818  # never reaches a user: it becomes an error in words
+    """A mistake after which a text cannot be read any further."""
+
+    def __init__(self, offset: int, message: str) -> None:
+        super().__init__(message)
+        self.mistake = Mistake(offset, message)
+
+
+def diagnose(text: str, offset: int, word: Token, accepted: Collection[str]) -> str:
+    """Return a message for a word that does not fit: what was expected, what was found, advice.
+
+    `accepted` are the terminals that fit in its place.
     """
     if word.type == NO_TERMINAL:
         message = f"{_shown(text[offset])} means nothing here."
@@ -75,14 +98,14 @@ def _advice(text: str, offset: int) -> str:
     if text[max(0, offset - 1) : offset + 1] == "==":
         return " Did you mean `=`?"
     for foreign, ours in _FOREIGN.items():
-        # The parser may have taken the first character of a foreign symbol for one of ours.
+        # The parser may have read the first character of a foreign symbol as one of ours.
         start = text.rfind(foreign, max(0, offset - len(foreign) + 1), offset + len(foreign))
         if start >= 0 and not text.startswith("!=", start):
             return f" Did you mean `{ours}`?"
     if text.startswith(("=", "!=", "<", ">", "≠", "≤", "≥"), offset):
         equivalence = " Did you mean `<->`?" if text[offset] == "=" else ""
         return equivalence + " Terms are compared in a `where` guard only."
-    # The word at fault may be the one before: `Foral x …` is wrong at x.
+    # The mistake may be in the word before: `Foral x …` does not fit at x.
     here = re.compile(r"\w+").match(text, offset)
     before = re.search(r"(\w+)\s*$", text[max(0, offset - 80) : offset])
     for word in (here[0] if here else "", before[1] if before else ""):
@@ -93,3 +116,44 @@ def _advice(text: str, offset: int) -> str:
             if advice:
                 return advice
     return ""
+
+
+def explain(text: str, mistakes: Iterable[Mistake]) -> list[tuple[Problem, str]]:
+    """Return each mistake once, in the order of the text, with its line, column and excerpt.
+
+    An error message shows only the first mistakes. The others get an empty excerpt.
+
+    >>> [(problem, _)] = explain("a\\nbc", [Mistake(3, "no")])
+    >>> print(problem)
+    line 2, column 2: no
+    """
+    lines = text.split("\n")
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    explained: list[tuple[Problem, str]] = []
+    for offset, message in sorted(set(mistakes)):
+        line = bisect_right(starts, offset)
+        problem = Problem(line, offset - starts[line - 1] + 1, message)
+        is_shown = len(explained) < MOST_SHOWN
+        explained.append((problem, excerpt(lines, problem) if is_shown else ""))
+    return explained
+
+
+def excerpt(lines: Sequence[str], problem: Problem) -> str:
+    """Return the line of a problem and a caret under its column, cut to a readable width.
+
+    >>> print(excerpt(["P =>", "  Q Q"], Problem(2, 5, "")))
+          Q Q
+            ^
+    """
+    line = lines[problem.line - 1] if problem.line <= len(lines) else ""
+    column = problem.column - 1
+    start = max(0, column - WIDEST_EXCERPT // 2) if len(line) > WIDEST_EXCERPT else 0
+    shown = "".join(_visible(character) for character in line[start : start + WIDEST_EXCERPT])
+    dots = "…" if start else ""
+    return f"    {dots}{shown.rstrip()}\n    {' ' * (len(dots) + column - start)}^"
+
+
+def _visible(character: str) -> str:
+    if character.isprintable():
+        return character
+    return " " if character.isspace() else "\N{REPLACEMENT CHARACTER}"

@@ -15,16 +15,24 @@ from fractions import Fraction
 from typing import Any, NamedTuple, final
 
 from residuum.analysis.cases.tree import Leaf, Tree
-from residuum.analysis.closed_forms.quotients import Quotient, as_flint
-from residuum.analysis.closed_forms.real_roots import Root, roots_within, samples_between
+from residuum.analysis.closed_forms.univariate import (
+    Quotient,
+    Root,
+    as_flint,
+    roots_within,
+    samples_between,
+)
 from residuum.analysis.methods import NotThisWay
 
 MOST_GUARDS = 25
+"""The most guards that cut the square."""
+
 MOST_SAMPLES = 3_000
+"""The most points at which the case is looked up."""
 
 
 class Strip(NamedTuple):
-    """A case, and the curves y(x) that it lies between."""
+    """A case, and the curves y(x) between which it applies."""
 
     leaf: Leaf
     lower: Quotient
@@ -60,12 +68,12 @@ def columns_of(tree: Tree) -> list[Column]:
 
 
 Stack = tuple[tuple[Leaf, str], ...]
-"""Cases from below to above, each with the name of the guard whose root is its upper end."""
+"""Cases from bottom to top, each with the name of the guard that is 0 at its upper end."""
 
 
 @final
 class _Square:
-    """A tree of two atoms, the guards that cut the square so far, and guards `met` since then."""
+    """A tree of two atoms, the guards that cut the square, and new guards that were `met`."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -148,7 +156,7 @@ class _Square:
 
 
 def rows_of(polynomial: Any) -> list[Any]:
-    """Return a polynomial in x and y by its coefficients as one in y, each a polynomial in x."""
+    """Return the coefficients of a polynomial in y. Each of them is a polynomial in x."""
     import flint
 
     degree_x, degree_y = (max(0, int(degree)) for degree in polynomial.degrees())

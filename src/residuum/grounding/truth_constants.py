@@ -1,6 +1,6 @@
-"""`true` and `false` in rules, in the simplest form that says the same in every logic.
+"""Rules with `true` and `false`, simplified as far as all logics agree.
 
-Their logarithms have a floor, and what is computed from one may lie far below it.
+On tensors the logarithm of 0 is a finite number. Computing with it would give wrong penalties.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from residuum.logic import And, Formula, Iff, Implies, Node, Not, Or, Truth, fold
-from residuum.logic.interning import replace_children
+from residuum.logic.nodes import replace_children
 
 
 def settled(formula: Formula) -> Formula:
-    """Return a formula in which no constant stands for others, nor beside `<->` as `false`.
+    """Return a formula without connectives between constants, and without `false` beside `<->`.
 
-    What constants decide, every logic decides as Boolean logic does. An implication whose
-    antecedent is `false` is left: it holds for want of anything to say.
+    On `true` and `false` every logic agrees with Boolean logic. An implication with the antecedent
+    `false` stays as it is, because coverage counts it.
     """
     result = fold(
         formula,
@@ -38,7 +38,7 @@ def _connected(node: Node, parts: Sequence[Node]) -> Node:
 
 
 def _decided(kind: type[Node], known: Sequence[bool]) -> bool:
-    """Return what constants come to; an antecedent is true."""
+    """Return the truth of a connective between constants. An antecedent is `true` here."""
     if kind is And:
         return all(known)
     if kind is Or:

@@ -6,9 +6,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from lark.exceptions import UnexpectedCharacters
 
-from residuum.logic.names import KEYWORDS
-from residuum.syntax.grammar import NO_TERMINAL, grammar
-from residuum.syntax.words import words_of
+from residuum.logic.terms import KEYWORDS
+from residuum.syntax.mistakes import NO_TERMINAL
+from residuum.syntax.phrases import grammar, words_of
 from strategies import any_text, formulas, many
 
 NAMES_AND_NUMBERS = ["P", "x_1", "notx", "é", "0", "1.5", "1e9", "2E-3", "1e", "0..9", "²", "٣"]
