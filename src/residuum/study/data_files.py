@@ -148,9 +148,7 @@ def opened(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
     except DataError:
         raise
     except UNREADABLE as error:
-        raise DataError(
-            f"`{printable(path)}` cannot be read ({error}); download it again"
-        ) from None
+        raise DataError(f"`{printable(path)}` cannot be read ({error}); replace it") from None
 
 
 def open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> IO[bytes]:
@@ -164,7 +162,7 @@ def open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -
         found = "a password" if is_encrypted else f"method {member.compress_type}"
         raise DataError(
             f"{where}: expected a zip archive without a password, packed by deflate, found {found} "
-            f"for {member.filename!a}; pack it again by deflate, or not at all"
+            f"for {member.filename!a}; pack it anew by deflate, or not at all"
         )
     return archive.open(member)
 

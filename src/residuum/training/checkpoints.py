@@ -145,8 +145,7 @@ class Checkpoints:
         if len(found) < len(names) or len(epochs) > 1:
             raise ChangedError(
                 f"{self.folder}: expected files of {len(names)} runs at the same epoch, found "
-                f"{len(found)} that can be used, at the epochs {sorted(epochs)}; "
-                "form the stacks again"
+                f"{len(found)} that can be used, at the epochs {sorted(epochs)}; try again"
             )
         with torch.no_grad():
             for run, kept in enumerate(found):
