@@ -71,7 +71,7 @@ class CompiledKnowledge(nn.Module):
 
     def extra_repr(self) -> str:
         """Return what `print(knowledge)` shows: each rule with its weight in the total."""
-        lines = []
+        lines: list[str] = []
         for name, rule in self._rules.items():
             if not lines:
                 lines += [f"relaxation={rule.relaxation}, reduction={rule.reduction}", WEIGHTING]
