@@ -209,7 +209,7 @@ class CompiledKnowledge(nn.Module):
         found: dict[str, Tensor] = {}
         # Processes must reduce rules in the same order. Which rules are evaluated together depends
         # on the values that a process sees, so that across processes rules are reduced one by one.
-        one_by_one = is_reduced and any(map(_spans_processes, self._rules.values()))
+        one_by_one = is_reduced and any(map(_spans_processes, self._bundles.values()))
         for names, bundle in self._bundles.items():
             if _have_one_batch(bundle.plan, given):
                 call = _call(bundle, given, lengths, sources)
