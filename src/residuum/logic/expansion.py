@@ -139,7 +139,9 @@ class _Grounding:
 
     def _relevant(self, node: Node, environment: Environment) -> Environment:
         free = self._free[node]
-        return tuple(pair for pair in environment if pair[0] in free)
+        kept = [pair for pair in environment if pair[0] in free]
+        # Environments are many. Sharing one saves memory, and time to compare it.
+        return environment if len(kept) == len(environment) else tuple(kept)
 
     def _groundings(
         self, node: fm.Quantifier, environment: Environment

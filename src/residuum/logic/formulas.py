@@ -161,7 +161,7 @@ class Or(Formula):
 
 @final
 class Implies(Formula):
-    """An implication."""
+    """An implication between two formulas."""
 
     __slots__ = ("antecedent", "consequent")
     __match_args__ = ("antecedent", "consequent")
@@ -174,7 +174,7 @@ class Implies(Formula):
 
 @final
 class Iff(Formula):
-    """An equivalence."""
+    """An equivalence of two formulas."""
 
     __slots__ = ("left", "right")
     __match_args__ = ("left", "right")
