@@ -151,7 +151,7 @@ def _implication(literals: Literals) -> str:
 
 
 def _together(knowledge: rs.CompiledKnowledge) -> Penalties:
-    return lambda inputs: torch.stack(tuple(knowledge(inputs).values())).sum(0)
+    return lambda inputs: knowledge.penalties(inputs).sum(0)
 
 
 FULL: tuple[Workload, ...] = (

@@ -118,3 +118,38 @@ def test_a_rule_over_sequences_needs_tensors_for_its_route():
     assert "pass tensors to `explain`" in knowledge.explain()
     told = knowledge.explain(P=torch.randn(2, 5), lengths=[5, 2])
     assert "evaluated by clauses, 2 rules together" in told
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("relaxation", ["r-product", "s-godel", "lukasiewicz"])
+@pytest.mark.parametrize("text", [TEXT, "apart", "together"])
+def test_penalties_in_one_tensor_are_those_by_name(given, text, relaxation, reduction):
+    if text != TEXT:  # ground rules, which are evaluated together
+        count = 6 if text == "together" else 1
+        rules = "\n".join(
+            f"rule r{n} weight {n + 1}: P({n % 3}) -> Q({n % 2})" for n in range(count)
+        )
+        text = f"domain d = 0..2\npredicate P(d)\npredicate Q(d) independent\n{rules}"
+    knowledge = rs.compile(rs.loads(text), relaxation, reduction=reduction)
+    leaves = {name: one.clone().requires_grad_() for name, one in given.items()}
+    penalties, by_name = knowledge.penalties(leaves), knowledge(leaves)
+    assert list(by_name) == list(knowledge.rules)
+    torch.testing.assert_close(penalties, torch.stack(list(by_name.values())))
+    shares = torch.arange(1.0, 1 + penalties.numel()).reshape(penalties.shape)
+    in_one = torch.autograd.grad(
+        (penalties * shares).sum(), leaves.values(), materialize_grads=True
+    )
+    apart = sum((part * share).sum() for part, share in zip(by_name.values(), shares, strict=True))
+    each = torch.autograd.grad(apart, leaves.values(), materialize_grads=True)
+    torch.testing.assert_close(in_one, each)
+
+
+def test_penalties_of_batches_of_different_shapes_are_broadcast():
+    knowledge = rs.compile(rs.loads(TEXT), reduction="none")
+    given = {"P": torch.randn(5, 1, 3), "Q": torch.randn(2, 3)}
+    assert knowledge.penalties(given).shape == (3, 5, 2)
+
+
+def test_no_rules_have_no_penalties():
+    with pytest.raises(rs.errors.GroundingError, match="at least one rule"):
+        rs.compile(rs.loads("predicate P")).penalties({})
