@@ -70,6 +70,20 @@ def test_a_pipeline_learns_in_three_stages(residuum, store):
     assert stages == {"Digit", "Sum", "Product"}
 
 
+def test_a_norm_for_gradients_makes_other_runs(residuum, store):
+    words = ("study", "digits", *TINY, "--epochs", "1", "-r", "r-product", "--store", str(store))
+    code, out, _ = residuum(*words, "--clip", "0.5", "--json")
+    [found] = json.loads(out)
+    assert (code, found["clip"]) == (0, 0.5)
+    _, out, _ = residuum(*words, "--json")
+    [plain] = json.loads(out)
+    assert "clip" not in plain
+    assert plain["id"] != found["id"]
+    for clip, left_out in (((), 1), (("--clip", "0.5"), 1), (("--clip", "7"), 2)):
+        _, out, _ = residuum(*words, *clip, "--table", "--json")
+        assert json.loads(out)["left_out"] == left_out
+
+
 def test_quick_is_one_seed_of_the_papers_relaxations():
     from residuum.cli.study.digits import Wanted, _plan, _quick
 
@@ -105,6 +119,7 @@ def test_without_sizes_all_of_digit_and_the_middle_one_of_pair():
         (("--digit-size", "20", "--pair-size", "999999"), "at most 179,700 different pairs"),
         (("--seeds", str(2**63)), "seed: expected a whole number from 0 to 2^63 - 1, got 922"),
         (("--seeds", "0,x"), "expected whole numbers such as 0,20,50, got '0,x'"),
+        (("--clip", "0"), "clip: expected a norm above 0, got 0"),
         (("--protocol", "both"), "expected joint or pipeline, got 'both'"),
         (("--quick", "--images", "mnist"), "--quick is for the embedded images"),
         (("--markdown",), "--markdown is a form of --table"),

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from residuum.errors import ResiduumError
-from residuum.training.optimisers import Adam, Sgd
+from residuum.training.optimisers import Adam, Sgd, clipped
 from residuum.training.rates import Rate
 
 
@@ -48,6 +48,26 @@ def test_adam_continues_from_its_saved_state():
                 mine.copy_(saved)
         second.step(slopes(broken, step), rates)
     assert torch.equal(whole[0], broken[0])
+
+
+def test_the_gradient_of_each_run_is_clipped_as_by_pytorch():
+    torch.manual_seed(2)
+    gradients = [torch.randn(4, 3, 5, dtype=torch.float64), torch.randn(4, 2, dtype=torch.float64)]
+    for gradient in gradients:
+        gradient[1] *= 1e-3
+        gradient[2] *= 1e200  # its norm overflows
+    most = torch.tensor([0.7, 0.7, math.inf, 100.0], dtype=torch.float64)
+    found = clipped(gradients, most)
+    for run in (0, 1, 3):
+        parameters = [torch.nn.Parameter(gradient[run].clone()) for gradient in gradients]
+        for parameter in parameters:
+            parameter.grad = parameter.detach().clone()
+        torch.nn.utils.clip_grad_norm_(parameters, float(most[run]))
+        for ours, parameter in zip(found, parameters, strict=True):
+            torch.testing.assert_close(ours[run], parameter.grad, rtol=1e-5, atol=0)
+    for ours, gradient in zip(found, gradients, strict=True):
+        assert torch.equal(ours[1:], gradient[1:])  # below the norm, or without one
+        assert not torch.equal(ours[0], gradient[0])
 
 
 def test_restarts_are_those_of_pytorch():

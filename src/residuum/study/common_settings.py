@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar, get_args
@@ -47,6 +47,14 @@ def check_weight(what: str, weight: float) -> None:
         )
 
 
+def check_clip(clip: float | None) -> None:
+    """Raise unless the largest norm of gradients is None, or finite and above 0."""
+    if clip is not None and not 0 < clip < math.inf:
+        raise ResiduumError(
+            f"clip: expected a norm above 0, got {clip}; leave it out to take gradients as they are"
+        )
+
+
 def check_fraction(fraction: float) -> None:
     """Raise unless a fraction of the sentences is above 0 and at most 1."""
     if not 0 < fraction <= 1:
@@ -59,6 +67,28 @@ def check_seed(seed: int) -> None:
     """Raise unless a seed fits the signed 64-bit integers that random numbers are hashed from."""
     if not 0 <= seed < 2**63:
         raise ResiduumError(f"seed: expected a whole number from 0 to 2^63 - 1, got {seed}")
+
+
+ADDED: Final = {"is_added": True}
+"""Metadata of a setting that is younger than some records, which do not have it."""
+
+
+def is_optional(setting: Field[Any]) -> bool:
+    """Return whether the configuration of a run may lack a setting; its default then counts."""
+    return bool(setting.metadata.get("is_added"))
+
+
+def configuration_of(settings: Any) -> dict[str, Any]:
+    """Return the settings of a run as plain data.
+
+    An `ADDED` setting at its default is left out, so that runs keep the identity that they had
+    before the setting existed.
+    """
+    return {
+        setting.name: value
+        for setting in fields(settings)
+        if (value := getattr(settings, setting.name)) != setting.default or not is_optional(setting)
+    }
 
 
 @cache

@@ -216,7 +216,7 @@ def best_kinds(
     """
     kinds: dict[SettingT, dict[object, list[Record]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
-        kind = tuple(value for name, value in record.configuration.items() if name != "seed")
+        kind = tuple(entry for entry in record.configuration.items() if entry[0] != "seed")
         kinds[setting_of(record)][kind].append(record)
     found = {}
     for setting, groups in kinds.items():
@@ -242,7 +242,7 @@ def over_weights(
     groups: dict[object, dict[float, float]] = defaultdict(dict)
     for record in records:
         weight: Any = record.configuration["weight"]
-        groups[tuple(but_weight(record).values())][weight] = score(record)
+        groups[tuple(but_weight(record).items())][weight] = score(record)
     return [group for group in groups.values() if len(group) > 2]
 
 

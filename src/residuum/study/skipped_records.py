@@ -9,12 +9,14 @@ import math
 import reprlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from functools import cache
 from types import NoneType
 from typing import Any, Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from residuum.errors import ResiduumError
 from residuum.results import Curve, Record
+from residuum.study.common_settings import is_optional
 
 MOST_NAMED: Final = 3
 """The most skipped records that a message names; it counts the others."""
@@ -115,14 +117,16 @@ def fault_of_settings(record: Record, settings: type, scheme: int) -> str:
         return f"is of another version of the study (scheme {record.scheme}, not {scheme})"
     known = record.configuration
     hints = _hints(settings)
-    if lacking := [name for name in hints if name not in known]:
+    required = {setting.name for setting in fields(settings) if not is_optional(setting)}
+    if lacking := [name for name in hints if name in required and name not in known]:
         return f"lacks {_listed('setting', lacking)}"
-    for name, hint in hints.items():
-        if not _is_one(known[name], hint):
-            found = reprlib.repr(known[name])
-            return f"has {found} as the setting `{name}`, where {_in_words(hint)} belongs"
+    given = {name: known[name] for name in hints if name in known}
+    for name, value in given.items():
+        if not _is_one(value, hints[name]):
+            found = reprlib.repr(value)
+            return f"has {found} as the setting `{name}`, where {_in_words(hints[name])} belongs"
     try:
-        settings(**{name: known[name] for name in hints})
+        settings(**given)
     except ResiduumError as error:
         return f"has impossible settings: {error}"
     return ""

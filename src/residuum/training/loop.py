@@ -5,6 +5,7 @@ Every tensor of a stack has a first dimension of runs.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -89,7 +90,7 @@ Watcher = Callable[[int, Sequence[Curves]], None]
 class Training:
     """The training of a stack of runs, which can stop between epochs and continue later.
 
-    With `clip`, the gradient of each run is scaled down to at most this norm.
+    `clip` has a number or None for each run: its gradient is scaled down to at most this norm.
     """
 
     def __init__(
@@ -99,14 +100,13 @@ class Training:
         *,
         epochs: int,
         judge_every: int,
-        clip: float | None = None,
+        clip: Sequence[float | None] = (),
     ) -> None:
         self.task = task
         self.epochs = epochs
         self.epoch = 0
         self.is_between_epochs = True
         self._judge_every = judge_every
-        self._clip = clip
         self._owners = [
             name for name, network in task.networks.items() for _ in network.parameters()
         ]
@@ -116,6 +116,10 @@ class Training:
         device = self._parameters[0].device
         runs = len(self._parameters[0])
         self.curves = [Curves() for _ in range(runs)]
+        self._most: Tensor | None = None
+        if any(most is not None for most in clip):
+            norms = [math.inf if most is None else most for most in clip]
+            self._most = torch.tensor(norms, dtype=self._parameters[0].dtype, device=device)
         self._rates = {
             name: torch.zeros((task.steps, runs), dtype=torch.float64, device=device)
             for name in task.networks
@@ -168,8 +172,8 @@ class Training:
     def _step(self, step: Tensor) -> None:
         losses = self.task.losses(step)
         gradients: Sequence[Tensor] = torch.autograd.grad(losses["total"].sum(), self._parameters)
-        if self._clip is not None:
-            gradients = clipped(gradients, self._clip)
+        if self._most is not None:
+            gradients = clipped(gradients, self._most)
         rates = {
             name: table.index_select(0, step.reshape(1))[0] for name, table in self._rates.items()
         }

@@ -79,11 +79,15 @@ class Adam:
 OPTIMISERS: Final[dict[OptimiserName, type[Sgd | Adam]]] = {"sgd": Sgd, "adam": Adam}
 
 
-def clipped(gradients: Sequence[Tensor], most: float) -> list[Tensor]:
-    """Return gradients, scaled down for the runs whose gradient norm is above `most`."""
+def clipped(gradients: Sequence[Tensor], most: Tensor) -> list[Tensor]:
+    """Return gradients, scaled down for the runs whose gradient norm is above their `most`.
+
+    The norm is that of all gradients of a run together. A run whose `most` is infinite keeps its
+    gradients as they are.
+    """
     squares = [gradient.flatten(1).square().sum(1) for gradient in gradients]
     norms = torch.stack(squares).sum(0).sqrt()
-    factors = most / norms.clamp(min=most)
+    factors = torch.where(norms > most, most / norms, 1)
     return [gradient * _beside(factors, gradient) for gradient in gradients]
 
 

@@ -99,7 +99,7 @@ def test_rules_are_grounded_in_sentences_without_labels_too():
 def _training(runs):
     task = ChunkingTask(runs, CORPUS, None, CPU)
     task.taggers.double()  # Adam makes much of the smallest differences
-    return Training(task, "adam", epochs=3, judge_every=1, clip=5.0)
+    return Training(task, "adam", epochs=3, judge_every=1, clip=[5.0] * len(runs))
 
 
 def test_a_run_is_the_same_alone_in_a_stack_and_again():
@@ -129,10 +129,11 @@ def test_a_run_is_the_same_alone_in_a_stack_and_again():
 def test_gradients_are_clipped_run_by_run():
     small, large = torch.tensor([0.3, 0.4]), torch.tensor([30.0, 40.0])
     stacked = [torch.stack([small, large])[:, :1], torch.stack([small, large])[:, 1:]]
-    first, second = clipped(stacked, 5.0)
+    most = torch.tensor([5.0, 5.0])
+    first, second = clipped(stacked, most)
     assert first.flatten().tolist() == pytest.approx([0.3, 3.0])
     assert second.flatten().tolist() == pytest.approx([0.4, 4.0])
-    assert clipped([torch.zeros(1, 3)], 5.0)[0].tolist() == [[0, 0, 0]]
+    assert clipped([torch.zeros(1, 3)], most[:1])[0].tolist() == [[0, 0, 0]]
 
 
 @pytest.fixture(scope="module")

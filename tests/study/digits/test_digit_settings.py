@@ -1,11 +1,14 @@
 """Chosen settings are found by relaxation, sizes and options, and given ones override them."""
 
+import math
+from dataclasses import fields
 from itertools import product
 from typing import get_args
 
 import pytest
 
 from residuum.errors import ResiduumError
+from residuum.results.records import run_id
 from residuum.study.digits import settings
 from residuum.study.digits.data.sets import PairPool
 from residuum.study.digits.settings import WarmUps, preset
@@ -120,3 +123,20 @@ def test_settings_of_options_are_for_options_and_relaxations_there_are(monkeypat
             for option, relaxations in table.get(kind, {}).items():
                 assert option in options
                 assert relaxations.keys() <= table.keys()
+
+
+def test_a_run_without_clipping_keeps_its_identity():
+    run = chosen()
+    assert "clip" not in run.configuration
+    assert run.configuration.keys() | {"clip"} == {one.name for one in fields(run)}
+    clipped = chosen(clip=100)
+    assert clipped.configuration == {**run.configuration, "clip": 100}
+    assert run_id("digits", chosen(clip=None).configuration, 1) == run_id(
+        "digits", run.configuration, 1
+    )
+
+
+@pytest.mark.parametrize("clip", [0, -1.0, math.inf, math.nan])
+def test_impossible_norms_are_refused(clip):
+    with pytest.raises(ResiduumError, match="clip: expected a norm above 0"):
+        chosen(clip=clip)

@@ -30,6 +30,8 @@ RUNS = [
     replace(PLAIN, relaxation="s-product", pair_pool="original", digit_size=23),
 ]  # fmt: skip
 
+CLIPPED = replace(PLAIN, clip=0.5)
+
 
 @pytest.fixture(scope="module")
 def images():
@@ -42,7 +44,47 @@ def sets_of(runs):
 
 def training_of(runs, images, optimiser="sgd"):
     task = JointTask(runs, sets_of(runs), images)
-    return Training(task, optimiser, epochs=runs[0].epochs, judge_every=runs[0].judge_every)
+    return Training(
+        task,
+        optimiser,
+        epochs=runs[0].epochs,
+        judge_every=runs[0].judge_every,
+        clip=[run.clip for run in runs],
+    )
+
+
+def test_a_clipped_run_moves_as_with_pytorch(images):
+    run = replace(PLAIN, clip=0.5, epochs=2, schedule="constant")
+    task = JointTask([run], sets_of([run]), images)
+    parameters = [p for network in task.networks.values() for p in network.parameters()]
+    optimiser = torch.optim.SGD(parameters, lr=run.learning_rate)
+    norms = []
+    for epoch in range(run.epochs):
+        for network in task.networks.values():
+            network.train()
+        task.begin(epoch)
+        for step in range(task.steps):
+            optimiser.zero_grad()
+            task.losses(torch.tensor(step))["total"].sum().backward()
+            norms.append(float(torch.nn.utils.clip_grad_norm_(parameters, run.clip)))
+            optimiser.step()
+    assert min(norms) > run.clip
+    for others in ([], [PLAIN], [replace(PLAIN, clip=1e9)]):
+        training = training_of([run, *(replace(one, epochs=2) for one in others)], images)
+        training.run()
+        for ours, theirs in zip(training.state, parameters, strict=False):
+            torch.testing.assert_close(ours[0], theirs[0].detach(), rtol=0, atol=1e-6)
+
+
+def test_a_run_without_clipping_is_the_same_beside_a_clipped_one(images):
+    plain, beside = training_of([PLAIN], images), training_of([PLAIN, CLIPPED], images)
+    alone = training_of([CLIPPED], images)
+    for training in (plain, beside, alone):
+        training.run()
+    for ours, first, second in zip(beside.state, plain.state, alone.state, strict=True):
+        torch.testing.assert_close(ours[0], first[0], rtol=0, atol=1e-9)
+        torch.testing.assert_close(ours[1], second[0], rtol=0, atol=1e-9)
+    assert not torch.equal(beside.state[0][0], beside.state[0][1])
 
 
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])

@@ -27,7 +27,7 @@ from residuum.cli.study.watching import Part, Words
 from residuum.errors import ResiduumError
 from residuum.relaxations import relaxation as find_relaxation
 from residuum.results import Record
-from residuum.study.common_settings import check_choice
+from residuum.study.common_settings import check_choice, check_clip
 from residuum.study.digits.data.images import ImagesName
 from residuum.study.digits.data.sets import DIGIT_SIZES, PAIR_SIZES, PairPool
 from residuum.study.digits.settings import STUDY, TUNING, Protocol, Settings, WarmUps
@@ -53,6 +53,12 @@ class Wanted:
     pair_pool: PairPool | None
     warm_ups: WarmUps
     epochs: int | None
+    clip: float | None = None
+
+    @property
+    def others(self) -> dict[str, Any]:
+        """The given settings that override the chosen ones."""
+        return {} if self.clip is None else {"clip": self.clip}
 
 
 def digits(
@@ -102,6 +108,12 @@ def digits(
         ),
     ] = "paper",
     epochs: Epochs = None,
+    clip: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NORM", help="Scale the gradient of each run down to at most this norm."
+        ),
+    ] = None,
     device: Device = "auto",
     store: StoreFile = None,
     table: AsTable = False,
@@ -129,13 +141,15 @@ def digits(
         pair_pool,
         warm_ups,
         epochs,
+        clip,
     )
+    check_clip(clip)
     check_markdown(markdown=markdown, table=table)
     if table:
         from residuum.cli.study.digits_reports import print_tables
 
         asked = asked_records(store, (STUDY, TUNING), lambda record: _is_wanted(record, wanted))
-        print_tables(asked, epochs, warm_ups, as_json=as_json, markdown=markdown)
+        print_tables(asked, epochs, warm_ups, wanted.others, as_json=as_json, markdown=markdown)
         return
     if quick:
         wanted = _quick(wanted)
@@ -188,6 +202,7 @@ def _plan(wanted: Wanted, precision: str) -> list[Settings]:
         precision=precision,
         pair_pool=wanted.pair_pool or "paper",
         warm_ups=wanted.warm_ups,
+        **wanted.others,
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from residuum.cli.outputs import print_table, say
 from residuum.cli.study.reports import print_report
@@ -46,14 +47,18 @@ def print_tables(
     records: Sequence[Record],
     epochs: int | None,
     warm_ups: WarmUps,
+    others: Mapping[str, Any],
     *,
     as_json: bool,
     markdown: bool,
 ) -> None:
-    """Print the tables of runs with the chosen settings, and the verdicts by all records."""
+    """Print the tables of runs with the chosen settings, and the verdicts by all records.
+
+    `others` are settings that override the chosen ones.
+    """
     sound, skipped = sift(records)
     finished = [record for record in sound if record.study == STUDY]
-    chosen = of_presets(finished, epochs, warm_ups)
+    chosen = of_presets(finished, epochs, warm_ups, **others)
     findings = Findings(chosen.records)
     print_report(
         tables(findings),

@@ -79,7 +79,7 @@ class StackOfTaggers:
             first.optimiser,
             epochs=first.epochs,
             judge_every=first.judge_every,
-            clip=first.clip,
+            clip=[run.clip for run in self._runs],
         )
 
     def measure(self) -> list[Measured]:

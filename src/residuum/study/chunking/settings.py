@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final, Literal
 
@@ -20,6 +20,7 @@ from residuum.study.common_settings import (
     check_fraction,
     check_seed,
     check_weight,
+    configuration_of,
     nearest,
     of_length,
     read_data,
@@ -108,7 +109,7 @@ class Settings:
     @property
     def configuration(self) -> dict[str, Any]:
         """The settings as plain data."""
-        return asdict(self)
+        return configuration_of(self)
 
     @property
     def stack(self) -> tuple[Any, ...]:

@@ -81,7 +81,7 @@ def _by_length(runs: Sequence[Record], measure: str) -> dict[int, Values]:
         length, seed = known.pop("warm_up"), known.pop("seed")
         known.pop("judge_every")
         if length:
-            kinds[tuple(known.values())][length][seed] = record.measures[measure]
+            kinds[tuple(known.items())][length][seed] = record.measures[measure]
     widest = max(kinds.values(), key=len, default={})
     return {length: widest[length] for length in sorted(widest)}
 
@@ -155,7 +155,7 @@ def gains_more_over_batches(
     for record in measured_runs(records, relaxation=about.relaxation):
         known: Any = dict(record.configuration)
         batch = known.pop("batch")
-        kind = tuple(known.values())
+        kind = tuple(known.items())
         kinds[kind][batch] = _gain_after_warm_up(record)
         if batch >= max(known["pair_size"], known["digit_size"]):
             whole[kind] = batch

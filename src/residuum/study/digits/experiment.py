@@ -81,7 +81,13 @@ class StackOfDigits:
         task = self._task(stage, runs)
         self.networks |= task.networks
         first = runs[0]
-        return Training(task, first.optimiser, epochs=first.epochs, judge_every=first.judge_every)
+        return Training(
+            task,
+            first.optimiser,
+            epochs=first.epochs,
+            judge_every=first.judge_every,
+            clip=[run.clip for run in runs],
+        )
 
     def _task(self, stage: str, runs: Sequence[Settings]) -> JointTask | DigitTask | OperatorTask:
         if stage == "joint":

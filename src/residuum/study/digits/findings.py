@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple, final
 
@@ -99,11 +99,15 @@ def _tested_on(record: Record) -> MeasuredOn | None:
 
 
 def of_presets(
-    records: Iterable[Record], epochs: int | None = None, warm_ups: WarmUps = "paper"
+    records: Iterable[Record],
+    epochs: int | None = None,
+    warm_ups: WarmUps = "paper",
+    **others: Any,
 ) -> Chosen:
     """Choose the runs whose settings are those of `preset`, for this many epochs if given.
 
-    If a system was trained in several precisions, the precision with the most seeds counts.
+    `others` are settings that override those of `preset`. If a system was trained in several
+    precisions, the precision with the most seeds counts.
     """
     found: defaultdict[object, defaultdict[str, list[Record]]] = defaultdict(
         lambda: defaultdict(list)
@@ -111,21 +115,21 @@ def of_presets(
     count = 0
     for record in records:
         count += 1
-        if _has_preset(record, epochs, warm_ups):
+        if _has_preset(record, epochs, {"warm_ups": warm_ups, **others}):
             by_precision = found[_place(record)]
             by_precision[str(record.configuration["precision"])].append(record)
     chosen = [record for group in found.values() for record in max(group.values(), key=len)]
     return Chosen(chosen, count - len(chosen))
 
 
-def _has_preset(record: Record, epochs: int | None, warm_ups: WarmUps) -> bool:
+def _has_preset(record: Record, epochs: int | None, others: Mapping[str, Any]) -> bool:
     if fault_of(record):
         return False
     known: Any = record.configuration
     names = (*Setting._fields, *System._fields, "seed", "precision")
     chosen = {name: known[name] for name in names}
     try:
-        expected = of_length(preset(**chosen, warm_ups=warm_ups), epochs)
+        expected = of_length(preset(**chosen, **others), epochs)
     except ResiduumError:  # no settings were chosen for these sizes or this protocol
         return False
     return bool(known == canonical(expected.configuration, "settings"))

@@ -7,17 +7,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, Final, Literal
 
 from residuum.errors import ResiduumError
 from residuum.relaxations import relaxation as find_relaxation
 from residuum.study.common_settings import (
+    ADDED,
     PAPER,
     check_choice,
+    check_clip,
     check_seed,
     check_weight,
+    configuration_of,
     nearest,
     of_length,
     read_data,
@@ -55,7 +58,8 @@ class Settings:
     `warm_up` epochs use `warm_up_relaxation`, `warm_up_rate` and `warm_up_weight`; with `freeze`,
     Digit does not change after them. A pipeline first trains Digit for `digit_epochs` with
     `digit_rate`. `selection` says how the best state of a pipeline's Sum and Product is chosen on
-    DEV: by coherence, which needs no labels, or by gold labels, as the authors did.
+    DEV: by coherence, which needs no labels, or by gold labels, as the authors did. With `clip`
+    the gradient of the loss by all parameters of the run is scaled down to at most this norm.
     """
 
     images: ImagesName
@@ -83,6 +87,7 @@ class Settings:
     judge_pairs: int = 10_000
     selection: Selection = "coherence"
     precision: Precision = "float32"
+    clip: float | None = field(default=None, metadata=ADDED)
 
     def __post_init__(self) -> None:
         for name in ("relaxation", "warm_up_relaxation"):  # `s-yager(2.0)` is `s-yager(2)`
@@ -97,6 +102,7 @@ class Settings:
             Rate(rate, self.schedule, self.period)
         for name in ("weight", "warm_up_weight"):
             check_weight(name, getattr(self, name))
+        check_clip(self.clip)
         if self.protocol == "pipeline" and not (self.digit_epochs >= 1 and self.digit_rate > 0):
             raise ResiduumError(
                 "a pipeline trains Digit first: expected `digit_epochs` of at least 1 and a "
@@ -115,7 +121,7 @@ class Settings:
     @property
     def configuration(self) -> dict[str, Any]:
         """The settings as plain data."""
-        return asdict(self)
+        return configuration_of(self)
 
     @property
     def stack(self) -> tuple[Any, ...]:
