@@ -1,4 +1,4 @@
-"""Every route is held to the steps: the same penalties and gradients, on random rules and tensors.
+"""Every route gives the penalties and gradients of the steps, on random rules and tensors.
 
 A route that is added to `choosing.routes_of` is tested here without a change.
 """
@@ -55,7 +55,7 @@ def drawn(rule, shapes, case, device):
 
 
 def with_gradients(evaluate, tensors, call):
-    """Return what a route gives: penalties, and gradients of unequal shares of them."""
+    """Return penalties, and gradients of a sum in which each penalty has its own weight."""
     value = evaluate(call)
     if value is None:
         return None
@@ -67,7 +67,7 @@ def with_gradients(evaluate, tensors, call):
         list(tensors.values()),
         shares.reshape(value.shape),
         allow_unused=True,
-        retain_graph=True,  # what padding is cleared from belongs to all routes
+        retain_graph=True,  # all routes share the graph of the cleared padding
     )
     pairs = zip(found, tensors.values(), strict=True)
     return [value, *(torch.zeros_like(one) if own is None else own for own, one in pairs)]
@@ -80,7 +80,7 @@ def routes_of(rule):
 
 
 def check(rule, tensors, tolerance, **more):
-    """Compare all routes that take these tensors with the steps; return their names."""
+    """Compare all routes that evaluate these tensors with the steps; return their names."""
     call = rule.receive(tensors, more.get("lengths"))
     names = []
     for route, steps in routes_of(rule):
@@ -117,7 +117,7 @@ def compiled(rule, name, block):
 @pytest.mark.parametrize("name", LOGICS)
 @seldom
 @given(rules(), cases)
-def test_on_any_rule(device, name, rule, case):
+def test_routes_agree_on_any_rule(device, name, rule, case):
     module = compiled(rule, name, case["block"])
     check(module, drawn(module, SHAPES, case, device), TOLERANCE[case["dtype"]])
 
@@ -126,7 +126,7 @@ def test_on_any_rule(device, name, rule, case):
 @pytest.mark.parametrize("name", LOGICS)
 @often
 @given(clauses(), cases)
-def test_on_rules_made_of_clauses(device, name, rule, case):
+def test_routes_agree_on_rules_made_of_clauses(device, name, rule, case):
     module = compiled(rule, name, case["block"])
     check(module, drawn(module, SHAPES, case, device), TOLERANCE[case["dtype"]])
 
@@ -141,7 +141,7 @@ def table(size, factor, negation):
 @pytest.mark.parametrize("size", [17, 61])  # a matrix with a cross, and a table
 @settings(derandomize=True, deadline=None, phases=[Phase.generate], max_examples=6)
 @given(st.sampled_from([1, 2, 5]), st.sampled_from(["", "~"]), cases)
-def test_on_tables(device, name, size, factor, negation, case):
+def test_routes_agree_on_tables(device, name, size, factor, negation, case):
     text, options, shapes = table(size, factor, negation)
     blocks = {None: None, 4: 3 * size * size, 30: 2 * size * size}
     module = rs.compile(text, name, **options, block=blocks[case["block"]])
@@ -161,7 +161,7 @@ SEQUENCES = [
 @pytest.mark.parametrize("text", SEQUENCES)
 @settings(derandomize=True, deadline=None, phases=[Phase.generate], max_examples=5)
 @given(cases, st.booleans())
-def test_on_sequences_of_unequal_lengths(device, name, text, case, is_padded):
+def test_routes_agree_on_sequences_of_unequal_lengths(device, name, text, case, is_padded):
     predicates = {"Tag": ("position", "tag"), "Sure": ("position",)}
     module = rs.compile(
         text,
@@ -189,7 +189,7 @@ MANY = "domain f = 0..5\npredicate Has(f) independent\npredicate Kind(f)\n" + "\
 @pytest.mark.parametrize("name", LOGICS)
 @settings(derandomize=True, deadline=None, phases=[Phase.generate], max_examples=5)
 @given(cases)
-def test_on_several_rules_at_once(device, name, case):
+def test_routes_agree_on_several_rules_at_once(device, name, case):
     [bundle] = rs.compile(rs.loads(MANY), name)._bundles.values()
     tensors = drawn(bundle, {"Has": (6,), "Kind": (6,)}, case, device)
     check(bundle, tensors, TOLERANCE[case["dtype"]])
@@ -209,7 +209,7 @@ USUAL = {"seed": 1, "batch": (5,), "dtype": torch.float64, "scale": 1.0, "masked
         ("r-godel", 10, None, ["steps"]),
     ],
 )
-def test_the_routes_are_those_that_are_meant(name, size, block, expected):
+def test_each_case_is_evaluated_by_the_expected_routes(name, size, block, expected):
     text, options, shapes = table(size, 1, "")
     module = rs.compile(text, name, **options, block=block)
     assert check(module, drawn(module, shapes, USUAL, "cpu"), TOLERANCE[torch.float64]) == expected
