@@ -117,7 +117,7 @@ def compiled(rule, name, block):
 @pytest.mark.parametrize("name", LOGICS)
 @seldom
 @given(rules(), cases)
-def test_routes_agree_on_any_rule(device, name, rule, case):
+def test_on_any_rule(device, name, rule, case):
     module = compiled(rule, name, case["block"])
     check(module, drawn(module, SHAPES, case, device), TOLERANCE[case["dtype"]])
 
@@ -126,7 +126,7 @@ def test_routes_agree_on_any_rule(device, name, rule, case):
 @pytest.mark.parametrize("name", LOGICS)
 @often
 @given(clauses(), cases)
-def test_routes_agree_on_rules_made_of_clauses(device, name, rule, case):
+def test_on_rules_made_of_clauses(device, name, rule, case):
     module = compiled(rule, name, case["block"])
     check(module, drawn(module, SHAPES, case, device), TOLERANCE[case["dtype"]])
 
@@ -141,7 +141,7 @@ def table(size, factor, negation):
 @pytest.mark.parametrize("size", [17, 61])  # a matrix with a cross, and a table
 @settings(derandomize=True, deadline=None, phases=[Phase.generate], max_examples=6)
 @given(st.sampled_from([1, 2, 5]), st.sampled_from(["", "~"]), cases)
-def test_routes_agree_on_tables(device, name, size, factor, negation, case):
+def test_on_tables(device, name, size, factor, negation, case):
     text, options, shapes = table(size, factor, negation)
     blocks = {None: None, 4: 3 * size * size, 30: 2 * size * size}
     module = rs.compile(text, name, **options, block=blocks[case["block"]])
@@ -161,7 +161,7 @@ SEQUENCES = [
 @pytest.mark.parametrize("text", SEQUENCES)
 @settings(derandomize=True, deadline=None, phases=[Phase.generate], max_examples=5)
 @given(cases, st.booleans())
-def test_routes_agree_on_sequences_of_unequal_lengths(device, name, text, case, is_padded):
+def test_on_sequences_of_unequal_lengths(device, name, text, case, is_padded):
     predicates = {"Tag": ("position", "tag"), "Sure": ("position",)}
     module = rs.compile(
         text,
@@ -189,7 +189,7 @@ MANY = "domain f = 0..5\npredicate Has(f) independent\npredicate Kind(f)\n" + "\
 @pytest.mark.parametrize("name", LOGICS)
 @settings(derandomize=True, deadline=None, phases=[Phase.generate], max_examples=5)
 @given(cases)
-def test_routes_agree_on_several_rules_at_once(device, name, case):
+def test_on_several_rules_at_once(device, name, case):
     [bundle] = rs.compile(rs.loads(MANY), name)._bundles.values()
     tensors = drawn(bundle, {"Has": (6,), "Kind": (6,)}, case, device)
     check(bundle, tensors, TOLERANCE[case["dtype"]])

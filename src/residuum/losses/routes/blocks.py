@@ -42,7 +42,7 @@ class BlocksRoute:
     """Evaluates one block after the other, each by the first of the given routes that applies."""
 
     name: Final = "blocks"
-    hands_over_because: Final = "it never does"
+    hands_over_because: Final = "this route never hands over"
 
     def __init__(self, definition: Definition, routes: Sequence[Route]) -> None:
         self._definition = definition

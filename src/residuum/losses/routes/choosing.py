@@ -44,7 +44,7 @@ def routes_of(definition: Definition) -> list[Route]:
 class Refused:
     """A route that a rule can never take, whatever its inputs are."""
 
-    hands_over_because: Final = "it never does"
+    hands_over_because: Final = "this route never hands over"
 
     def __init__(self, name: str, why: str) -> None:
         self.name = name

@@ -237,7 +237,7 @@ class _Step(NamedTuple):
         assert self.clauses is not None
         by_hand = ByHand(_kernel_of(self.clauses), self.clauses, self.case, self.is_several)
         value = by_hand(call)
-        assert value is not None  # as when it was recorded
+        assert value is not None  # safe values: only those are replayed
         return value
 
 

@@ -41,7 +41,7 @@ class _Place:
     def __init__(self) -> None:
         self._stream = torch.cuda.Stream(priority=RECORDING_PRIORITY)  # type: ignore[no-untyped-call]
         self._pool = torch.cuda.graph_pool_handle()
-        # PyTorch frees the memory with its last graph, so that one graph stays.
+        # PyTorch frees the memory with its last graph; this graph keeps it.
         self._anchor, _ = self.record(lambda: [torch.zeros(1, device="cuda")])
 
     def record(self, function: Callable[[], Sequence[Tensor]]) -> tuple[torch.cuda.CUDAGraph, Any]:
@@ -118,7 +118,7 @@ class Recordings(Generic[T]):
     def find(self, key: Hashable, record: Callable[[], T]) -> T | None:
         """Return the recording for a key; None if calls are still few, or cannot be recorded."""
         # No thread waits for the lock. A thread that records gradients waits for PyTorch's GPU
-        # thread, in which hooks and checkpoints may call rules: to wait is a deadlock.
+        # thread, in which hooks and checkpoints may call rules: a wait could be a deadlock.
         if key not in self._kept and _recording.acquire(blocking=False):
             try:
                 self._count(key, record)

@@ -80,7 +80,7 @@ class ExactRoute:
     """Evaluates the exact probability of a rule. Its constraints are computed once per shape."""
 
     name: Final = "exact"
-    hands_over_because: Final = "it never does"
+    hands_over_because: Final = "this route never hands over"
 
     def __init__(self, definition: Definition) -> None:
         self._definition = definition

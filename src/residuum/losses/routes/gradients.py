@@ -52,7 +52,7 @@ class KnownGradients(NamedTuple):
         found: list[Tensor | None] = [None] * self.given
         examples = upstream.numel()
         for group, known in zip(self.groups, saved[self.given :], strict=True):
-            if known.dim() < 2 or known.shape[1] != examples:  # the batch has not one dimension
+            if known.dim() < 2 or known.shape[1] != examples:  # the batch is not one-dimensional
                 rest = known.numel() // (len(group) * examples)
                 known = known.reshape(len(group), examples, rest)
             each = known * upstream.reshape(examples, *(1,) * (known.dim() - 2))

@@ -253,7 +253,7 @@ class _Search:
             self._positions = tuple(flat)
         same = len(flat) == len(self._positions)
         if not same or not all(map(np.array_equal, flat, self._positions)):
-            _refuse("its parts read different offsets of the sequence")
+            _refuse("parts of the rule read different offsets of the sequence")
 
     def _add(self, literals: Sequence[Member], shape: tuple[int, ...], mask: Any) -> None:
         outer = self._outer

@@ -175,7 +175,7 @@ def _largest(
         hits = [hit & counted for hit in hits]
     most = max([int(hit.sum(0).sum(1).amax()) for hit in hits])
     value = _of_rules(tops, inside)
-    if most <= 1:  # a single side gets the whole gradient, in all of its rows
+    if most <= 1:  # a single side has the maximum, and the whole gradient
         return value, tuple(hits)
     rows, *where = _ties(blocks(), tops)
     if crossed is not None:

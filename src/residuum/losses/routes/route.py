@@ -83,7 +83,7 @@ def _is_dual(given: Tensor) -> bool:
 
 def _why_not_multiplied(given: Tensor) -> str | None:
     if given.is_cuda and torch.are_deterministic_algorithms_enabled():
-        return "deterministic algorithms are asked for"
+        return "torch.use_deterministic_algorithms is on"
     try:
         is_exact = torch.get_float32_matmul_precision() == "highest"
     except RuntimeError:  # a precision was set for a single backend

@@ -35,7 +35,7 @@ class StepsRoute:
     """Evaluates all groundings at once, with a few tensor operations for each step of the plan."""
 
     name: Final = "steps"
-    hands_over_because: Final = "it never does"
+    hands_over_because: Final = "this route never hands over"
 
     def __init__(self, definition: Definition) -> None:
         self._definition = definition
