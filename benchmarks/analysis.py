@@ -1,8 +1,8 @@
-"""How long the theory takes on this machine, and how far it gets: `make bench-analysis`.
+"""Times the analysis of relaxations and counts its exact results: `make bench-analysis`.
 
-`python benchmarks/analysis.py 40` draws 40 random formulas of each kind instead of a few; those of
-three atoms may take a minute each. `--bounds 0 100 --record FILE` only bounds the formulas that
-seeds 0 to 99 draw, and adds a line of JSON for each to a file; `--processes 16` bounds 16 at once.
+`python benchmarks/analysis.py 40` draws 40 random formulas of each kind instead of a few; formulas
+of three atoms may take a minute each. `--bounds 0 100 --record FILE` only bounds the formulas of
+seeds 0 to 99 and appends one line of JSON for each to a file; `--processes 16` runs 16 at once.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def beside_nquad() -> None:
 
 
 KINDS = (rs.Not, rs.And, rs.Or, rs.Implies, rs.Implies, rs.Iff, rs.Iff)
-"""Connectives of random formulas; those that make `r-product` hard are twice as likely."""
+"""Connectives of random formulas. Those that are hard for `r-product` are twice as likely."""
 
 
 def random_formula(rng: random.Random, atoms: tuple[rs.Atom, ...], connectives: int) -> rs.Formula:
@@ -84,18 +84,18 @@ def closed_forms(count: int) -> None:
         exact, start = 0, time.perf_counter()
         for seed in range(count):
             drawn = random_formula(random.Random(seed), rs.atoms("P Q"), connectives)
-            # Without time for bounds, what is left is exact or an estimate.
+            # Without time for bounds, the result is exact or an estimate.
             exact += rs.consistency(drawn, "r-product", seconds=0, tolerance=1).kind == "exact"
         spent = time.perf_counter() - start
         print(f"  {connectives:2} connectives: {exact} of {count}, {spent:.1f} s")
 
 
 CONNECTIVES, SECONDS, WIDTH = 10, 60, 1e-6
-"""Connectives of the formulas of three atoms, seconds allowed for each, and the width aimed at."""
+"""For formulas of three atoms: connectives, seconds allowed for each, and the width aimed at."""
 
 
 def bounded(seed: int) -> dict[str, Any]:
-    """Return the bounds of the random formula of three atoms that a seed draws."""
+    """Return bounds for the random formula of three atoms of a seed."""
     drawn = random_formula(random.Random(seed), rs.atoms("P Q R"), CONNECTIVES)
     found = rs.consistency(drawn, "r-product", seconds=SECONDS)
     return {
@@ -109,7 +109,7 @@ def bounded(seed: int) -> dict[str, Any]:
 
 
 def summary(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return how many formulas were bounded narrowly enough, and how long that took."""
+    """Return in words how many formulas have narrow bounds, and how long they took."""
     widths, seconds = zip(
         *((row["high"] - row["low"], row["seconds"]) for row in rows), strict=True
     )
@@ -127,9 +127,9 @@ def certified_bounds(count: int) -> None:
 
 
 def record_bounds(seeds: Sequence[int], path: str, processes: int) -> None:
-    """Add a line for each seed to a file, in the order of the seeds, and say how far it is."""
+    """Append one line for each seed to a file, in order, and print the progress."""
     rows = []
-    # Fresh processes: one that is forked may inherit a lock that nobody releases.
+    # New processes: a forked one may inherit a lock that nobody releases.
     start = multiprocessing.get_context("spawn")
     with (
         open(path, "a", encoding="utf-8") as file,
@@ -145,7 +145,7 @@ def record_bounds(seeds: Sequence[int], path: str, processes: int) -> None:
 
 
 FEW, MORE = 5, 100
-"""Formulas of three and of two atoms that are drawn unless a number is given."""
+"""Default numbers of random formulas of three atoms, and of two atoms."""
 
 
 if __name__ == "__main__":
@@ -172,7 +172,7 @@ if __name__ == "__main__":
         help="how many formulas --bounds bounds at once (default: %(default)s)",
     )
     asked = parser.parse_args()
-    os.environ["RESIDUUM_CACHE"] = ""  # what was kept on disk would take no time
+    os.environ["RESIDUUM_CACHE"] = ""  # no cache: cached results would take no time
     if asked.bounds:
         record_bounds(range(*asked.bounds), asked.record, asked.processes)
     else:

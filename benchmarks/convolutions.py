@@ -1,11 +1,11 @@
-"""How fast and how exact the fused convolutions are, on a GPU: `python benchmarks/convolutions.py`.
+"""Checks and times the fused convolutions on a GPU: `python benchmarks/convolutions.py`.
 
-Every kernel is first compared with float64, from memory that was filled with NaN. Then a handful
-of launches is tried for each, and the best are timed for the network of the digits: per step and
-run 192 images of 28×28, and for each of two operators 64 images of 28×56, through 1 → 32 and
-32 → 64 channels. Times are medians over replays of a CUDA graph and hold everything that a layer
-does, rearranging weights and adding up parts included. `--quick` checks and times only the layers
-of the network, with the default launches and the most runs.
+Every kernel is first compared with float64, with new memory filled with NaN. Then several launches
+of each kernel are tried, and the fastest are timed for the network of the digits study. One step of
+one run has 192 images of 28×28, and for each of two operators 64 images of 28×56, through 1 → 32
+and 32 → 64 channels. Times are medians over replays of a CUDA graph. They include everything that a
+layer does, such as rearranging weights and summing parts. `--quick` checks and times only the
+layers of the network, with the default launches and the most runs.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from residuum.training.fused_convolutions import Launch, Launches
 from residuum.training.layers import conv_relu_pool
 
 MATRIX_RATE, MEMORY_RATE = 790e12, 4.3e12
-"""Of an H200, measured: bfloat16 operations and bytes, per second."""
+"""Measured rates of an H200: bfloat16 operations and bytes per second."""
 
 LARGEST_ERROR = 2**-8
-"""Relative, of results and gradients in bfloat16."""
+"""The largest relative error of results and gradients in bfloat16."""
 
 GROUPS = ((192, 28, 28, 1), (64, 28, 56, 2))
-"""Images of a run in a step, their size, and how many networks see so many."""
+"""Images of one run in a step, their height and width, and the number of networks with them."""
 
 RUNS = (1, 12, 36)
 
@@ -45,12 +45,12 @@ CANDIDATES = {
     "data_gradient": (Launch(64, 4, 4), Launch(64, 14, 4)),
     "weight_gradient": (Launch(32, 28, 8), Launch(32, 42, 8), Launch(32, 32, 4), Launch(64, 16, 8)),
 }
-"""Launches tried beside the default ones."""
+"""Launches that are tried in addition to the default."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer of the network and the images that it sees."""
+    """A layer of the network, and the number and size of its images."""
 
     images: int
     height: int
@@ -59,7 +59,7 @@ class Layer:
     outputs: int
 
     def draw(self, runs: int) -> list[Tensor]:
-        """Return x, weight, bias and the gradient of the result; weights are exact in bfloat16."""
+        """Return random x, weight, bias and upstream gradient. Weights are exact in bfloat16."""
         here = {"device": "cuda", "dtype": torch.bfloat16}
         pooled = (runs, self.images, self.height // 2, self.width // 2, self.outputs)
         x = torch.randn(runs, self.images, self.height, self.width, self.channels, **here)
@@ -70,17 +70,17 @@ class Layer:
 
     @property
     def operations(self) -> int:
-        """Of one convolution of one run."""
+        """The number of operations of one convolution of one run."""
         return 18 * self.images * self.height * self.width * self.channels * self.outputs
 
     @property
     def numbers(self) -> tuple[int, int]:
-        """Of x and of the result, for one run."""
+        """The number of entries of x and of the result, for one run."""
         area = self.images * self.height * self.width
         return area * self.channels, area // 4 * self.outputs
 
     def floor(self) -> float:
-        """Return the seconds that any of the kernels needs at least for one run."""
+        """Return the least seconds that any kernel needs for one run."""
         x, out = self.numbers
         read_and_written = 2 * x + 3 * out  # bfloat16, and a byte for each code
         return max(self.operations / MATRIX_RATE, read_and_written / MEMORY_RATE)
@@ -98,7 +98,7 @@ def relative_error(found: Tensor, wanted: Tensor) -> float:
 
 
 def check(layer: Layer) -> dict[str, float]:
-    """Return the errors of result and gradients, through the function that users call."""
+    """Return the errors of the result and of the gradients of the public function."""
     *inputs, gradient = layer.draw(2)
     exact = [t.double().requires_grad_() for t in inputs]
     wanted = conv_relu_pool(*exact)
@@ -135,7 +135,7 @@ def check_all(quick: bool) -> bool:
             print(f"BAD {layer}: {type(problem).__name__}: {str(problem)[:300]}")
             fine = False
             continue
-        good = all(error <= LARGEST_ERROR for error in errors.values())  # NaN is no such number
+        good = all(error <= LARGEST_ERROR for error in errors.values())  # false for NaN
         fine = fine and good
         shown = ", ".join(f"{name} {error:.1e}" for name, error in errors.items())
         print(f"{'ok ' if good else 'BAD'} {layer}: {shown}")
@@ -143,7 +143,7 @@ def check_all(quick: bool) -> bool:
 
 
 def seconds(action: Callable[[], object]) -> float:
-    """Return the median time of one action, from replays of a graph of several."""
+    """Return the median time of one action, from replays of a CUDA graph of several."""
     action()
     torch.cuda.synchronize()
     begin = time.perf_counter()
@@ -167,7 +167,7 @@ def seconds(action: Callable[[], object]) -> float:
 
 
 def actions(layer: Layer, runs: int) -> dict[str, Callable[[Launches], object]]:
-    """Return what each kernel of a layer does, with any launches."""
+    """Return a function of the launches for each kernel of a layer."""
     x, weight, bias, gradient = layer.draw(runs)
     _, codes = fused.forward(x, weight, bias)
     if layer.channels == 1:
@@ -183,7 +183,7 @@ def actions(layer: Layer, runs: int) -> dict[str, Callable[[Launches], object]]:
 
 
 def tune(deadline: float) -> Launches:
-    """Return the fastest launches tried on the most runs, of those that compile before the end."""
+    """Return the fastest launches for the most runs, among those tried before the deadline."""
     best = fused.DEFAULT
     for layer in layers(*GROUPS[0][:3]).values():
         for kernel, act in actions(layer, RUNS[-1]).items():
@@ -194,7 +194,7 @@ def tune(deadline: float) -> Launches:
                     continue
                 try:
                     taken = seconds(partial(act, replace(best, **{kernel: launch})))
-                except Exception as problem:  # too much shared memory, say
+                except Exception as problem:  # for instance too much shared memory
                     print(f"  {kernel}: {launch}: {str(problem)[:100]}")
                     continue
                 ranking.append((taken, launch))
@@ -226,7 +226,7 @@ def measure(runs: int, best: Launches) -> list[dict[str, object]]:
 
 
 def plain_time(runs: int) -> float:
-    """Return the milliseconds per run of the same work through the plain path, forth and back."""
+    """Return the milliseconds per run of the plain path, forward and backward."""
     total = 0.0
     for images, height, width, networks in GROUPS:
         for layer in layers(images, height, width).values():

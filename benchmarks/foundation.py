@@ -1,7 +1,7 @@
-"""How long the basics take on this machine: `make bench-foundation`.
+"""Times the basics on this machine: import, parsing, folding and truth: `make bench-foundation`.
 
-Absolute times depend on the machine; what should hold is the shape: time linear in distinct
-nodes, whatever the depth or the unfolded size.
+Absolute times depend on the machine. On every machine, time should be linear in the number of
+distinct nodes, whatever the depth or the unfolded size.
 """
 
 from __future__ import annotations

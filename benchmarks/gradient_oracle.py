@@ -1,7 +1,7 @@
-"""Penalties and their gradients by textbook formulas, in mpmath: shares no code with the package.
+"""An oracle in mpmath: penalties and gradients by textbook formulas, without code of the package.
 
 A formula is a nested tuple such as `("->", ("&", "A", "B"), "C")`. T-norms and residua are those of
-Klement, Mesiar and Pap (2000), and a gradient is a quotient of differences taken with many digits.
+Klement, Mesiar and Pap (2000). A gradient is a finite difference with many digits.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ FORMULAS: dict[str, Any] = {
 }
 DIGITS = 220
 MANY_DIGITS = 700
-"""For Aczél and Alsina, whose truths are as small as exp(−900)."""
+"""The digits for Aczél and Alsina, whose truths are as small as exp(−900)."""
 
 LARGEST = mpf("1e30")
-"""Beyond it a penalty goes on like the logarithm of its logarithm, and gradients are cut to it."""
+"""The largest gradient. A larger penalty grows only like the logarithm of its logarithm."""
 
 EPSILON = 2.0**-23
 RELATIVE = 1e-3
 ROUNDINGS = 16
-"""An error of so many roundings of 1, or of the largest gradient of a rule, counts as none."""
+"""An error up to this number of roundings of 1, or of the largest gradient, is allowed."""
 
 NEAR = 8
-"""Logits that are so many roundings away are looked at where gradients disagree."""
+"""If gradients disagree, logits up to this number of roundings away are compared as well."""
 
 
 class Logic(NamedTuple):
-    """A t-norm, its residuum where x > y, its penalty, and what a conjunction costs at most."""
+    """A t-norm, its residuum for x > y, its penalty, and the largest penalty of a conjunction."""
 
     conjoin: Callable[[mpf, mpf], mpf]
     residuum: Callable[[mpf, mpf], mpf]
@@ -175,7 +175,7 @@ def _imply(on: Logic, x: mpf, y: mpf) -> mpf:
 
 
 def penalty(on: Logic, formula: Any, degrees: Mapping[str, mpf]) -> mpf:
-    """Return what a formula costs: penalties of an outermost conjunction add up, to the limit."""
+    """Return the penalty of a formula. Those of an outermost conjunction add up, to the limit."""
     kind, *parts = formula if isinstance(formula, tuple) else (formula,)
     if on.penalty is not _PLAIN["godel"][2]:
         if kind == "&":
@@ -213,7 +213,7 @@ def exact(name: str, formula: str, logits: Sequence[float]) -> Exact:
         here = at(0, mpf(0))
         found = []
         for place in range(len(point)):
-            if here == inf:  # what is impossible has some large penalty, which is the same around
+            if here == inf:  # impossible: the penalty is constant around here
                 found.append((mpf(0), mpf(0)))
                 continue
             sides = (at(place, step) - here) / step, (here - at(place, -step)) / step
@@ -227,7 +227,7 @@ def _degrees(logits: Sequence[mpf]) -> dict[str, mpf]:
 
 
 def _off_by(found: Sequence[float], ranges: Sequence[tuple[mpf, mpf]], steepness: float) -> float:
-    """Return how far gradients are from ranges, in units of what is allowed: above 1 is too far."""
+    """Return the distance of gradients from ranges, in units of the allowed error."""
     largest = max(steepness, *(abs(end) for span in ranges for end in span))
     return max(
         float(
@@ -239,16 +239,16 @@ def _off_by(found: Sequence[float], ranges: Sequence[tuple[mpf, mpf]], steepness
 
 
 def disagreement(name: str, formula: str, logits: Sequence[float], found: Sequence[float]) -> float:
-    """Return by how much gradients disagree with the textbook: up to 1 is agreement.
+    """Return the error of gradients in units of the allowed error: up to 1 is agreement.
 
-    Where they do, logits that are a few roundings away are looked at as well: near a kink, or where
-    a logic is steep, any gradient between theirs is right.
+    If gradients disagree, they are compared at logits a few roundings away as well: near a kink, or
+    where a logic is steep, any gradient between those is right.
     """
     steepness = _steepness(name)
     worst = _off_by(found, exact(name, formula, logits).gradients, steepness)
     if worst <= 1:
         return worst
-    # Not only the ends: a gradient may grow towards a kink and be 0 beyond it.
+    # Points in between as well: a gradient may grow towards a kink and be 0 beyond it.
     moves = [0, *(sign * NEAR / 2**halvings for sign in (1, -1) for halvings in range(4))]
     moved = [[z + move * EPSILON * max(abs(z), 1) for move in moves] for z in logits]
     near = [exact(name, formula, row) for row in itertools.product(*moved)]
@@ -260,10 +260,10 @@ def disagreement(name: str, formula: str, logits: Sequence[float], found: Sequen
 
 
 def _steepness(name: str) -> float:
-    """Return how many roundings of a penalty one rounding of a small truth is.
+    """Return the derivative of the penalty at truth 0, which multiplies the rounding of a truth.
 
-    It is the gradient of the penalty at truth 0: 1 + λ for Sugeno and Weber, who have the only
-    bounded penalties here with a gradient far above 1.
+    It is 1 + λ for Sugeno and Weber, who have the only bounded penalties here with a derivative far
+    above 1.
     """
     if "sugeno-weber" not in name:
         return 1.0

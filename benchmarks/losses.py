@@ -1,8 +1,8 @@
-"""How fast rules are as losses, beside hand-written references and peers: `make bench-losses`.
+"""Times rules as losses, against hand-written references and other packages: `make bench-losses`.
 
-Every contender has a process of its own, and all of them meet a case one right after the other,
-so that what else the machine does befalls them alike. A value that is not residuum's is reported,
-not timed. `--json FILE` keeps a record, from which `--table FILE` prints Markdown.
+Every contender has its own process. All contenders are timed on a case one right after the other,
+so that other load of the machine affects them alike. A contender whose value differs from that of
+residuum is reported, not timed. `--json FILE` writes a record; `--table FILE` prints Markdown.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from loss_contest.tables import markdown, show
 from loss_contest.workloads import FULL, QUICK, RELAXATIONS, Workload
 
 LIMIT = 120.0
-"""Seconds after which a contender is given up on, for one case."""
+"""The most seconds that a contender may take for one case."""
 
 
 class Worker:
-    """The process of one contender, started anew if it had to be given up on."""
+    """The process of one contender. It is restarted if a case takes too long."""
 
     def __init__(self) -> None:
         self._start()
@@ -72,8 +72,8 @@ def run(
     device: str,
     seconds: float,
 ) -> Iterator[dict[str, Any]]:
-    """Give the record after each case, as far as it has come."""
-    os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # the profiler of memory would say a lot
+    """Yield the record so far after each case."""
+    os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # keeps the memory profiler silent
     workers = {name: Worker() for name in contenders}
     cases = [
         Case(name, workload, relaxation, device, seconds)
@@ -92,7 +92,7 @@ def run(
 
 
 def machine(device: str) -> dict[str, str]:
-    """Return what the figures were measured on."""
+    """Return the hardware and the versions that the figures were measured on."""
     model = platform.processor() or platform.machine()
     cpus = Path("/proc/cpuinfo")
     if cpus.exists():
@@ -106,14 +106,14 @@ def machine(device: str) -> dict[str, str]:
 
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--quick", action="store_true", help="tiny sizes, to see that it works")
-    asked.add_argument("--seconds", type=float, default=2.0, help="of timing for each case")
+    asked.add_argument("--quick", action="store_true", help="tiny sizes, to check that it works")
+    asked.add_argument("--seconds", type=float, default=2.0, help="seconds of timing for each case")
     asked.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     asked.add_argument("--only", default="", help="workloads whose name contains this")
     asked.add_argument("--relaxations", nargs="+", choices=RELAXATIONS, default=RELAXATIONS)
     asked.add_argument("--contenders", nargs="+", choices=CONTENDERS, default=tuple(CONTENDERS))
     asked.add_argument("--json", type=Path, help="where to write the record")
-    asked.add_argument("--table", type=Path, help="a record to print as Markdown, and no more")
+    asked.add_argument("--table", type=Path, help="only print this record as Markdown")
     given = asked.parse_args()
     if given.table:
         print(markdown(json.loads(given.table.read_text())))
@@ -122,7 +122,7 @@ def main() -> None:
     seconds = 0.01 if given.quick else given.seconds
     record: dict[str, Any] = {"results": []}
     for record in run(chosen, given.relaxations, given.contenders, given.device, seconds):
-        if given.json:  # a run that is broken off keeps what it has
+        if given.json:  # so that an interrupted run keeps its results
             given.json.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     show(record)
 

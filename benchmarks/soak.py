@@ -1,15 +1,15 @@
-"""Disturb studies and sweeps for an hour, and see that nothing is lost: `make soak`.
+"""Disturbs studies and sweeps for an hour and checks that nothing is lost: `make soak`.
 
-Each round does one of these, on a store of its own, with the command line alone:
+Each round uses the command line on a new store, and does one of these:
 
 - kills: a study or a sweep is killed or interrupted at random moments until it is done;
-- company: the same, while each call asks for another choice of runs;
-- full disks: the store is on a small disk, which grows until the study is done (where mounting
-  is allowed);
+- company: the same, while each call selects different runs;
+- full disks: the store is on a small disk that grows until the study is done; skipped if mounting
+  is not allowed;
 - bits: bits of a finished store, an archive and a checkpoint are flipped, one at a time.
 
 Results must equal those of an undisturbed run, a damaged file must be noticed, and no command may
-end in a traceback. The first failure ends the soak with exit code 1; its folder stays.
+end in a traceback. The first failure ends the soak with exit code 1 and keeps its folder.
 
     python benchmarks/soak.py --seconds 3600 --seed 0
 """
@@ -38,8 +38,8 @@ from residuum.results import Record, Store, read_archive, write_archive
 Content = dict[str, Any]
 Command = tuple[str, ...]
 
-# A kill may cost a minute of training, which would make a soak slow: here it costs a second.
-# To say so takes an import before the command begins, in which Ctrl-C would not be its business.
+# A kill may lose a minute of training, which would make a soak slow. So checkpoints come every
+# second. Setting that needs an import before the command, and Ctrl-C is ignored during the import.
 START = """
 import signal
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -51,8 +51,8 @@ main()
 """
 RESIDUUM = (sys.executable, "-c", START)
 
-# Every run of a command has shapes of its own and is trained alone: runs that are trained together
-# agree with others up to rounding, and equality to the bit is what is asked for here.
+# Every run of a command has other shapes, so that each is trained alone: runs that are trained
+# together agree only up to rounding, and the soak compares results bit by bit.
 DIGITS = (
     *RESIDUUM, "study", "digits", "--digit-size", "40", "--pair-size", "64", "--seeds", "1",
     "--epochs", "12", "-r", "r-product", "--protocol", "joint", "--protocol", "pipeline",
@@ -80,15 +80,15 @@ batch = [8, 16, 32]
 COMMANDS = {"digits": DIGITS, "chunking": RULED, "sweep": SWEEP}
 
 FLIPS = 50
-"""Bits that one round flips."""
+"""The number of bits that one round flips in a store, and in an archive."""
 
 
 class FailureError(Exception):
-    """What did not hold, in words."""
+    """A check of the soak failed; the message says which."""
 
 
 def content(record: Record) -> Content:
-    """Return all of a record that does not depend on the clock or the machine."""
+    """Return the parts of a record that do not depend on the clock or the machine."""
     return {
         "id": record.id,
         "study": record.study,
@@ -108,7 +108,7 @@ def contents(path: Path) -> dict[str, Content]:
 
 
 class Soak:
-    """Rounds of disturbances, each in a folder of its own."""
+    """Rounds of disturbances, each in a new folder."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self._folder = folder
@@ -118,7 +118,7 @@ class Soak:
         self._expected = {name: self._undisturbed(name) for name in COMMANDS}
 
     def round(self, number: int) -> str:
-        """Do one round; return what it was."""
+        """Do one random round and return its name."""
         rounds: list[Callable[[Path], None]] = [
             self._kills, self._kills, self._company, self._full_disk, self._bits,
         ]  # fmt: skip
@@ -144,7 +144,7 @@ class Soak:
     def _call(
         self, command: tuple[str, ...], folder: Path, *, patience: float | None = None
     ) -> int:
-        """Run a command; end it after so many seconds. Return its exit code."""
+        """Run a command, end it after `patience` seconds, and return its exit code."""
         with tempfile.TemporaryFile() as said:
             child = subprocess.Popen(
                 [*command, "--device", "cpu", "--store", str(folder / "runs.sqlite")],
@@ -166,7 +166,7 @@ class Soak:
         return child.returncode
 
     def _patience(self, name: str) -> float:
-        """Return after how many seconds to end a command: up to what it takes undisturbed."""
+        """Return a random number of seconds, at most the time of the undisturbed command."""
         return self._seconds[name] * self._random.uniform(0.1, 1.0)
 
     def _compare(self, name: str, folder: Path) -> None:
@@ -250,7 +250,7 @@ class Soak:
     def _read(
         self, expected: dict[str, Content], what: str, read: Callable[[], dict[str, Content]]
     ) -> None:
-        """Read a damaged file: it must be refused in words, or be as it was."""
+        """Read a damaged file. It must be refused with a RecordError, or have its old content."""
         try:
             found = read()
         except RecordError:
@@ -265,7 +265,7 @@ class Soak:
 
 @contextmanager
 def _mounted(folder: Path, kilobytes: int) -> Iterator[bool]:
-    """Mount a disk that is held in memory; give whether that was allowed."""
+    """Mount a disk in memory, and yield whether mounting is allowed."""
     options = ["-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(folder)]
     done = subprocess.run(["mount", *options], capture_output=True, check=False)
     try:
@@ -276,7 +276,7 @@ def _mounted(folder: Path, kilobytes: int) -> Iterator[bool]:
 
 
 def main() -> int:
-    """Soak for so many seconds; return the exit code."""
+    """Run rounds for the given number of seconds and return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=float, default=3600.0)
     parser.add_argument("--seed", type=int, default=0)

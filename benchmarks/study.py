@@ -1,8 +1,8 @@
-"""How fast the digits study trains on this machine: run-epochs per second, by runs together.
+"""Times the training of the digits study, in run-epochs per second: `python benchmarks/study.py`.
 
-A run-epoch is 5,000 pairs in batches of 64, joint, of one run. A step of a run is 448 images
-forward and backward: about 11.4 billion operations. `python benchmarks/study.py`;
-`--table RECORD` prints what an earlier `--json` wrote.
+Several runs are trained together. A run-epoch is one epoch of joint training of one run: 5,000
+pairs in batches of 64. A step of a run is 448 images forward and backward, about 11.4 billion
+operations. `--json` prints a record, and `--table RECORD` prints a record as a table.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PEAK = 790e12  # bfloat16 operations per second of an H200, measured
 
 
 def noise() -> Images:
-    """Return images of MNIST's sizes: what they show does not change the speed."""
+    """Return random images in the sizes of MNIST: their content does not change the speed."""
     random = np.random.default_rng(0)
     pixels = random.integers(0, 256, (70_000, 28, 28), dtype=np.uint8)
     labels = random.integers(0, 10, 70_000)

@@ -1,9 +1,9 @@
-"""How exact compiled losses are, relaxation by relaxation: `make sweep-losses`.
+"""Measures the errors of compiled losses under each relaxation: `make sweep-losses`.
 
 Penalties in single precision are compared with the same rules in double precision, on random
-logits; the tests compare the relaxations of the paper with textbook formulas. Gradients in single
-precision are compared with textbook formulas in mpmath, on a grid of logits up to ±100, and the
-program fails if one disagrees.
+logits. Gradients in single precision are compared with textbook formulas in mpmath, on a grid of
+logits up to ±100; the program fails if one disagrees. The tests compare the penalties of the
+paper's relaxations with textbook formulas.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ FEW_LOGITS = (-100, -44, -14.5, -0.5, 3, 20, 68.6)
 
 
 def errors(rule: str, name: str, logits: dict[str, torch.Tensor]) -> torch.Tensor:
-    """Return errors relative to the penalty, or to 1 where it is smaller."""
+    """Return errors relative to the penalty, or absolute errors where it is below 1."""
     compiled = rs.compile(rule, name, reduction="none")
     read = {atom: given for atom, given in logits.items() if atom in rule}
     exact = compiled({atom: given.double() for atom, given in read.items()})
@@ -53,7 +53,7 @@ def errors(rule: str, name: str, logits: dict[str, torch.Tensor]) -> torch.Tenso
 
 
 def grid(formula: str) -> list[tuple[float, ...]]:
-    """Return logits of a formula: all pairs or triples, and pairs that are close or opposite."""
+    """Return logits for the atoms of a formula: a grid, and close and opposite pairs."""
     count = sum(atom in formula for atom in "ABC")
     if count == 3:
         return list(itertools.product(FEW_LOGITS, repeat=3))
@@ -67,7 +67,7 @@ def gradients(
     points: Sequence[Sequence[float]],
     dtype: torch.dtype = torch.float32,
 ) -> Iterator[tuple[list[float], list[float]]]:
-    """Yield each point as the dtype has it, and the gradient of the penalty there."""
+    """Yield each point, rounded to the dtype, and the gradient of the penalty there."""
     leaves = [column.clone().requires_grad_() for column in torch.tensor(points, dtype=dtype).T]
     penalty = rs.compile(formula, name, reduction="none")(dict(zip("ABC", leaves, strict=False)))
     found = torch.autograd.grad(penalty.sum(), leaves, allow_unused=True)
@@ -79,7 +79,7 @@ def gradients(
 
 
 def compare_gradients(name: str, every: int = 1) -> tuple[int, list[str]]:
-    """Return how many gradients were compared, and those that disagree with the textbook."""
+    """Return the number of compared gradients, and a line for each that disagrees."""
     count, wrong = 0, []
     for formula in FORMULAS:
         for point, found in gradients(name, formula, grid(formula)[::every]):

@@ -1,4 +1,4 @@
-"""The benchmark's references mean what residuum means, and it runs."""
+"""The references of the benchmark equal residuum, and the benchmark runs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from loss_contest.workloads import RELAXATIONS, Clauses, SumRule, Transitions  #
 SCRIPT = Path(__file__).parent.parent / "benchmarks" / "losses.py"
 WORKLOADS = (
     SumRule(8, 10),
-    SumRule(3, 20),  # beyond the few classes that are one matrix product
-    SumRule(2, 300),  # several blocks, the last of them shorter
+    SumRule(3, 20),  # more classes than one matrix product takes
+    SumRule(2, 300),  # several blocks, with a shorter last one
     Transitions(3, 6),
     Clauses(5, 12, "one formula"),
     Clauses(5, 12, "a knowledge"),
@@ -26,10 +26,10 @@ WORKLOADS = (
 )
 
 
-def penalties_and_slopes(penalties, inputs):
+def penalties_and_gradients(penalties, inputs):
     doubled = {name: x.detach().double().requires_grad_() for name, x in inputs.items()}
     found = penalties(doubled)
-    # Unlike weights, so that a slope given to the wrong example is seen.
+    # Different weights, so that a gradient of the wrong example is noticed.
     weights = torch.arange(1.0, len(found) + 1, dtype=torch.double)
     (found * weights).sum().backward()
     return found.detach(), [x.grad for x in doubled.values()]
@@ -38,13 +38,15 @@ def penalties_and_slopes(penalties, inputs):
 @pytest.mark.parametrize("relaxation", RELAXATIONS)
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
 @pytest.mark.parametrize("written", [plain, best], ids=["plain", "best"])
-def test_references_have_the_value_and_the_gradient_of_residuum(written, workload, relaxation):
+def test_references_have_the_penalties_and_gradients_of_residuum(written, workload, relaxation):
     inputs = workload.inputs("cpu")
-    value, slopes = penalties_and_slopes(workload.compile(relaxation), inputs)
-    its_value, its_slopes = penalties_and_slopes(written.reference(workload, relaxation), inputs)
-    assert value.max() > 1e-3, "the rule is violated, or nothing is compared"
+    value, gradients = penalties_and_gradients(workload.compile(relaxation), inputs)
+    its_value, its_gradients = penalties_and_gradients(
+        written.reference(workload, relaxation), inputs
+    )
+    assert value.max() > 1e-3, "the rule must be violated, or nothing is compared"
     torch.testing.assert_close(its_value, value, rtol=1e-9, atol=1e-12)
-    torch.testing.assert_close(its_slopes, slopes, rtol=1e-7, atol=1e-9)
+    torch.testing.assert_close(its_gradients, gradients, rtol=1e-7, atol=1e-9)
 
 
 def test_the_benchmark_runs_and_its_record_becomes_a_table(tmp_path):

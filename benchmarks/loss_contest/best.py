@@ -1,10 +1,10 @@
-"""The fastest we can write by hand, each for one workload under one relaxation.
+"""The fastest hand-written references: one function for each workload and relaxation.
 
-Logarithms stay at batch × classes; what is evaluated for every grounding is a few passes over a
-block that stays in the cache, with the longest axis innermost, and gradients come from the same
-pass. Under softmaxes the piecewise linear rules need no groundings at all: two classes of one
-softmax cannot both exceed ½, so that one row or one column of a table of pairs matters. That,
-unlike residuum, they are not hardened against saturated logits is part of their speed.
+Logarithms are taken of batch × classes numbers only. Each grounding costs a few passes over a block
+that stays in the cache, with the longest axis innermost; gradients come from the same pass. Under
+softmaxes the piecewise linear rules need no groundings at all: two classes of one softmax cannot
+both exceed ½, so that only one row or one column of a table of pairs matters. Unlike residuum,
+these functions are not safe for saturated logits, which is part of their speed.
 """
 
 from __future__ import annotations
@@ -30,19 +30,20 @@ from loss_contest.workloads import (
 BLOCK = 1 << 17
 
 
-class _WithSlopes(torch.autograd.Function):
-    """A function that returns its values, one per example, and its slopes, batch first."""
+class _WithGradients(torch.autograd.Function):
+    """Autograd for a function that returns one value per example and its gradients, batch first."""
 
     @staticmethod
     def forward(ctx: Any, evaluate: Callable[..., Any], *inputs: Tensor) -> Tensor:
-        value, slopes = evaluate(*inputs)
-        ctx.save_for_backward(*slopes)
+        value, gradients = evaluate(*inputs)
+        ctx.save_for_backward(*gradients)
         return value
 
     @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
         return None, *(
-            slope * upstream.reshape(-1, *(1,) * (slope.dim() - 1)) for slope in ctx.saved_tensors
+            gradient * upstream.reshape(-1, *(1,) * (gradient.dim() - 1))
+            for gradient in ctx.saved_tensors
         )
 
 
@@ -53,8 +54,8 @@ class _Clauses(torch.autograd.Function):
     def forward(
         ctx: Any, relaxation: str, matrix: Tensor, lengths: Tensor | None, sides: Tensor
     ) -> Tensor:
-        value, slope = _of_clauses(relaxation, matrix, lengths, sides)
-        ctx.save_for_backward(slope)
+        value, gradient = _of_clauses(relaxation, matrix, lengths, sides)
+        ctx.save_for_backward(gradient)
         return value
 
     @staticmethod
@@ -79,9 +80,9 @@ def _sum_of_logs(broken: Tensor, axis: int) -> Tensor:
 
 
 def _of_clauses(relaxation: str, matrix: Tensor, lengths: Tensor | None, sides: Tensor) -> Any:
-    """Return the penalties of clauses and their slopes; literals × examples in, as in out.
+    """Return the penalties of clauses, and their gradients as literals × examples.
 
-    A row of the matrix counts the literals that break a clause; for a residuum the sides are
+    A row of the matrix counts the literals that violate a clause; for a residuum the sides are
     logarithms and its head counts −1.
     """
     slack = matrix @ sides if lengths is None else torch.addmm(1 - lengths, matrix, sides)
@@ -96,18 +97,18 @@ def _of_clauses(relaxation: str, matrix: Tensor, lengths: Tensor | None, sides: 
 # The sum rule: (a, b) against (a + b) mod K
 
 FEW_CLASSES = 16
-"""Up to so many classes the K² groundings are clauses: two matrix products do it all."""
+"""Up to this number of classes, two matrix products evaluate the K² groundings as clauses."""
 
 
 def _softmaxes(inputs: Inputs, *, logarithms: bool) -> Tensor:
-    """Return the three softmaxes, classes × examples each: over the inner axis they are slow."""
+    """Return the three softmaxes as classes × examples: over the inner axis they would be slow."""
     stacked = torch.stack([x.t() for x in inputs.values()])
     return stacked.log_softmax(1) if logarithms else stacked.softmax(1)
 
 
 @functools.cache
 def _all_pairs(classes: int, sign: float, device: torch.device, dtype: torch.dtype) -> Tensor:
-    """Return the matrix of pairs (a, b): a literal of each side, and (a + b) mod K with a sign."""
+    """Return the matrix of pairs (a, b): literals a and b, and (a + b) mod K with a sign."""
     a, b = torch.cartesian_prod(torch.arange(classes), torch.arange(classes)).unbind(-1)
     matrix = torch.zeros(classes * classes, 3 * classes)
     rows = torch.arange(classes * classes)
@@ -118,17 +119,17 @@ def _all_pairs(classes: int, sign: float, device: torch.device, dtype: torch.dty
 
 def _over_pairs(weigh: Callable[..., Tensor | None], left: Tensor, right: Tensor, total: Tensor
                 ) -> Any:  # fmt: skip
-    """Return Σ over (a, b) and its slopes, where each pair's slope is one weight.
+    """Return the sum over pairs (a, b) and its gradients. The gradient of a pair is one weight.
 
-    `weigh(left, right, total, out)` writes the slopes of a block, and returns the sum of its
-    values along b, or None where Σ slope × argument is the value.
+    `weigh(left, right, total, out)` writes the gradients of a block and returns the sum of its
+    values along b; None says that the value is the sum of gradient × argument.
     """
     batch, classes = left.shape
     windows = torch.cat([total, total], 1).unfold(1, classes, 1)
     rows = max(1, min(classes, BLOCK // (batch * classes)))
-    # Writing row a one step further right makes the sum over rows one over diagonals.
+    # Each row is written one step further right, so that a sum over rows is one over diagonals.
     skewed = total.new_zeros(batch, rows, classes + rows)
-    slopes = [torch.zeros_like(left), torch.zeros_like(right)]
+    gradients = [torch.zeros_like(left), torch.zeros_like(right)]
     diagonals = total.new_zeros(batch, 2 * classes)
     value = total.new_zeros(batch)
     for first in range(0, classes, rows):
@@ -147,15 +148,15 @@ def _over_pairs(weigh: Callable[..., Tensor | None], left: Tensor, right: Tensor
         )
         if part is not None:
             value += part.sum(1)
-        slopes[0][:, first : first + count] = weights.sum(2)
-        slopes[1] += weights.sum(1)
+        gradients[0][:, first : first + count] = weights.sum(2)
+        gradients[1] += weights.sum(1)
         diagonals[:, first : first + classes + count] += skewed.sum(1)[:, : classes + count]
-    slopes.append(diagonals[:, :classes] + diagonals[:, classes:])
+    gradients.append(diagonals[:, :classes] + diagonals[:, classes:])
     if part is None:
-        slopes[2].neg_()
+        gradients[2].neg_()
         arguments = (left, right, total)
-        value = sum((x * slope).sum(1) for x, slope in zip(arguments, slopes, strict=True))
-    return value, slopes
+        value = sum((x * gradient).sum(1) for x, gradient in zip(arguments, gradients, strict=True))
+    return value, gradients
 
 
 def _sum_r_product(inputs: Inputs) -> Tensor:
@@ -169,7 +170,7 @@ def _sum_r_product(inputs: Inputs) -> Tensor:
         torch.gt((right - total).add_(left), 0, out=out)
 
     rows = [x.t().contiguous() for x in logs.unbind()]
-    return _WithSlopes.apply(lambda *x: _over_pairs(weigh, *x), *rows)
+    return _WithGradients.apply(lambda *x: _over_pairs(weigh, *x), *rows)
 
 
 def _sum_s_product(inputs: Inputs) -> Tensor:
@@ -186,15 +187,15 @@ def _sum_s_product(inputs: Inputs) -> Tensor:
         return -_sum_of_logs(broken, 2)
 
     def evaluate(*given: Tensor) -> Any:
-        value, slopes = _over_pairs(weigh, *given)
-        return value, [slope / x for slope, x in zip(slopes, given, strict=True)]
+        value, gradients = _over_pairs(weigh, *given)
+        return value, [gradient / x for gradient, x in zip(gradients, given, strict=True)]
 
     p, q, s = (x.t().contiguous() for x in _softmaxes(inputs, logarithms=False).unbind())
-    return _WithSlopes.apply(evaluate, p, q, 1 - s)
+    return _WithGradients.apply(evaluate, p, q, 1 - s)
 
 
 def _sum_lukasiewicz(inputs: Inputs) -> Tensor:
-    """p + q > 1 + s happens only in the row or column of the largest probability."""
+    """Only the row or column of the largest probability can have p + q > 1 + s."""
     p, q, s = _softmaxes(inputs, logarithms=False).unbind()
     (top_p, at_p), (top_q, at_q) = p.max(0), q.max(0)
     is_row = top_p >= top_q
@@ -205,10 +206,10 @@ def _sum_lukasiewicz(inputs: Inputs) -> Tensor:
 
 
 def _sum_godel(inputs: Inputs) -> Tensor:
-    """Only the pair of both largest, and those of one largest and one second, can be the worst.
+    """The worst pair has the two largest probabilities, or one largest and one second largest.
 
-    If the sum of the largest pair is believed beyond ½, no other sum is, and the second
-    probabilities are at most ½; otherwise the largest pair itself is the worst.
+    If the sum of the largest pair has a probability above ½, no other sum has, and the second
+    largest probabilities are at most ½; otherwise the largest pair itself is the worst.
     """
     given = _softmaxes(inputs, logarithms=False)
     places = given[:2].detach().topk(2, 1).indices
@@ -218,13 +219,13 @@ def _sum_godel(inputs: Inputs) -> Tensor:
     return torch.maximum(worst, torch.maximum(torch.minimum(p1, q2), torch.minimum(p2, q1)))
 
 
-# Transitions: every tag before every other type's inside
+# Transitions: a tag of one type before the inside tag of another
 
 
 def _one_line(first: Tensor, following: Tensor, excess: Callable[..., Tensor]) -> Tensor:
-    """Return Σ excess(f, g) over pairs of unlike types; it is positive only for f + g > 1.
+    """Return the sum of excess(f, g) over pairs of different types; it is 0 unless f + g > 1.
 
-    `first` has begin and inside tags side by side, as both are of one softmax.
+    `first` has begin tags followed by inside tags, because both are of one softmax.
     """
     (top_first, at_first), (top_next, at_next) = (
         x.max(-1, keepdim=True) for x in (first, following)
@@ -261,26 +262,26 @@ def _transitions_s_product(inputs: Inputs) -> Tensor:
         by_tag = p.permute(2, 0, 1).contiguous()
         first = by_tag[: 2 * CHUNKS, :, :-1].reshape(2, 1, CHUNKS, -1)
         inside = by_tag[CHUNKS : 2 * CHUNKS, :, 1:].reshape(CHUNKS, -1)
-        # Shifts 1 to 10 of the types meet every other type, and never the same.
+        # Shifts by 1 to 10 pair each type with every other type, and never with itself.
         shifted = torch.cat([inside, inside]).unfold(0, CHUNKS, 1).movedim(-1, 1)[1:CHUNKS]
         broken = first * shifted
         inverse = (1 - broken).reciprocal_()
         value = -_sum_of_logs(broken.flatten(0, 2), 0)
-        slope = torch.zeros_like(by_tag)
-        slope[: 2 * CHUNKS, :, :-1] = (
+        gradient = torch.zeros_like(by_tag)
+        gradient[: 2 * CHUNKS, :, :-1] = (
             (inverse * shifted).sum(1).reshape(2 * CHUNKS, sentences, tokens - 1)
         )
         onto = inverse.mul_(first).sum(0)
         for shift in range(1, CHUNKS):
             rolled = onto[shift - 1].roll(shift, 0).reshape(CHUNKS, sentences, tokens - 1)
-            slope[CHUNKS : 2 * CHUNKS, :, 1:] += rolled
-        return value.reshape(sentences, -1).sum(-1), [slope.permute(1, 2, 0)]
+            gradient[CHUNKS : 2 * CHUNKS, :, 1:] += rolled
+        return value.reshape(sentences, -1).sum(-1), [gradient.permute(1, 2, 0)]
 
-    return _WithSlopes.apply(evaluate, p)
+    return _WithGradients.apply(evaluate, p)
 
 
 def _transitions_godel(inputs: Inputs) -> Tensor:
-    """The worst pair of unlike types has the largest of both sides, or one largest, one second."""
+    """The worst pair of types has both largest probabilities, or one largest and one second."""
     p = inputs["Tag"].softmax(-1)
     following, at = p[:, 1:, CHUNKS : 2 * CHUNKS].topk(2, -1)
     worst = []
@@ -299,7 +300,7 @@ def _transitions_godel(inputs: Inputs) -> Tensor:
 
 
 def clauses(workload: Clauses, relaxation: str) -> Penalties:
-    """Return the penalties of clauses from a matrix of what breaks them."""
+    """Return the penalties of clauses, from a matrix of the literals that violate them."""
     literals = workload.literals()
     if relaxation == "s-godel":
         return _clauses_godel(workload)
@@ -329,7 +330,7 @@ def clauses(workload: Clauses, relaxation: str) -> Penalties:
 
 
 def _clauses_godel(workload: Clauses) -> Penalties:
-    """Follow the literal that decides each clause, without a graph; examples innermost."""
+    """Follow the literal that decides each clause, without autograd; examples are innermost."""
     places = torch.zeros(5, workload.count, dtype=torch.long)
     for number, clause in enumerate(workload.literals()):
         for place in range(5):  # a short clause repeats its first literal, which changes nothing
@@ -346,22 +347,22 @@ def _clauses_godel(workload: Clauses) -> Penalties:
         lowest = sides[at[0]]
         for place in at[1:]:
             torch.minimum(lowest, sides[place], out=lowest)
-        slope = torch.zeros_like(sides)
+        gradient = torch.zeros_like(sides)
         if workload.form == "one formula":
             value, clause = lowest.max(0)
             deciding = (sides.gather(0, at[:, clause]) == value).to(torch.uint8).argmax(0)
             side = at[:, clause].gather(0, deciding[None])
-            slope.scatter_(0, side, 1.0)
+            gradient.scatter_(0, side, 1.0)
         else:
             value = lowest.sum(0)
             left = torch.ones_like(lowest)
             for place in at:
                 hits = torch.eq(sides[place], lowest, out=torch.empty_like(lowest)).mul_(left)
                 left.sub_(hits)
-                slope.index_add_(0, place, hits)
-        return value, [((slope[:FEATURES] - slope[FEATURES:]) * p * (1 - p)).t()]
+                gradient.index_add_(0, place, hits)
+        return value, [((gradient[:FEATURES] - gradient[FEATURES:]) * p * (1 - p)).t()]
 
-    return lambda inputs: _WithSlopes.apply(evaluate, inputs["Has"])
+    return lambda inputs: _WithGradients.apply(evaluate, inputs["Has"])
 
 
 _SUMS = {

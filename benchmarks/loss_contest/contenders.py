@@ -1,4 +1,4 @@
-"""Who takes part: each turns a workload and a relaxation into penalties."""
+"""The contenders of the benchmark: each turns a workload and a relaxation into penalties."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLAIN_COMPILED = "plain, torch.compile"
 
 
 class Contender(NamedTuple):
-    """How the penalties are made, and how their meaning differs from residuum's, if it does."""
+    """A function that makes the penalties, and a note if they differ in meaning from residuum's."""
 
     make: Callable[[Workload, str], Penalties]
     note: str = ""
@@ -26,8 +26,8 @@ class Contender(NamedTuple):
 def _compiled(penalties: Penalties) -> Penalties:
     if shutil.which("g++") is None and shutil.which("clang++") is None:
         raise ImportError("torch.compile needs a C++ compiler")
-    torch._dynamo.reset()  # else it stops compiling after a few rules
-    # A function, as of a whole step: a module costs something by itself at every call.
+    torch._dynamo.reset()  # otherwise it stops compiling after a few rules
+    # A function, like a whole training step: a module would add its own cost to every call.
     return torch.compile(lambda inputs: penalties(inputs), dynamic=False)
 
 

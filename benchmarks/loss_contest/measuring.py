@@ -1,4 +1,4 @@
-"""One contender on one case: checked, then timed. Runs in the contender's own process."""
+"""Checks and times one contender on one case, in the process of the contender."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CLOCK = {
 
 @dataclass(frozen=True)
 class Case:
-    """What one process is asked to measure."""
+    """One measurement: a contender on a workload under a relaxation."""
 
     contender: str
     workload: Workload
@@ -35,7 +35,7 @@ class Case:
 
 
 def step(penalties: Penalties, inputs: Inputs) -> Tensor:
-    """Do what a training step does: the mean penalty and its gradients."""
+    """Compute the mean penalty and its gradients, as a training step does."""
     for given in inputs.values():
         given.grad = None
     loss = penalties(inputs).mean()
@@ -44,7 +44,7 @@ def step(penalties: Penalties, inputs: Inputs) -> Tensor:
 
 
 def measure(case: Case) -> dict[str, Any]:
-    """Return the record of a case; without `ms` if the contender could not take part."""
+    """Return the record of a case. It has no `ms` if the contender failed or was skipped."""
     record: dict[str, Any] = {
         "workload": case.workload.name,
         "relaxation": case.relaxation,
@@ -52,8 +52,8 @@ def measure(case: Case) -> dict[str, Any]:
         "note": CONTENDERS[case.contender].note,
     }
     inputs = case.workload.inputs(case.device)
-    step(CONTENDERS["plain"].make(case.workload, case.relaxation), inputs)  # torch is warm
-    rs.compile("P -> Q")  # and so are the grammar and the imports
+    step(CONTENDERS["plain"].make(case.workload, case.relaxation), inputs)  # warms up torch
+    rs.compile("P -> Q")  # warms up the grammar and the imports
     start = time.perf_counter()
     try:
         penalties = CONTENDERS[case.contender].make(case.workload, case.relaxation)
@@ -76,7 +76,7 @@ def measure(case: Case) -> dict[str, Any]:
 
 
 def _times(penalties: Penalties, inputs: Inputs, case: Case) -> list[float]:
-    """Return milliseconds of as many steps as the time allows, but no fewer than 7."""
+    """Return the milliseconds of each step, for as many steps as time allows and at least 7."""
     for _ in range(3):
         step(penalties, inputs)
     once = _on_gpu if case.device == "cuda" else _on_cpu
@@ -109,7 +109,7 @@ def _wait(device: str) -> None:
 
 
 def _peak(penalties: Penalties, inputs: Inputs, device: str) -> float:
-    """Return the largest number of bytes that a step allocates beyond what there was."""
+    """Return the peak number of bytes that a step allocates in addition to those before it."""
     for given in inputs.values():
         given.grad = None
     if device == "cuda":
@@ -134,7 +134,7 @@ def _peak(penalties: Penalties, inputs: Inputs, device: str) -> float:
 
 
 def serve(requests: Connection) -> None:
-    """Answer cases until the other side hangs up."""
+    """Measure cases until the other side closes the connection."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     while True:
@@ -144,7 +144,7 @@ def serve(requests: Connection) -> None:
             return
         try:
             requests.send(measure(case))
-        except Exception as error:  # one failure must not end the run; it stands in the table
+        except Exception as error:  # the run goes on; the table shows the failure
             said = f"failed: {type(error).__name__}: {error}".splitlines()[0][:200]
             requests.send(
                 {

@@ -1,7 +1,7 @@
-"""The public peers, called as their manuals say; benchmark-only, and skipped where missing.
+"""Two public packages for the benchmark, called as their manuals say, and skipped if missing.
 
 Both are on PyPI: `pip install --target FOLDER LTNtorch pylon-lib astor`, then `PYTHONPATH=FOLDER`.
-Their losses are not quite ours, and the notes say how they differ.
+Their losses differ a little from those of residuum; the notes say how.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PYLON_NOTE = "−log truth of each grounding, summed; Gödel and Łukasiewicz to
 
 
 def ltn_loss(workload: Workload, relaxation: str) -> Penalties:
-    """Return LTNtorch's loss of the batch."""
+    """Return the loss of LTNtorch: one number for the batch."""
     import ltn
 
     conjoin, imply = {
@@ -103,7 +103,7 @@ def ltn_loss(workload: Workload, relaxation: str) -> Penalties:
 
 
 def pylon_loss(workload: Workload, relaxation: str) -> Penalties:
-    """Return Pylon's loss of each example."""
+    """Return the loss of Pylon: one number for each example."""
     from pylon.tnorm_solver import (
         GodelTNormLogicSolver,
         LukasiewiczTNormLogicSolver,
@@ -123,7 +123,7 @@ def pylon_loss(workload: Workload, relaxation: str) -> Penalties:
         return made
 
     def total(solvers: Sequence[Any], arguments: Callable[[int], Sequence[Tensor]]) -> Tensor:
-        with contextlib.redirect_stdout(io.StringIO()):  # it prints each tree
+        with contextlib.redirect_stdout(io.StringIO()):  # Pylon prints each syntax tree
             losses = [
                 one.loss(*arguments(number)).squeeze(-1) for number, one in enumerate(solvers)
             ]
@@ -164,7 +164,7 @@ def pylon_loss(workload: Workload, relaxation: str) -> Penalties:
 
 
 def _condition(names: Sequence[str], text: str) -> Any:
-    """Return a function whose source Pylon can find, as if it stood in a file."""
+    """Return a function whose source Pylon can read, as if it were in a file."""
     source = f"def condition({', '.join(names)}):\n    return {text}\n"
     file = f"<{text}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)

@@ -1,4 +1,4 @@
-"""What a competent user writes in five lines: vectorised, differentiated by autograd."""
+"""The plain references: what a competent user writes in five lines, with autograd."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def transitions(relaxation: str, inputs: Inputs) -> Tensor:
 
 
 def clauses(workload: Clauses, relaxation: str) -> Penalties:
-    """Gather every literal of every clause, those that would break it; 1 fills short ones up."""
+    """Return the penalties of clauses from the literals that violate them; 1 fills short ones."""
     places = torch.full((workload.count, 5), -1)
     for number, literals in enumerate(workload.literals()):
         for place, (feature, affirmed) in enumerate(literals):
@@ -61,7 +61,7 @@ def clauses(workload: Clauses, relaxation: str) -> Penalties:
         at, head = on(z.device)
         if relaxation == "r-product":
             is_head = torch.arange(5, device=z.device) == head
-            # The head costs what it is short of truth: minus the logarithm of its own side.
+            # The head counts with its own side: minus the logarithm of its truth.
             signs = torch.where(at < 0, 0.0, torch.where(is_head, -1.0, 1.0))
             own = torch.where(is_head, at ^ 1, at).clamp(min=0)
             return torch.relu((logsigmoid(both)[:, own] * signs).sum(-1)).sum(-1)

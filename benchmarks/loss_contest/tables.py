@@ -1,4 +1,4 @@
-"""A record as tables: on the terminal, or in Markdown for the documentation."""
+"""Prints a record as a table on the terminal, or as Markdown for the documentation."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ HEADINGS = (
 
 
 def rows(record: Mapping[str, Any]) -> list[list[str]]:
-    """Return a row for each workload and relaxation; times as multiples of the best reference.
+    """Return a row for each workload and relaxation.
 
-    That is the faster of the two hand-written ones.
+    Times are multiples of the faster hand-written reference.
     """
     cases: dict[tuple[str, str], dict[str, Any]] = {}
     for one in record["results"]:
@@ -57,7 +57,7 @@ def _number(value: float | None) -> str:
 
 
 def comparison(record: Mapping[str, Any]) -> list[str]:
-    """Return, for each relaxation, the range of the others' times as multiples of residuum's."""
+    """Return the lines of a table: for each relaxation, times as multiples of residuum's time."""
     times: dict[tuple[str, str], dict[str, float]] = {}
     for one in record["results"]:
         if one.get("ms") is not None:
@@ -82,7 +82,7 @@ def comparison(record: Mapping[str, Any]) -> list[str]:
 
 
 def notes(record: Mapping[str, Any]) -> list[str]:
-    """Return what the contenders' notes say, each once, and where if not everywhere."""
+    """Return each note of the contenders once, with the cases it is about if not all."""
     everywhere = {(one["workload"], one["relaxation"]) for one in record["results"]}
     said: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for one in record["results"]:
@@ -96,7 +96,7 @@ def notes(record: Mapping[str, Any]) -> list[str]:
 
 
 def _places(where: set[tuple[str, str]], everywhere: set[tuple[str, str]]) -> str:
-    """Return cases in words; a workload under all its relaxations by its name alone."""
+    """Return cases in words. A workload under all relaxations is named without them."""
     spelt = []
     for workload in sorted({workload for workload, _ in where}):
         mine = sorted(relaxation for name, relaxation in where if name == workload)

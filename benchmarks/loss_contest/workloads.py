@@ -1,4 +1,4 @@
-"""What is timed: rules, the tensors they read, and residuum's loss for them."""
+"""The workloads of the benchmark: rules, their input tensors, and residuum's loss for them."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def _logits(names: tuple[str, ...], shape: tuple[int, ...], *, device: str, favo
 
 
 def _towards_half(classes: int) -> float:
-    """Return what brings the favoured class to about ½ among exponentials of mean e²."""
+    """Return the increase of a logit that gives its class a probability of about ½."""
     return math.log(classes) + 2
 
 
 @final
 @dataclass(frozen=True)
 class SumRule:
-    """The sum of two classes, modulo their number, is the third."""
+    """The rule that two classes add up to a third, modulo the number of classes."""
 
     batch: int
     classes: int
@@ -64,7 +64,7 @@ class SumRule:
 @final
 @dataclass(frozen=True)
 class Transitions:
-    """In a BIO tagging no chunk goes on as another type: a Knowledge of two rules."""
+    """Two rules of BIO tagging: a chunk of one type does not continue as another type."""
 
     sentences: int
     tokens: int
@@ -101,9 +101,9 @@ class Transitions:
 @final
 @dataclass(frozen=True)
 class Clauses:
-    """Random implications of 3 to 5 literals over sigmoids: one formula, or as many rules.
+    """Random implications of 3 to 5 literals over sigmoids.
 
-    Rules cost something each by name, to be added up, or something in all.
+    They are one formula, or one rule each. Rules give a penalty by name, or one total.
     """
 
     batch: int
@@ -118,7 +118,7 @@ class Clauses:
         return _logits(("Has",), (self.batch, FEATURES), device=device, favour=0.0)
 
     def literals(self) -> list[Literals]:
-        """Return the literals of each clause, (feature, is it affirmed); the last is implied."""
+        """Return the literals of each clause, (feature, is it affirmed); the last is the head."""
         draw = random.Random(0)
         return [
             tuple(

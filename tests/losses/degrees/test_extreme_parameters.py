@@ -1,4 +1,4 @@
-"""Parameters at the ends of what is accepted: finite and right, or refused in words."""
+"""Relaxations with extreme parameters are finite and right, or refused with a reason."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BOTH = pytest.mark.parametrize("kind", ["s", "r"])
 
 @BOTH
 @pytest.mark.parametrize(("family", "value"), CASES)
-def test_penalties_and_slopes_are_finite(family: str, value: str, kind: str):
+def test_penalties_and_gradients_are_finite(family: str, value: str, kind: str):
     both = (torch.float64, torch.float32)
     refuse_what_is_not_finite(relaxation(f"{kind}-{family}({value})"), both)
 
@@ -88,8 +88,8 @@ def expected(kind: str, g: Generator, p: mpf, q: mpf) -> tuple[mpf, mpf, mpf]:
     return both, short, g.degree(short)
 
 
-# The powers of mpmath would need as many digits as their exponents are large; at exponents as small
-# as these the textbook degrees are 0 and 1 to a thousand digits.
+# Left out: mpmath would need as many digits as the exponents 1e100 are large, and at exponents like
+# 1e-300 the textbook degrees are 0 and 1 to a thousand digits.
 RIGHT = [
     (family, value)
     for family, value in CASES
@@ -114,26 +114,26 @@ def test_penalties_and_truths_are_those_of_the_textbook(
         g = generator(family, mpf(value))
         for row, p, q in zip(found.tolist(), given["P"].tolist(), given["Q"].tolist(), strict=True):
             for value_found, one in zip(row, expected(kind, g, mpf(p), mpf(q)), strict=True):
-                if one < 1e30:  # beyond it penalties go on like their logarithm
+                if one < 1e30:  # larger penalties grow only like their logarithm
                     assert abs(value_found - one) <= tolerance * max(1, one), (name, p, q)
 
 
 @pytest.mark.parametrize("name", ["s-yager(1e100)", "r-dombi(1e300)", "s-aczel-alsina(1e100)"])
-def test_powers_so_large_have_the_truths_of_the_minimum(name: str):
+def test_with_a_huge_exponent_truths_are_those_of_the_minimum(name: str):
     given = dict(zip("PQ", torch.tensor(POINTS).T, strict=True))
     truth = rs.compile("P & Q", name, inputs="probs").truth(given)
     torch.testing.assert_close(truth, torch.tensor(POINTS).amin(1))
 
 
 @BOTH
-def test_frank_so_close_to_0_is_refused_with_its_limit(kind: str):
+def test_frank_with_a_parameter_near_0_is_refused_and_godel_is_suggested(kind: str):
     with pytest.raises(UnknownRelaxationError, match=f"expected s >= 1e-30.*`{kind}-godel`"):
         rs.compile("P -> Q", f"{kind}-frank(1e-31)")
     with pytest.raises(UnknownRelaxationError, match="1e-30"):
         rs.facts(torch.zeros(2, 3), torch.zeros(2).long(), f"{kind}-frank(1e-300)")
 
 
-def test_facts_under_a_tiny_parameter_cost_their_odds():
+def test_facts_with_a_tiny_hamacher_parameter_cost_their_odds():
     outputs = torch.tensor([[0.25, 0.75]], requires_grad=True)
     penalty = rs.facts(outputs, torch.tensor([0]), "s-hamacher(1e-299)", inputs="probs")
     penalty.backward()

@@ -1,4 +1,4 @@
-"""The likeliest class of many softmaxes side by side: marks do what places do."""
+"""The likeliest class of many softmaxes: marks of 1 give the same results as indices."""
 
 import math
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import residuum as rs
-from residuum.losses.degrees.fused_logits import at_likeliest, likeliest, one_less, sum_of_others
+from residuum.losses.degrees.fused_logits import at_likeliest, complements, likeliest, sum_of_others
 from residuum.losses.routes import thresholds
 from residuum.relaxations import PAPER
 
@@ -25,12 +25,12 @@ def logits_of(kind, count):
 
 
 @pytest.mark.parametrize("kind", ["drawn", "tied", "equal", "saturated"])
-def test_falsities_against_exact_sums(kind):
+def test_falsities_equal_exact_sums_of_the_other_classes(kind):
     logits = logits_of(kind, thresholds.MANY_SOFTMAXES)
     truths = torch.softmax(logits, 1)
     _, marks = likeliest(truths)
     assert marks.is_floating_point()
-    found = one_less(truths, marks)
+    found = complements(truths, marks)
     for slot in range(2):
         for column in range(0, thresholds.MANY_SOFTMAXES, 17):
             odds = [math.exp(float(one)) for one in logits[slot, :, column].double()]
@@ -40,9 +40,9 @@ def test_falsities_against_exact_sums(kind):
 
 
 @pytest.mark.parametrize("kind", ["drawn", "tied", "equal", "saturated"])
-def test_marks_do_what_places_do(kind, monkeypatch):
+def test_marks_give_the_same_results_as_indices(kind, monkeypatch):
     logits = logits_of(kind, 40)
-    slopes = torch.randn(logits.shape, generator=torch.Generator().manual_seed(1))
+    gradients = torch.randn(logits.shape, generator=torch.Generator().manual_seed(1))
     largest, places = likeliest(logits)
     monkeypatch.setattr(thresholds, "MANY_SOFTMAXES", 0)
     same, marks = likeliest(logits)
@@ -50,15 +50,15 @@ def test_marks_do_what_places_do(kind, monkeypatch):
     torch.testing.assert_close(marks.sum(1), torch.ones(2, 40))
     torch.testing.assert_close(sum_of_others(logits, marks), sum_of_others(logits, places))
     if kind in ("drawn", "saturated"):
-        assert torch.equal(at_likeliest(slopes, marks), at_likeliest(slopes, places))
-    else:  # classes that are as likely share
-        shared = slopes.masked_fill(logits != largest, torch.nan).nanmean(1, keepdim=True)
-        torch.testing.assert_close(at_likeliest(slopes, marks), shared)
+        assert torch.equal(at_likeliest(gradients, marks), at_likeliest(gradients, places))
+    else:  # equally likely classes share evenly
+        shared = gradients.masked_fill(logits != largest, torch.nan).nanmean(1, keepdim=True)
+        torch.testing.assert_close(at_likeliest(gradients, marks), shared)
 
 
 @pytest.mark.parametrize("kind", ["drawn", "tied", "equal", "saturated"])
 @pytest.mark.parametrize("relaxation", [*PAPER, "lukasiewicz-maxsat"])
-def test_many_examples_cost_what_few_do(relaxation, kind):
+def test_a_large_batch_costs_the_same_as_its_small_parts(relaxation, kind):
     rule = rs.compile(SUM, relaxation, domains={"d": 5}, reduction="none")
     stacked = torch.stack([*logits_of(kind, 600), logits_of(kind, 700)[1, :, 100:]])
     given = stacked.transpose(1, 2).clone().requires_grad_()
@@ -68,5 +68,5 @@ def test_many_examples_cost_what_few_do(relaxation, kind):
          for first in range(0, 600, 60)]
     )  # fmt: skip
     torch.testing.assert_close(whole, parts, rtol=1e-5, atol=1e-6)
-    slopes = [torch.autograd.grad(one.sum(), given)[0] for one in (whole, parts)]
-    torch.testing.assert_close(*slopes, rtol=1e-5, atol=1e-6)
+    gradients = [torch.autograd.grad(one.sum(), given)[0] for one in (whole, parts)]
+    torch.testing.assert_close(*gradients, rtol=1e-5, atol=1e-6)

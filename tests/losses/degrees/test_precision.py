@@ -1,4 +1,4 @@
-"""The paper's relaxations against textbook formulas with many digits: penalties and slopes."""
+"""Penalties and gradients of the paper's relaxations equal textbook formulas with many digits."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def compiled(text: str, name: str, form: str, given: dict[str, torch.Tensor]) ->
 @pytest.mark.parametrize("form", ["logits", "probs"])
 def test_penalties_are_within_a_few_roundings(name: str, dtype: torch.dtype, form: str):
     generator = torch.Generator().manual_seed(7)
-    reach = 6 if dtype == torch.float64 else 14  # where a long double still has all the digits
+    reach = 6 if dtype == torch.float64 else 14  # inside this range a long double has enough digits
     logits = (torch.rand(3, 20_000, generator=generator, dtype=dtype) * 2 - 1) * reach
     values = logits if form == "logits" else torch.sigmoid(logits)
     given = dict(zip("PQR", values, strict=True))
     wide = {n: x.numpy().astype(np.longdouble) for n, x in given.items()}
     degrees = wide if form == "probs" else {n: 1 / (1 + np.exp(-x)) for n, x in wide.items()}
     for text, shape in SHAPES.items():
-        with np.errstate(invalid="ignore"):  # y / x where x is 0 and not chosen
+        with np.errstate(invalid="ignore"):  # 0 / 0 in a branch that is not chosen
             exact = penalty(shape, name, degrees, np.where, np.log)
             term = largest_term(shape, name, degrees, np.where, np.log)
         found = compiled(text, name, form, given).numpy().astype(np.longdouble)
         error = np.abs(found - exact)
-        if name == "r-godel":  # it jumps where an antecedent and a consequent are equal
+        if name == "r-godel":  # discontinuous where antecedent and consequent are equal
             error[close_to_a_jump(degrees, dtype)] = 0
         allowed = ROUNDINGS * torch.finfo(dtype).eps * term + 64 * np.finfo(np.longdouble).eps
         worst = int(np.argmax(error - allowed))
@@ -64,7 +64,7 @@ def probability(logit: Any) -> Any:
 
 @paper
 @pytest.mark.parametrize("gap", GAPS)
-def test_saturated_networks_cost_and_learn_as_mathematics_says(name: str, gap: float):
+def test_penalties_and_gradients_of_saturated_networks_equal_those_of_mpmath(name: str, gap: float):
     many = gap < 1e3
     with mpmath.workdps(150 if many else 9000):
         for text in ("P", "~P", "P | Q", "P -> Q", "P -> Q | R") if many else ("~P", "P -> Q"):
@@ -82,22 +82,23 @@ def compare_with_mpmath(text: str, name: str, logits: list[float]) -> None:
 
     read = {n: leaf for n, leaf in leaves.items() if n in text}
     found = compiled(text, name, "logits", leaves)
-    slopes = torch.autograd.grad(found.sum(), list(read.values()), allow_unused=True)
+    gradients = torch.autograd.grad(found.sum(), list(read.values()), allow_unused=True)
     point = {n: mpmath.mpf(leaf.item()) for n, leaf in leaves.items()}
     step = mpmath.mpf(10) ** -15
     assert found.item() == pytest.approx(float(exact(point)), rel=1e-6, abs=1e-37), text
-    rounding = 4 * torch.finfo(torch.float32).eps * max(map(abs, logits))  # of a logarithm
-    for n, slope in zip(read, slopes, strict=True):
+    # a few roundings of a logarithm
+    rounding = 4 * torch.finfo(torch.float32).eps * max(map(abs, logits))
+    for n, gradient in zip(read, gradients, strict=True):
         ahead, behind = exact({**point, n: point[n] + step}), exact({**point, n: point[n] - step})
         expected = float((ahead - behind) / (2 * step))
-        value = 0.0 if slope is None else slope.item()
-        # 2e-7: one rounding of the truth 1 that slopes of saturated degrees are a share of
+        value = 0.0 if gradient is None else gradient.item()
+        # 2e-7 is one rounding of the truth 1, by which saturated gradients are multiplied
         assert value == pytest.approx(expected, rel=rounding, abs=2e-7), (text, logits, n)
 
 
 @pytest.mark.parametrize("name", ["s-product", "r-product"])
 @pytest.mark.parametrize("gap", GAPS)
-def test_a_saturated_and_wrong_rule_keeps_its_slope(name: str, gap: float):
+def test_a_saturated_and_violated_rule_keeps_its_gradient(name: str, gap: float):
     antecedent = torch.tensor([gap], requires_grad=True)
     consequent = torch.tensor([-gap], requires_grad=True)
     rs.compile("P -> Q", name, reduction="none")(P=antecedent, Q=consequent).sum().backward()
@@ -106,7 +107,7 @@ def test_a_saturated_and_wrong_rule_keeps_its_slope(name: str, gap: float):
 
 
 @paper
-def test_slopes_agree_with_differences_where_smooth(name: str):
+def test_gradients_agree_with_finite_differences(name: str):
     generator = torch.Generator().manual_seed(3)
     for text, form in itertools.product(SHAPES, ("logits", "probs")):
         given = {

@@ -1,4 +1,4 @@
-"""Values and slopes are finite for every input, under every relaxation and in every dtype."""
+"""Penalties and gradients are finite for every input, relaxation and dtype."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from residuum.syntax import parse
 paper = pytest.mark.parametrize("name", PAPER)
 
 
-def slopes(penalty: Tensor, leaves: dict[str, Tensor]) -> list[Tensor]:
+def gradients(penalty: Tensor, leaves: dict[str, Tensor]) -> list[Tensor]:
     found = torch.autograd.grad(penalty.sum(), list(leaves.values()), allow_unused=True)
-    return [slope for slope in found if slope is not None]
+    return [gradient for gradient in found if gradient is not None]
 
 
 def refuse_what_is_not_finite(logic: Relaxation, dtypes: tuple[torch.dtype, ...]) -> None:
@@ -31,22 +31,22 @@ def refuse_what_is_not_finite(logic: Relaxation, dtypes: tuple[torch.dtype, ...]
             penalty = rs.compile(text, logic, inputs=form, reduction="none")(read)
             assert bool(torch.isfinite(penalty).all()), case
             assert bool((penalty >= 0).all()), case
-            for slope in slopes(penalty, read):
-                assert bool(torch.isfinite(slope).all()), case
+            for gradient in gradients(penalty, read):
+                assert bool(torch.isfinite(gradient).all()), case
 
 
 @pytest.mark.parametrize("logic", LOGICS, ids=lambda logic: logic.name)
-def test_penalties_and_slopes_are_finite_in_every_corner(logic: Relaxation):
+def test_penalties_and_gradients_are_finite_in_every_corner(logic: Relaxation):
     refuse_what_is_not_finite(logic, WIDE)
 
 
 @pytest.mark.parametrize("name", [*PAPER, "s-yager(2)", "r-dombi(100)", "s-frank(2)"])
-def test_penalties_and_slopes_of_half_precision_are_finite(name: str):
+def test_penalties_and_gradients_of_half_precision_are_finite(name: str):
     refuse_what_is_not_finite(relaxation(name), HALF)
 
 
 @paper
-def test_half_precision_is_returned_in_single(name: str):
+def test_half_precision_inputs_give_single_precision_penalties(name: str):
     for dtype in (*WIDE, *HALF):
         wide = torch.float64 if dtype == torch.float64 else torch.float32
         found = rs.compile("P -> Q", name, reduction="none")(
@@ -64,17 +64,17 @@ def two_valued(text: str, dtype: torch.dtype) -> tuple[dict[str, Tensor], Tensor
 
 
 @pytest.mark.parametrize("name", relaxation_names())
-def test_what_holds_costs_nothing_and_what_does_not_costs_much(name: str):
+def test_a_true_formula_costs_nothing_and_a_false_one_at_least_a_half(name: str):
     for dtype, text in itertools.product(WIDE, FORMULAS):
         given, holds = two_valued(text, dtype)
         penalty = rs.compile(text, name, inputs="probs", reduction="none")(given)
-        # The truth of what is impossible is at the floor, and so is the penalty of its negation.
+        # An impossible formula has truth `floor`, and its negation has a penalty as small.
         assert (penalty[holds] <= 3e-30).all(), (text, dtype)
         assert (penalty[~holds] >= 0.5).all(), (text, dtype)
 
 
 @paper
-def test_two_valued_degrees_are_not_shifted(name: str):
+def test_truths_of_0_and_1_stay_0_and_1(name: str):
     for dtype, text in itertools.product(WIDE, FORMULAS):
         given, holds = two_valued(text, dtype)
         rule = rs.compile(text, name, inputs="probs", reduction="none")
@@ -91,19 +91,19 @@ def fixed(text: str, row: tuple[float, ...]) -> object:
 
 
 @pytest.mark.parametrize("name", relaxation_names())
-def test_no_slope_needs_the_gate_to_be_a_number(name: str, monkeypatch):
-    assert nan_slopes(name, monkeypatch) == 0
+def test_no_gradient_is_nan_before_the_gate(name: str, monkeypatch):
+    assert nan_gradients(name, monkeypatch) == 0
 
 
-def nan_slopes(name: str, monkeypatch) -> int:
-    """Return how many slopes are NaN where no input is infinite, before the gate makes them 0."""
+def nan_gradients(name: str, monkeypatch) -> int:
+    """Return how many gradients of finite inputs are NaN before the gate replaces them by 0."""
     count, finite = 0, torch.tensor(True)
     passed = _Gate.backward
 
-    def counted(ctx: object, slope: Tensor) -> Tensor:
+    def counted(ctx: object, gradient: Tensor) -> Tensor:
         nonlocal count
-        count += int((torch.isnan(slope) & finite).sum())
-        return passed(ctx, slope)
+        count += int((torch.isnan(gradient) & finite).sum())
+        return passed(ctx, gradient)
 
     monkeypatch.setattr(_Gate, "backward", staticmethod(counted))
     for form, dtype in itertools.product(FORMS, WIDE):
@@ -111,7 +111,7 @@ def nan_slopes(name: str, monkeypatch) -> int:
         for text in FORMULAS:
             read = read_by(text, leaves)
             finite = torch.stack([torch.isfinite(leaf) for leaf in read.values()]).all(0)
-            slopes(rs.compile(text, name, inputs=form, reduction="none")(read), read)
+            gradients(rs.compile(text, name, inputs=form, reduction="none")(read), read)
     return count
 
 
@@ -131,7 +131,7 @@ COMPARED_ONLY = {("r-godel", "P -> Q"), ("s-drastic", "P | Q"), ("s-drastic", "P
 
 @pytest.mark.parametrize("name", [*relaxation_names(), "exact"])
 @pytest.mark.parametrize("wrong", [torch.nan, torch.inf])
-def test_what_is_no_number_comes_out_of_its_own_example_alone(name: str, wrong: float):
+def test_a_nan_or_infinite_input_affects_only_its_own_example(name: str, wrong: float):
     for text in ("~P", "P & Q", "P | Q", "P -> Q", "Q -> P", "P <-> Q"):
         rule = rs.compile(text, name, reduction="none")
         given = {key: torch.tensor([-1.0, 0.5, 2.0]) for key in rule.forms}

@@ -1,4 +1,4 @@
-"""Tensors as a carrier: values and slopes of its functions, by hand."""
+"""Tensors as a carrier: values and gradients of its functions equal formulas by hand."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_values_and_slopes_are_those_of_the_function(name, dtype):
-    function, value, slope = FUNCTIONS[name]
+def test_values_and_gradients_are_those_of_the_function(name, dtype):
+    function, value, derivative = FUNCTIONS[name]
     x = torch.tensor(POINTS, dtype=dtype, requires_grad=True)
     y = function(x)
     y.sum().backward()
     points = x.tolist()
     torch.testing.assert_close(y.detach(), torch.tensor([value(p) for p in points], dtype=dtype))
-    torch.testing.assert_close(x.grad, torch.tensor([slope(p) for p in points], dtype=dtype))
+    torch.testing.assert_close(x.grad, torch.tensor([derivative(p) for p in points], dtype=dtype))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -44,13 +44,13 @@ def test_below_the_floor_the_logarithm_is_its_tangent(dtype):
     torch.testing.assert_close(x.grad, torch.full((2,), 1 / bottom, dtype=dtype))
 
 
-def test_an_excess_has_no_slope_where_its_arguments_are_equal():
+def test_an_excess_has_no_gradient_where_its_arguments_are_equal():
     x = torch.tensor([0.5, 0.5], requires_grad=True)
     TENSORS.excess(x[0], x[1]).backward()
     assert x.grad.tolist() == [0, 0]
 
 
-def test_equal_arguments_share_the_slope_of_a_minimum():
+def test_equal_arguments_share_the_gradient_of_a_minimum():
     x = torch.tensor([0.5, 0.5], requires_grad=True)
     TENSORS.minimum(x[0], x[1]).backward()
     assert x.grad.tolist() == [0.5, 0.5]

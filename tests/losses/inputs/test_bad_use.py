@@ -1,4 +1,4 @@
-"""Bad use fails at compile time or at the first call, in words."""
+"""A wrong rule fails when it is compiled, and a wrong tensor at the call; the error says why."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ def test_a_rule_that_does_not_fit_is_refused_when_compiled(text, options, messag
         ({"Sum": torch.zeros(63, 10)}, r"batches do not fit together: .*`Sum` \(63,\)"),
         ({"Sum": torch.zeros(64, 10).long()}, "expected a floating-point tensor, got torch.int64"),
         ({"Sum": [0.0] * 10}, "expected a floating-point tensor, got list"),
-        ({"Sum": torch.zeros(64, 10, device="meta")}, "must be on one device: .*`Sum` on meta"),
+        ({"Sum": torch.zeros(64, 10, device="meta")}, "one device.*`Sum` on meta"),
         ({"Sum": torch.zeros(64, 10).to(torch.float8_e4m3fn)}, "16 bits or more, got .*float8"),
         ({"Sum": torch.zeros(64, 10).to_sparse()}, "`Sum`: expected a dense tensor, got .*sparse"),
-        ({name: one.to("meta") for name, one in GIVEN.items()}, "`meta` has a shape and no values"),
+        ({name: one.to("meta") for name, one in GIVEN.items()}, "`meta` has .* no values; pass"),
     ],
 )
 def test_tensors_that_do_not_fit_are_refused(changed, message):
@@ -92,7 +92,7 @@ def test_tensors_that_do_not_fit_are_refused(changed, message):
     with pytest.raises(GroundingError, match=message):
         rule({**GIVEN, **changed})
     rule(GIVEN)
-    with pytest.raises(GroundingError, match=message):  # though others did fit
+    with pytest.raises(GroundingError, match=message):  # also after a call that fits
         rule({**GIVEN, **changed})
 
 
@@ -106,19 +106,19 @@ def test_a_missing_tensor_is_named():
     [
         ("logits", torch.nan, "NaN or an infinity"),
         ("logits", torch.inf, "NaN or an infinity"),
-        ("probs", 1.5, r"a probability is in \[0, 1\], got 1.5"),
+        ("probs", 1.5, r"`P`: .*\[0, 1\], got 1.5"),
         ("probs", -0.25, "got -0.25"),
-        ("log_probs", 0.5, "the logarithm of a probability is not positive, got 0.5"),
+        ("log_probs", 0.5, "`P`: .*at most 0, got 0.5"),
     ],
 )
-def test_values_are_checked_on_demand(form, value, message):
+def test_check_refuses_values_that_do_not_fit_the_form(form, value, message):
     with pytest.raises(GroundingError, match=message):
         rs.compile("P", inputs=form, check=True)(P=torch.tensor([value]))
 
 
 def test_values_cannot_be_checked_where_vmap_hides_them():
     rule = rs.compile("P", check=True)
-    with pytest.raises(GroundingError, match="check=True looks at values, which vmap hides"):
+    with pytest.raises(GroundingError, match=r"check=True.*vmap"):
         torch.func.vmap(lambda given: rule(P=given))(torch.zeros(2))
 
 
@@ -139,7 +139,7 @@ def test_an_empty_batch_costs_nothing_and_still_backpropagates(name, reduction):
 
 
 @pytest.mark.parametrize("block", [0, -1, 1.5, "8", True])
-def test_a_block_of_no_groundings_is_refused(block):
+def test_a_block_is_a_positive_number_of_groundings(block):
     with pytest.raises(GroundingError, match="block: expected"):
         rs.compile("P", block=block)
 
@@ -154,13 +154,13 @@ def test_a_memory_budget_may_be_written_with_an_exponent():
     assert rs.compile("P", memory_budget=1e3).block == rs.compile("P", memory_budget=1000).block
 
 
-def test_a_sequence_has_one_length():
+def test_a_sequence_has_the_same_length_in_all_tensors():
     rule = rs.compile(
         "forall i in s: A(i) -> B(i)",
         domains={"s": "sequence"},
         outputs={"A": "independent", "B": "independent"},
     )
-    with pytest.raises(GroundingError, match="has length 3 in one tensor and 4 in `B`"):
+    with pytest.raises(GroundingError, match=r"`s`: .*got 3 .* 4 in `B`"):
         rule(A=torch.zeros(3), B=torch.zeros(4))
 
 
@@ -172,13 +172,13 @@ def test_every_error_is_a_value_error_too():
 
 def test_a_single_tensor_is_refused_with_the_names_to_use():
     rule = rs.compile("P -> Q")
-    with pytest.raises(rs.ResiduumError, match=r"by name, rule\(P=…, Q=…\)"):
+    with pytest.raises(rs.ResiduumError, match=r"by name, .*rule\(P=…, Q=…\)"):
         rule(torch.zeros(3))
 
 
-def test_examples_are_not_paired_with_each_other_by_accident():
+def test_batches_that_would_pair_all_examples_are_refused():
     rule = rs.compile("~(Cat & Dog)", reduction="none")
-    with pytest.raises(rs.ResiduumError, match=r"would make \(5, 5\) examples; drop"):
+    with pytest.raises(rs.ResiduumError, match=r"`Cat` \(5, 1\).*\(5, 5\) examples; drop"):
         rule(Cat=torch.zeros(5, 1), Dog=torch.zeros(5))
     assert rule(Cat=torch.zeros(5, 1), Dog=torch.zeros(1, 7)).shape == (5, 7)
     assert rule(Cat=torch.zeros(3, 5), Dog=torch.zeros(5)).shape == (3, 5)
@@ -196,24 +196,24 @@ def test_an_unknown_rule_of_a_knowledge_is_named_with_the_nearest():
         rs.compile("hierarchi", knowledge=knowledge)
 
 
-def test_a_name_that_nothing_binds_is_pointed_out():
+def test_a_variable_that_no_quantifier_binds_is_named():
     with pytest.raises(rs.ResiduumError, match=r"`Next\(e\)`: `e` is bound by no quantifier"):
         rs.compile("forall d in digit: Digit(d) -> Next(e)", domains={"digit": 3})
 
 
-def test_outputs_for_all_are_refused_in_words():
+def test_outputs_must_be_a_mapping_by_predicate():
     with pytest.raises(rs.ResiduumError, match="expected a mapping such as"):
         rs.compile("P -> Q", outputs="independent")
 
 
-def test_probabilities_of_one_softmax_add_up():
+def test_probabilities_of_one_softmax_must_add_up_to_1():
     rule = rs.compile("forall d in digit: P(d)", inputs="probs", domains={"digit": 3}, check=True)
-    with pytest.raises(rs.ResiduumError, match=r"add up to 1, not to 1\.8; if it has a sigmoid"):
+    with pytest.raises(rs.ResiduumError, match=r"`P`.*not to 1\.8; .*sigmoid.*independent"):
         rule(P=torch.full((2, 3), 0.6))
 
 
 @pytest.mark.parametrize("top", [-1, 1.5, True, "2", None])
-def test_violations_are_counted_from_0_on(top):
+def test_the_number_of_violations_is_an_integer_from_0_on(top):
     with pytest.raises(rs.ResiduumError, match=f"top: .* got {top!r}"):
         rs.compile("P -> Q").violations(P=torch.zeros(2), Q=torch.zeros(2), top=top)
 
@@ -231,7 +231,7 @@ def test_a_number_and_the_text_that_spells_it_are_told_apart(members, label, mes
         rs.compile(f"P({label})", domains={"d": members}, predicates={"P": ("d",)})
 
 
-def test_exact_is_named_among_what_is_known():
+def test_an_unknown_relaxation_gives_a_message_that_names_exact():
     with pytest.raises(rs.ResiduumError, match="and `exact`"):
         rs.compile("P -> Q", "exac")
 
@@ -249,17 +249,17 @@ def test_a_rule_nested_too_deep_is_refused():
 
 
 @pytest.mark.parametrize("rule", ["P & Q", "~(P -> Q)", "P | (P -> Q)"])
-def test_a_side_can_be_detached_only_where_there_is_one(rule):
+def test_an_antecedent_is_detached_only_where_the_rule_has_one(rule):
     with pytest.raises(rs.ResiduumError, match="no antecedent to detach"):
         rs.compile(rule, "s-product", detach="antecedent")
 
 
-def test_the_exact_probability_has_no_sides():
+def test_the_exact_probability_has_no_consequent_to_detach():
     with pytest.raises(rs.ResiduumError, match="no consequent to detach"):
         rs.compile("P -> Q", "exact", detach="consequent")
 
 
-def test_a_block_and_a_budget_are_too_much():
+def test_a_block_and_a_memory_budget_exclude_each_other():
     with pytest.raises(rs.ResiduumError, match="got both; leave one out"):
         rs.compile("P -> Q", block=3, memory_budget=1000)
 
@@ -295,7 +295,7 @@ def test_a_nested_tensor_is_refused_with_what_to_pass_instead(layout):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (torch.zeros(2), r"by name, rule\(P=…, Q=…\)"),
+        (torch.zeros(2), r"by name, .*rule\(P=…, Q=…\)"),
         ([torch.zeros(2), torch.zeros(2)], "by name"),
         ({"P": torch.zeros(2), 1: torch.zeros(2)}, "nothing reads `1`"),
     ],

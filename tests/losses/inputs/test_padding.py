@@ -1,4 +1,4 @@
-"""What stands beyond the end of a sequence reaches neither penalties nor gradients."""
+"""The padding of a sequence reaches neither penalties nor gradients."""
 
 import pytest
 import torch
@@ -15,7 +15,7 @@ RULES = [
 @pytest.mark.parametrize("relaxation", [*PAPER, "exact"])
 @pytest.mark.parametrize("filling", [float("nan"), float("inf"), float("-inf"), 1e30])
 @pytest.mark.parametrize("rule", RULES)
-def test_padding_of_any_kind_is_never_seen(rule, filling, relaxation):
+def test_padding_with_any_value_changes_neither_penalties_nor_gradients(rule, filling, relaxation):
     compiled = rs.compile(
         rule,
         relaxation,
@@ -34,13 +34,13 @@ def test_padding_of_any_kind_is_never_seen(rule, filling, relaxation):
     torch.testing.assert_close(penalty, expected)
     if not penalty.requires_grad:
         return
-    (slopes,) = torch.autograd.grad(penalty.sum(), logits, allow_unused=True)
+    (gradients,) = torch.autograd.grad(penalty.sum(), logits, allow_unused=True)
     wanted = torch.autograd.grad(expected.sum(), alone, allow_unused=True)
-    if slopes is None:
+    if gradients is None:
         return
-    torch.testing.assert_close(slopes[0], wanted[0])
-    torch.testing.assert_close(slopes[1, :2], wanted[1])
-    assert not slopes[1, 2:].any()
+    torch.testing.assert_close(gradients[0], wanted[0])
+    torch.testing.assert_close(gradients[1, :2], wanted[1])
+    assert not gradients[1, 2:].any()
 
 
 @pytest.mark.parametrize("relaxation", [*PAPER, "exact"])
@@ -68,15 +68,15 @@ def test_a_softmax_over_positions_ends_with_the_sequence(filling, relaxation):
         expected = torch.stack([ask(one) for one in alone])
         torch.testing.assert_close(ask(given, lengths=lengths), expected)
     total = rule(given, lengths=lengths).sum()
-    slopes = torch.autograd.grad(total, list(given.values()), materialize_grads=True)
+    gradients = torch.autograd.grad(total, list(given.values()), materialize_grads=True)
     for k, (length, one) in enumerate(zip(lengths, alone, strict=True)):
         penalty = rule({name: tensor.requires_grad_() for name, tensor in one.items()})
         of_head, of_root = torch.autograd.grad(penalty, list(one.values()), materialize_grads=True)
-        torch.testing.assert_close(slopes[0][k, :length, :length], of_head)
-        torch.testing.assert_close(slopes[1][k, :length], of_root)
-        assert not slopes[0][k, length:].any()
-        assert not slopes[0][k, :, length:].any()
-        assert not slopes[1][k, length:].any()
+        torch.testing.assert_close(gradients[0][k, :length, :length], of_head)
+        torch.testing.assert_close(gradients[1][k, :length], of_root)
+        assert not gradients[0][k, length:].any()
+        assert not gradients[0][k, :, length:].any()
+        assert not gradients[1][k, length:].any()
 
 
 def test_a_rule_about_one_position_takes_the_length_of_one_sequence():
@@ -103,7 +103,7 @@ def test_lengths_work_under_torch_compile():
     torch.testing.assert_close(found, rule(Tag=logits, lengths=lengths))
 
 
-def test_probabilities_are_checked_before_the_ends_of_sequences_and_not_beyond():
+def test_probabilities_are_checked_inside_sequences_and_not_in_padding():
     rule = rs.compile(
         RULES[0],
         domains={"position": "sequence", "tag": ["A", "B"]},
@@ -121,7 +121,7 @@ def test_probabilities_are_checked_before_the_ends_of_sequences_and_not_beyond()
 
 
 @pytest.mark.parametrize("lengths", ["ab", [4, None]])
-def test_lengths_that_are_no_numbers_are_refused_in_words(lengths):
+def test_lengths_that_are_no_numbers_are_refused(lengths):
     rule = rs.compile(
         RULES[0],
         domains={"position": "sequence", "tag": ["A", "B"]},

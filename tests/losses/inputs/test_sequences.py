@@ -73,7 +73,7 @@ def test_padded_sequences_cost_what_each_costs_alone(rule, name):
         try:
             value = expected(module.formula, given[example], length, name)
         except brute_force.CornerError:
-            continue  # exists over nothing
+            continue  # the brute-force oracle does not define exists over an empty range
         assert alone == pytest.approx(value, rel=1e-12, abs=1e-12)
 
 
@@ -119,7 +119,7 @@ def test_a_position_named_outside_any_quantifier_must_exist():
     assert rule(Tag=given[0]) == max(0, given[0, 0, 0] - given[0, 2, 1])
     with pytest.raises(GroundingError, match="`2` is no position of `s`, which has length 2"):
         rule(Tag=given[0, :2])
-    with pytest.raises(GroundingError, match=r"lengths lie between 3, .* and 4, the padded length"):
+    with pytest.raises(GroundingError, match=r"lengths from 3, .* to 4, .*got 0"):
         rule(Tag=given, lengths=LENGTHS)
 
 
@@ -141,14 +141,14 @@ def test_positions_of_one_sequence_may_index_another():
     [
         ([1, 2], r"expected integers of shape \(5,\)"),
         ([1.0, 2, 3, 4, 0], "expected integers"),
-        ([5, 0, 1, 3, 2], "lengths lie between 0, .* and 4, the padded length"),
-        ([-1, 0, 1, 3, 2], "lengths lie between 0"),
+        ([5, 0, 1, 3, 2], "lengths from 0, .* to 4, .*got 5"),
+        ([-1, 0, 1, 3, 2], "lengths from 0, .*got -1"),
         ([True, False, True, True, False], "expected integers .* got torch.bool"),
         ([1j, 0, 1, 3, 2], "expected integers .* got torch.complex64"),
-        (torch.zeros(5, dtype=torch.int64, device="meta"), "`meta` has a shape and no values"),
+        (torch.zeros(5, dtype=torch.int64, device="meta"), "`meta` has .* no values; pass"),
     ],
 )
-def test_wrong_lengths_are_refused_in_words(lengths, message):
+def test_wrong_lengths_are_refused(lengths, message):
     with pytest.raises(GroundingError, match=message):
         compiled(RULES["next"], "r-product")(Tag=batch(), lengths=lengths)
 
@@ -162,23 +162,23 @@ def test_lengths_may_be_integers_of_any_width(dtype):
 
 def test_positions_may_lie_beyond_64_bits():
     rule = compiled("forall i in s: Tag(i * 9000000000000000000 * 9, A)", "lukasiewicz-maxsat")
-    given = torch.zeros(2, 3, len(TAGS))  # of which only 0 is a position
+    given = torch.zeros(2, 3, len(TAGS))  # only i = 0 gives a position inside
     torch.testing.assert_close(rule(Tag=given, lengths=[3, 0]), torch.tensor([2 / 3, 0.0]))
 
 
 @pytest.mark.parametrize("rule", ["next", "exists", "exists a step"])
 @pytest.mark.parametrize("name", ["s-product", "s-godel", "lukasiewicz"])
-def test_lengths_are_mapped_with_their_sequences(rule, name):
+def test_vmap_maps_lengths_with_their_sequences(rule, name):
     module, given, lengths = compiled(RULES[rule], name), batch(), torch.tensor(LENGTHS)
     for ask in (module, module.truth, module.satisfied):
         mapped = torch.func.vmap(lambda one, length, ask=ask: ask(Tag=one, lengths=length))
         torch.testing.assert_close(mapped(given, lengths), ask(Tag=given, lengths=lengths))
 
 
-def test_exact_cannot_map_over_lengths():
+def test_exact_refuses_vmap_over_lengths():
     module = compiled(RULES["next"], "exact")
     mapped = torch.func.vmap(lambda one, length: module(Tag=one, lengths=length))
-    with pytest.raises(GroundingError, match="lengths, which vmap hides; pass the whole batch"):
+    with pytest.raises(GroundingError, match=r"lengths.*vmap.*pass the whole batch"):
         mapped(batch(), torch.tensor(LENGTHS))
 
 
@@ -196,7 +196,7 @@ def test_lengths_without_a_sequence_are_refused():
         "forall i in s, j in t: Tag(j) -> P(i mod 2)",
     ],
 )
-def test_a_sequence_whose_length_no_tensor_tells_is_refused(text):
+def test_a_sequence_without_a_tensor_to_give_its_length_is_refused(text):
     domains = {"s": "sequence", "t": "sequence", "d": 2}
     atoms = {"P": ("d",), "Tag": ("t",)}
     predicates = {name: given for name, given in atoms.items() if f"{name}(" in text}

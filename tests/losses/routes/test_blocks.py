@@ -1,4 +1,4 @@
-"""Evaluating block by block gives what one evaluation gives, in value and gradient."""
+"""A rule evaluated block by block has the same values and gradients as in one block."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def neighbours(relaxation, block, **options):
 
 
 def outputs():
-    """Return logits whose batches broadcast to (2, 3); some predictions break the rule."""
+    """Return logits whose batches broadcast to (2, 3); some predictions violate the rule."""
     generator = torch.Generator().manual_seed(3)
     shapes = {"P": (2, 1, 4), "Q": (3, 4), "S": (2, 3, 4)}
     return {
@@ -58,17 +58,17 @@ def test_a_block_does_not_cut_an_inner_quantifier_over_the_same_dimension():
 
 
 @pytest.mark.parametrize("relaxation", ["r-product", "s-product", "s-godel", "s-yager(2)"])
-def test_second_derivatives_of_blocks_are_refused_beside_those_of_other_losses(relaxation):
+def test_second_derivatives_of_blocks_are_refused_even_in_a_sum_with_other_losses(relaxation):
     given = {name: logits.requires_grad_() for name, logits in outputs().items()}
     leaves = list(given.values())
-    slopes = []
+    gradients = []
     for block in (None, 5):
         total = guarded(relaxation, block)(given).sum() + given["P"].pow(3).sum()
-        slopes.append(torch.autograd.grad(total, leaves, create_graph=True))
-    for whole, found in zip(*slopes, strict=True):
+        gradients.append(torch.autograd.grad(total, leaves, create_graph=True))
+    for whole, found in zip(*gradients, strict=True):
         torch.testing.assert_close(found, whole)
     with pytest.raises(rs.ResiduumError, match="fit one block"):
-        torch.autograd.grad(slopes[1][0].square().sum(), given["P"])
+        torch.autograd.grad(gradients[1][0].square().sum(), given["P"])
 
 
 @pytest.mark.parametrize("lengths", [None, [0, 0]])
@@ -88,7 +88,7 @@ def test_sequences_too_short_for_any_grounding_cost_nothing_in_blocks(positions,
 
 @pytest.mark.parametrize("block", [1, 5, 30])
 @pytest.mark.parametrize("relaxation", [*relaxation_names(), "s-sugeno-weber(-1/2)"])
-def test_truth_in_pieces_is_truth(relaxation, block):
+def test_truth_is_the_same_in_blocks(relaxation, block):
     for rule, given in ((guarded, outputs()), (neighbours, sentences())):
         whole = rule(relaxation, None).truth(**given)
         torch.testing.assert_close(rule(relaxation, block).truth(**given), whole)
@@ -96,19 +96,19 @@ def test_truth_in_pieces_is_truth(relaxation, block):
 
 @pytest.mark.parametrize("block", [1, 5, 30])
 @pytest.mark.parametrize("relaxation", ["s-product", "r-product", "s-godel", "lukasiewicz"])
-def test_gradients_of_truth_in_pieces_are_those_of_the_whole(relaxation, block):
+def test_gradients_of_truth_are_the_same_in_blocks(relaxation, block):
     found = []
     for size in (None, block):
         leaves = {key: given.requires_grad_() for key, given in outputs().items()}
         truth = guarded(relaxation, size).truth(leaves)
         weighted = (truth * torch.arange(1, 7).reshape(2, 3)).sum()
-        slopes = torch.autograd.grad(weighted, list(leaves.values()), materialize_grads=True)
-        found.append(slopes)
+        gradients = torch.autograd.grad(weighted, list(leaves.values()), materialize_grads=True)
+        found.append(gradients)
     torch.testing.assert_close(found[1], found[0])
 
 
 @pytest.mark.parametrize("block", [1, 5, 30])
-def test_predictions_are_judged_alike_in_pieces(block):
+def test_satisfaction_and_coverage_are_the_same_in_blocks(block):
     for rule, given in ((guarded, outputs()), (neighbours, sentences())):
         whole, pieces = rule("r-product", None), rule("r-product", block)
         obeyed = whole.satisfied(**given)
@@ -120,7 +120,7 @@ def test_predictions_are_judged_alike_in_pieces(block):
 
 @pytest.mark.parametrize("top", [0, 1, 7, 1000])
 @pytest.mark.parametrize("block", [1, 5, 30])
-def test_the_worst_of_all_pieces_are_named(block, top):
+def test_the_worst_violations_are_the_same_in_blocks(block, top):
     for rule, given in ((guarded, outputs()), (neighbours, sentences())):
         independent = {name: "independent" for name in given if name != "lengths"}
         whole = rule("s-product", None, outputs=independent).violations(**given, top=top)

@@ -1,4 +1,4 @@
-"""Clauses by every route, for few examples and many, near and far: the same numbers."""
+"""Clauses have the same penalties and gradients for small and large batches, saturated or not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DENIED = "forall a, b in d: P(a) & ~Q(b) -> ~S((a + b) mod 3)"
 
 
 def exact_penalty(name: str, logits: list[Any]) -> Any:
-    """What DENIED costs, from degrees as pairs of truth and falsity."""
+    """Return the penalty of DENIED, from degrees as pairs of truth and falsity."""
     p, q, s = (softmax(logits[n : n + 3]) for n in (0, 3, 6))
     total = mpmath.mpf(0)
     for a in range(3):
@@ -41,7 +41,7 @@ def softmax(logits: list[Any]) -> list[tuple[Any, Any]]:
 @pytest.mark.parametrize("name", ["r-product", "s-product"])
 @pytest.mark.parametrize("gap", [0.0, 5.0, 20.0, 35.0, 45.0, 55.0, 100.0])
 @pytest.mark.parametrize("likeliest", [(0, 0, 0), (1, 2, 0), (2, 1, 1)])
-def test_both_sides_of_softmaxes_cost_and_learn_as_mathematics_says(name, gap, likeliest):
+def test_negated_literals_of_saturated_softmaxes_equal_those_of_mpmath(name, gap, likeliest):
     logits = [0.1, 0.5, -0.2, -0.3, 0.2, 0.4, 0.3, -0.1, 0.05]
     for slot, label in enumerate(likeliest):
         logits[3 * slot + label] += gap
@@ -54,18 +54,18 @@ def test_both_sides_of_softmaxes_cost_and_learn_as_mathematics_says(name, gap, l
         exact = [mpmath.mpf(float(z)) for z in given.detach().flatten()]
         value = exact_penalty(name, exact)
         step = mpmath.mpf(10) ** -60
-        slopes = []
+        gradients = []
         for place in range(9):
             ahead, behind = list(exact), list(exact)
             ahead[place] += step
             behind[place] -= step
             difference = exact_penalty(name, ahead) - exact_penalty(name, behind)
-            slopes.append(difference / (2 * step))
-    # A residuum is as exact as the larger of its sides: logarithms as large as the gap.
+            gradients.append(difference / (2 * step))
+    # A residuum is a difference of logarithms as large as the gap, and rounds like them.
     scale = 4 * (gap + 2) if name == "r-product" else value
     assert abs(float(penalty.detach()) - value) <= 3e-6 * scale + 1e-37
-    largest = max(map(abs, slopes))
-    for found, expected in zip(given.grad.flatten().tolist(), slopes, strict=True):
+    largest = max(map(abs, gradients))
+    for found, expected in zip(given.grad.flatten().tolist(), gradients, strict=True):
         assert abs(found - expected) <= 2e-5 * abs(expected) + 2e-6 * largest + 1e-37
 
 
@@ -103,7 +103,7 @@ RULES = {
 
 @named
 @pytest.mark.parametrize("rules", RULES)
-def test_many_examples_at_once_cost_and_learn_as_each_alone(name, rules):
+def test_a_large_batch_has_the_penalties_and_gradients_of_its_examples(name, rules):
     text, shapes = RULES[rules]
     is_text = isinstance(text, str)
     compiled = (
@@ -111,7 +111,7 @@ def test_many_examples_at_once_cost_and_learn_as_each_alone(name, rules):
         if is_text
         else rs.compile(text, name, reduction="none")
     )
-    examples = 1 + FEW // 40  # beyond few groundings of each of the rules
+    examples = 1 + FEW // 40  # more than FEW groundings in every rule
     generator = torch.Generator().manual_seed(5)
     given = {
         key: (3 * torch.randn(examples, *shape, generator=generator)).requires_grad_()
@@ -123,35 +123,35 @@ def test_many_examples_at_once_cost_and_learn_as_each_alone(name, rules):
         return found if is_text else sum(found.values())
 
     together = total(given)
-    slopes = torch.autograd.grad(together.sum(), list(given.values()))
+    gradients = torch.autograd.grad(together.sum(), list(given.values()))
     for first in range(0, examples, 100):
         part = {key: one[first : first + 3] for key, one in given.items()}
         alone = total(part)
         torch.testing.assert_close(alone, together[first : first + 3], rtol=1e-5, atol=1e-5)
         own = torch.autograd.grad(alone.sum(), list(given.values()))
-        for found, expected in zip(own, slopes, strict=True):
+        for found, expected in zip(own, gradients, strict=True):
             there = slice(first, first + 3)
             torch.testing.assert_close(found[there], expected[there], rtol=1e-4, atol=1e-5)
 
 
-def test_an_example_with_ties_leaves_the_slopes_of_the_others_as_they_are():
+def test_ties_in_one_example_do_not_change_the_gradients_of_others():
     rule = rs.compile("forall a in d: P(a) -> Q(a)", "s-godel", domains={"d": 3}, reduction="none")
     p = torch.tensor([[2.0, 0.5, -1.0], [1.0, 1.0, -2.0]], requires_grad=True)
     q = torch.tensor([[-1.0, 0.2, 1.5], [-9.0, -9.0, 9.0]], requires_grad=True)
     found = torch.autograd.grad(rule(P=p, Q=q).sum(), (p, q))
     for example in range(2):
         alone = [one[example : example + 1].detach().requires_grad_() for one in (p, q)]
-        slopes = torch.autograd.grad(rule(P=alone[0], Q=alone[1]).sum(), alone)
-        for slope, expected in zip(found, slopes, strict=True):
-            torch.testing.assert_close(slope[example : example + 1], expected)
-    # P(0) and P(1) of the second example are equal and the least: each has half the slope.
+        gradients = torch.autograd.grad(rule(P=alone[0], Q=alone[1]).sum(), alone)
+        for gradient, expected in zip(found, gradients, strict=True):
+            torch.testing.assert_close(gradient[example : example + 1], expected)
+    # In the second example P(0) and P(1) are both the minimum: each gets half of the gradient.
     truths = torch.softmax(p.detach()[1], 0)
     halves = torch.tensor([0.5, 0.5, 0.0])
     torch.testing.assert_close(found[0][1], truths * (halves - (truths * halves).sum()))
 
 
 @named
-def test_inputs_without_slopes_get_none_and_change_no_others(name):
+def test_an_input_that_requires_no_gradient_gets_none_and_changes_no_other(name):
     rule = rs.compile("forall a in d: P(a) -> Q(a)", name, domains={"d": 3}, reduction="none")
     p, q = torch.tensor([[2.0, 0.5, -1.0]]), torch.tensor([[-1.0, 0.2, 1.5]])
     both = [one.clone().requires_grad_() for one in (p, q)]
@@ -166,13 +166,13 @@ def test_inputs_without_slopes_get_none_and_change_no_others(name):
 
 
 @named
-def test_a_rule_about_tensors_of_the_outside_can_be_called_under_a_transform(name):
+def test_a_rule_on_untransformed_tensors_can_be_called_inside_torch_func(name):
     rule = rs.compile("forall a in d: P(a) -> Q(a)", name, domains={"d": 3}, reduction="none")
     outside = {"P": torch.tensor([[2.0, 0.5, -1.0]]), "Q": torch.tensor([[-1.0, 0.2, 1.5]])}
     for given in outside.values():
         given.requires_grad_()
     penalty = rule(outside).sum()
-    slope = torch.func.grad(lambda x: (x * rule(outside)).sum())(torch.tensor(2.0))
-    torch.testing.assert_close(slope, penalty)
+    gradient = torch.func.grad(lambda x: (x * rule(outside)).sum())(torch.tensor(2.0))
+    torch.testing.assert_close(gradient, penalty)
     mapped = torch.func.vmap(lambda x: (x * rule(outside)).sum())(torch.tensor([1.0, 3.0]))
     torch.testing.assert_close(mapped, penalty * torch.tensor([1.0, 3.0]))

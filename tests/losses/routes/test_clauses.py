@@ -1,4 +1,4 @@
-"""Clauses by one matrix product: values and slopes against loops, mpmath and finite differences."""
+"""Clauses by one matrix product equal loops, mpmath and finite differences."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ named = pytest.mark.parametrize("name", NAMES)
 
 
 def cost(name: str, body: Sequence[Any], head: Any, log: Callable[[Any], Any]) -> Any:
-    """What body -> head costs; degrees are pairs of truth and falsity."""
+    """Return the penalty of body -> head; degrees are pairs of truth and falsity."""
     if name == "r-product":
         gap = sum(log(true) for true, _ in body) - log(head[0])
         return max(gap, 0)
@@ -58,7 +58,7 @@ def derivative(function: Callable[[list[Any]], Any], at: list[Any], place: int) 
 @pytest.mark.parametrize("name", WITH_GENERATOR)  # the minimum cannot order degrees that round to 1
 @pytest.mark.parametrize("gap", [1.0, 5.0, 15.0, 40.0, 66.0, 75.0, 200.0])
 @pytest.mark.parametrize("wrong", [(0, 0, 1), (1, 2, 0), (2, 1, 2)])
-def test_saturated_softmaxes_cost_and_learn_as_mathematics_says(name, gap, wrong):
+def test_penalties_and_gradients_of_saturated_softmaxes_equal_those_of_mpmath(name, gap, wrong):
     logits = [0.1, 0.5, -0.2, -0.3, 0.2, 0.4, 0.3, -0.1, 0.0]
     for slot, label in enumerate(wrong):
         logits[3 * slot + label] += gap
@@ -70,13 +70,13 @@ def test_saturated_softmaxes_cost_and_learn_as_mathematics_says(name, gap, wrong
     with mpmath.workdps(400):
         exact = [mpmath.mpf(float(z)) for z in given.detach().flatten()]
         value = sum_rule(name, exact)
-        slopes = [derivative(lambda at: sum_rule(name, at), exact, n) for n in range(9)]
-    # A residuum is as exact as the larger of its sides: the logarithms, or 1.
+        gradients = [derivative(lambda at: sum_rule(name, at), exact, n) for n in range(9)]
+    # A residuum is a difference, and rounds like its larger term: a logarithm, or 1.
     scale = {"r-product": 4 * (gap + 2), "lukasiewicz-maxsat": 4.0}.get(name, value)
-    smallest = 1e-37  # of single precision
+    smallest = 1e-37  # the smallest number of single precision
     assert abs(float(penalty.detach()) - value) <= 3e-6 * scale + smallest
-    largest = max(abs(slope) for slope in slopes)
-    for found, expected in zip(given.grad.flatten().tolist(), slopes, strict=True):
+    largest = max(abs(gradient) for gradient in gradients)
+    for found, expected in zip(given.grad.flatten().tolist(), gradients, strict=True):
         assert abs(found - expected) <= 2e-5 * abs(expected) + 2e-6 * largest + smallest
 
 
@@ -106,7 +106,7 @@ def transitions(name: str, logits: Sequence[Sequence[float]], first: int) -> flo
 
 
 @named
-@pytest.mark.parametrize("block", [None, 50])  # together, or one rule and one example at a time
+@pytest.mark.parametrize("block", [None, 50])  # all together, or one rule and example at a time
 def test_rules_over_sequences_are_evaluated_together_up_to_their_lengths(name, block):
     knowledge = rs.compile(rs.loads(BIO), name, block=block, reduction="none")
     logits = 3 * torch.randn(2, 5, 7, generator=torch.Generator().manual_seed(1))
@@ -120,7 +120,7 @@ def test_rules_over_sequences_are_evaluated_together_up_to_their_lengths(name, b
 
 
 @named
-def test_padding_has_no_slope(name):
+def test_padding_has_no_gradient(name):
     knowledge = rs.compile(rs.loads(BIO), name, reduction="none")
     logits = 5 * torch.randn(2, 5, 7, generator=torch.Generator().manual_seed(1))
     logits[1, 3:] = math.nan
@@ -140,7 +140,7 @@ SHAPES: Mapping[str, tuple[tuple[int, ...], ...]] = {
 @named
 @pytest.mark.parametrize("text", SHAPES)
 @pytest.mark.parametrize("outputs", [{}, {"P": "independent", "Q": "independent"}], ids=str)
-def test_slopes_are_finite_differences_once_and_twice(name, text, outputs):
+def test_first_and_second_derivatives_equal_finite_differences(name, text, outputs):
     rule = rs.compile(
         text,
         name,
@@ -169,7 +169,7 @@ def leaves() -> list[torch.Tensor]:
 
 
 @named
-def test_a_backward_pass_under_autocast_is_as_exact(name):
+def test_a_backward_pass_under_autocast_has_full_precision(name):
     rule = rs.compile(SUM, name, domains={"d": 3}, reduction="none")
     found = []
     for is_enabled in (False, True):
@@ -183,13 +183,13 @@ def test_a_backward_pass_under_autocast_is_as_exact(name):
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")  # PyTorch's own use of it
 @named
-def test_forward_derivatives_are_those_of_backward(name):
+def test_forward_mode_derivatives_equal_those_of_backward(name):
     rule = rs.compile(SUM, name, domains={"d": 3}, reduction="none")
     given = leaves()
     rule(dict(zip("PQS", given, strict=True))).sum().backward()
     direction = torch.arange(12.0).reshape(4, 3)
-    slopes = [torch.zeros(4, 3) if leaf.grad is None else leaf.grad for leaf in given]
-    expected = sum((slope * direction).sum() for slope in slopes)
+    gradients = [torch.zeros(4, 3) if leaf.grad is None else leaf.grad for leaf in given]
+    expected = sum((gradient * direction).sum() for gradient in gradients)
     with forward_ad.dual_level():
         moved = [forward_ad.make_dual(leaf.detach(), direction) for leaf in given]
         penalty = rule(dict(zip("PQS", moved, strict=True))).sum()
@@ -198,7 +198,7 @@ def test_forward_derivatives_are_those_of_backward(name):
 
 @pytest.mark.filterwarnings("ignore:There is a performance drop")
 @named
-def test_slopes_of_many_examples_at_once_are_those_of_each(name):
+def test_a_vectorised_jacobian_equals_one_computed_row_by_row(name):
     rule = rs.compile(SUM, name, domains={"d": 3}, reduction="none")
 
     def penalties(*given):
@@ -211,7 +211,7 @@ def test_slopes_of_many_examples_at_once_are_those_of_each(name):
 
 
 @pytest.mark.parametrize("precision", ["high", "medium"])
-def test_coarse_matrix_products_are_not_used(precision):
+def test_matrix_products_of_reduced_precision_are_not_used(precision):
     before = torch.get_float32_matmul_precision()
     assert surroundings_of(leaves()).why_not_multiplied is None
     try:
@@ -229,13 +229,13 @@ def test_coarse_matrix_products_are_not_used(precision):
         ("forall a in d: (P(a) -> Q(a)) -> S(a)", 3),
     ],
 )
-def test_what_is_too_large_or_no_clause_is_evaluated_step_by_step(text, size):
+def test_rules_that_are_too_large_or_no_clauses_are_not_made_of_clauses(text, size):
     for name in WITH_GENERATOR:
         assert not rs.compile(text, name, domains={"d": size}).is_made_of_clauses
 
 
 @named
-def test_terms_of_some_of_the_variables_are_read_alike_in_all_groundings(name):
+def test_literals_that_depend_on_some_of_the_variables_are_read_in_all_groundings(name):
     rule = rs.compile(
         "forall a, b in d, c in two: P(a) & Q(b) & R(c) -> S((a + b) mod 96)",
         name,
@@ -250,7 +250,7 @@ def test_terms_of_some_of_the_variables_are_read_alike_in_all_groundings(name):
         for slot, size in sizes.items()
     }
     for slot in "PQR":
-        given[slot][:, -1] += 9  # the last groundings are those that matter
+        given[slot][:, -1] += 9  # so that the last groundings have the largest penalties
     logs = {slot: torch.log_softmax(logits, -1) for slot, logits in given.items()}
     each = torch.arange(96)
     body = (logs["P"][:, :, None, None], logs["Q"][:, None, :, None], logs["R"][:, None, None, :])
@@ -269,7 +269,7 @@ def test_terms_of_some_of_the_variables_are_read_alike_in_all_groundings(name):
 
 
 @pytest.mark.parametrize("form", ["one formula", "rules"])
-def test_equal_groundings_and_equal_sides_share_the_slope_under_the_minimum(form):
+def test_under_the_minimum_equal_groundings_and_equal_literals_share_the_gradient(form):
     texts = ["P(0) & Q(0) -> S(0)", "P(1) & Q(1) -> S(1)", "P(2) & Q(2) -> S(2)", "P(0) -> S(1)"]
     declared = "domain d = 0..2\n" + "".join(f"predicate {n}(d) independent\n" for n in "PQS")
     given = {"P": [2.0, 2.0, 0.0], "Q": [1.0, 1.0, 3.0], "S": [-1.0, -3.0, -1.0]}
@@ -280,13 +280,13 @@ def test_equal_groundings_and_equal_sides_share_the_slope_under_the_minimum(form
         rs.compile(formula, "s-godel", knowledge=knowledge, reduction="none")(
             leaves
         ).sum().backward()
-        # Broken by min(P, Q, ¬S): Q(0) ties with ¬S(0), and with Q(1) for the worst; P(2) is less.
+        # The penalty is max min(P, Q, ¬S): Q(0) ties with ¬S(0) and with Q(1); P(2) is smaller.
         shares = {"P": [0, 0, 0], "Q": [1 / 4, 1 / 2, 0], "S": [-1 / 4, 0, 0]}
     else:
         rules = "".join(f"rule r{n}: {text}\n" for n, text in enumerate(texts))
         penalties = rs.compile(rs.loads(declared + rules), "s-godel", reduction="none")(leaves)
         sum(penalties.values()).sum().backward()
-        # Each rule on its own: the last is min(P(0), ¬S(1)) = P(0).
+        # Each rule has its own penalty: the last is min(P(0), ¬S(1)) = P(0).
         shares = {"P": [1, 0, 1], "Q": [1 / 2, 1, 0], "S": [-1 / 2, 0, 0]}
     for name, leaf in leaves.items():
         p = torch.sigmoid(leaf.detach()[0])
@@ -295,7 +295,7 @@ def test_equal_groundings_and_equal_sides_share_the_slope_under_the_minimum(form
 
 
 @named
-def test_a_part_that_a_guard_leaves_nothing_of_costs_nothing(name):
+def test_a_part_whose_groundings_a_guard_excludes_costs_nothing(name):
     nothing = "forall x in d where x != x: P(x) -> Q(x)"
     something = "forall x in d: P(x) -> S((x + 1) mod 3)"
     given = dict(zip("PQS", leaves(), strict=True))

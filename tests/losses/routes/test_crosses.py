@@ -1,6 +1,6 @@
-"""Tables of groundings of which only a cross is looked at: the numbers of the whole table.
+"""A cross has the same penalties and gradients as the whole table of groundings.
 
-The oracle builds every grounding and leaves the slopes to PyTorch.
+The oracle builds every grounding and leaves the gradients to PyTorch.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ def gradients(value, given):
 @pytest.mark.parametrize("kind", ["drawn", "peaked", "whole", "equal", "far"])
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("text", RULES)
-def test_a_cross_costs_and_learns_as_the_whole_table_does(text, name, kind):
+def test_a_cross_has_the_penalties_and_gradients_of_the_whole_table(text, name, kind):
     rule = compiled(text, name)
     assert has_cross(rule)
     given = logits_for(rule, kind)
     value = rule(given)
     expected = of_the_whole_table(RULES[text](truths_of(given, rule)), name)
     torch.testing.assert_close(value, expected, rtol=1e-12, atol=1e-12)
-    if kind in ("whole", "far", "equal"):  # ties within rounding, which the next test tells apart
-        assert all(torch.isfinite(slope).all() for slope in gradients(value, given))
+    if kind in ("whole", "far", "equal"):  # ties within rounding; the next test compares them
+        assert all(torch.isfinite(gradient).all() for gradient in gradients(value, given))
         return
     for found, right in zip(gradients(value, given), gradients(expected, given), strict=True):
         torch.testing.assert_close(found, right, rtol=1e-9, atol=1e-12)
@@ -64,14 +64,14 @@ def test_a_cross_costs_and_learns_as_the_whole_table_does(text, name, kind):
 @pytest.mark.parametrize("kind", ["drawn", "peaked", "whole", "equal", "far"])
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("text", RULES)
-def test_a_cross_and_the_whole_table_choose_alike_among_equals(text, name, kind, monkeypatch):
+def test_a_cross_and_the_whole_table_share_gradients_in_the_same_way(text, name, kind, monkeypatch):
     crossing = compiled(text, name)
     assert has_cross(crossing)
     monkeypatch.setattr(thresholds, "WORTH_OF_A_CROSS", 10**9)
     whole = compiled(text, name)
     assert not has_cross(whole)
     every = logits_for(whole, kind)
-    for example in range(20):  # one at a time: what a cross cannot settle sends all to the table
+    for example in range(20):  # one by one: an example without a cross sends its batch to the table
         given = {slot: logits[example : example + 1] for slot, logits in every.items()}
         pairs = zip(gradients(crossing(given), given), gradients(whole(given), given), strict=True)
         for one, other in pairs:
@@ -79,10 +79,10 @@ def test_a_cross_and_the_whole_table_choose_alike_among_equals(text, name, kind,
 
 
 @pytest.mark.parametrize("text", [text for text in RULES if "-> ~" not in text])
-def test_a_cross_settles_what_is_drawn(text):
-    """Also where other groundings are as bad for the same reason, as those of `S(a)` often are.
+def test_a_cross_is_enough_for_most_random_examples(text):
+    """Also if groundings outside of the cross tie by the same literal, as `S(a)` often does.
 
-    A consequent that is denied is broken by a likely class, of which the cross may have none.
+    Rules with a negated consequent are left out: a likely class of it may lie outside of the cross.
     """
     rule = compiled(text, "s-godel")
     found = rule._definition.clauses({}, torch.device("cpu"))
@@ -96,7 +96,7 @@ def test_a_cross_settles_what_is_drawn(text):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_single_precision_is_as_exact(name):
+def test_a_cross_in_single_precision_rounds_only_a_little(name):
     text = next(iter(RULES))
     rule = compiled(text, name)
     given = logits_for(rule, "peaked", torch.float32)
@@ -105,7 +105,7 @@ def test_single_precision_is_as_exact(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_slopes_of_a_cross_have_slopes(name):
+def test_a_cross_has_second_derivatives(name):
     text = next(iter(RULES))
     rule = compiled(text, name)
     given = {slot: logits[:2] for slot, logits in logits_for(rule, "peaked").items()}
@@ -121,23 +121,23 @@ def test_slopes_of_a_cross_have_slopes(name):
 
 @pytest.mark.parametrize("reason", WITHOUT)
 @pytest.mark.parametrize("name", NAMES)
-def test_other_tables_have_none(reason, name):
+def test_other_rules_have_no_cross(reason, name):
     assert not has_cross(compiled(WITHOUT[reason], name))
 
 
 @pytest.mark.parametrize("name", ["r-product", "s-product"])
-def test_a_product_of_unlikely_classes_costs_something(name):
+def test_products_have_no_cross_because_unlikely_classes_cost_something(name):
     assert not has_cross(compiled(next(iter(RULES)), name))
 
 
-def test_outputs_that_are_no_softmax_have_none():
+def test_sigmoids_have_no_cross():
     independent = dict.fromkeys("PQS", "independent")
     assert not has_cross(compiled(next(iter(RULES)), "lukasiewicz-maxsat", outputs=independent))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_a_cross_cannot_settle_is_looked_at_in_blocks(name):
-    """P and Q are sure of no class, so that under the minimum all groundings are as bad."""
+def test_examples_for_which_a_cross_is_not_enough_are_evaluated_in_blocks(name):
+    """All classes of P and Q are equally likely, so that under the minimum all groundings tie."""
     rule = rs.compile("forall a, b in k: P(a) & Q(b) -> S((a + b) mod 300)", name,
                       domains={"k": 300}, reduction="none")  # fmt: skip
     assert has_cross(rule)
@@ -145,5 +145,5 @@ def test_what_a_cross_cannot_settle_is_looked_at_in_blocks(name):
     value = rule(given)
     expected = 1 / 300 if name == "s-godel" else 0.0
     torch.testing.assert_close(value, torch.full((8,), expected, dtype=torch.float64))
-    slopes = torch.autograd.grad(value.sum(), list(given.values()))
-    assert all(slope.abs().max() < 1e-12 for slope in slopes)  # whatever one class gains, one loses
+    found = torch.autograd.grad(value.sum(), list(given.values()))
+    assert all(one.abs().max() < 1e-12 for one in found)  # equal classes: their gradients cancel

@@ -1,4 +1,4 @@
-"""The exact twin against sums over all states, written out."""
+"""The exact probability of a rule equals a sum over all states."""
 
 import itertools
 import math
@@ -61,7 +61,7 @@ def test_neighbours_in_a_sequence_are_summed_out(length):
     torch.testing.assert_close(rule.truth(Tag=logits), torch.tensor(expected, dtype=torch.float64))
 
 
-def test_padded_sequences_count_as_long_as_they_are():
+def test_padding_does_not_change_the_probability():
     rule = rs.compile("no_jump", "exact", knowledge=rs.loads(CHUNKS))
     logits = torch.randn(3, 4, len(TAGS), dtype=torch.float64)
     padded = rule.truth(Tag=logits, lengths=torch.tensor([4, 2, 3]))
@@ -69,7 +69,7 @@ def test_padded_sequences_count_as_long_as_they_are():
     torch.testing.assert_close(padded, torch.stack(alone))
 
 
-def test_a_long_sequence_costs_no_more_than_its_neighbours():
+def test_a_long_sequence_needs_only_tables_of_neighbours():
     rule = rs.compile("no_jump", "exact", knowledge=rs.loads(CHUNKS), reduction="none")
     logits = torch.randn(2, 60, len(TAGS), requires_grad=True)  # 5^60 states
     rule(Tag=logits).sum().backward()
@@ -108,7 +108,7 @@ def test_propositions_are_counted_model_by_model(text, chances):
     assert rule.truth(given_tensors).item() == pytest.approx(expected, abs=1e-12)
 
 
-def test_what_cannot_be_has_the_penalty_of_the_impossible():
+def test_an_impossible_rule_has_a_large_finite_penalty():
     rule = rs.compile("P & ~P", "exact", reduction="none")
     logits = torch.zeros(2, requires_grad=True)
     penalty = rule(P=logits)
@@ -118,12 +118,12 @@ def test_what_cannot_be_has_the_penalty_of_the_impossible():
     assert torch.isfinite(logits.grad).all()
 
 
-def test_a_rule_that_says_nothing_always_holds():
+def test_a_rule_without_groundings_always_holds():
     rule = rs.compile("forall a in digit where a < 0: P(a)", "exact", domains={"digit": 3})
     assert rule.truth(P=torch.randn(4, 3)).tolist() == [1.0] * 4
 
 
-def test_a_gradient_of_the_exact_probability_is_that_of_the_sum():
+def test_gradients_of_the_exact_probability_equal_finite_differences():
     rule = rs.compile(
         "forall a in digit: P(a) -> Q((a + 1) mod 3)",
         "exact",
@@ -134,7 +134,7 @@ def test_a_gradient_of_the_exact_probability_is_that_of_the_sum():
     assert torch.autograd.gradcheck(lambda p, q: rule(P=p, Q=q), inputs)
 
 
-def test_too_many_states_are_refused_in_words():
+def test_too_many_states_are_refused():
     atoms = " & ".join(f"A{i}" for i in range(25))
     with pytest.raises(rs.ResiduumError, match="33,554,432 joint states"):
         rs.compile(atoms, "exact")
@@ -193,7 +193,7 @@ def test_sequences_too_short_for_the_rule_cost_nothing_and_stay_in_the_graph():
     ).sum().backward()
 
 
-def test_half_precision_with_lengths_is_answered_in_single():
+def test_half_precision_with_lengths_gives_single_precision():
     logits, lengths = torch.randn(3, 4, 2).half(), torch.tensor([4, 1, 4])
     rule = rs.compile(*NEXT, **SHORT, reduction="none")
     penalty = rule(T=logits, lengths=lengths)

@@ -1,4 +1,4 @@
-"""The same penalties on a GPU. These tests skip themselves where there is none."""
+"""A GPU gives the same penalties and gradients as the CPU. Without a GPU these tests skip."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -25,7 +25,7 @@ def _outputs(device, dtype=torch.float64, examples=7, classes=5):
     }
 
 
-def _penalty_and_slopes(rule, outputs):
+def _penalty_and_gradients(rule, outputs):
     penalty = rule(outputs)
     found = torch.autograd.grad(penalty.sum(), list(outputs.values()), allow_unused=True)
     return [penalty, *(torch.zeros(()) if one is None else one for one in found)]
@@ -34,28 +34,28 @@ def _penalty_and_slopes(rule, outputs):
 @pytest.mark.parametrize("relaxation", [*relaxation_names(), "exact"])
 def test_values_and_gradients_are_those_of_the_cpu(relaxation):
     rule = rs.compile(SUM, relaxation, domains={"digit": 5}, reduction="none")
-    here = _penalty_and_slopes(rule, _outputs("cpu"))
-    there = _penalty_and_slopes(rule, _outputs("cuda"))
+    here = _penalty_and_gradients(rule, _outputs("cpu"))
+    there = _penalty_and_gradients(rule, _outputs("cuda"))
     for mine, theirs in zip(here, there, strict=True):
         torch.testing.assert_close(theirs.cpu(), mine, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("relaxation", PAPER)
-def test_a_large_table_of_groundings_too(relaxation):
+def test_a_large_table_of_groundings_equals_that_of_the_cpu(relaxation):
     rule = rs.compile(SUM.replace("5", "70"), relaxation, domains={"digit": 70}, reduction="none")
-    here = _penalty_and_slopes(rule, _outputs("cpu", classes=70))
-    there = _penalty_and_slopes(rule, _outputs("cuda", classes=70))
+    here = _penalty_and_gradients(rule, _outputs("cpu", classes=70))
+    there = _penalty_and_gradients(rule, _outputs("cuda", classes=70))
     for mine, theirs in zip(here, there, strict=True):
         torch.testing.assert_close(theirs.cpu(), mine, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("relaxation", ["s-product", "r-product", "s-godel", "lukasiewicz"])
-def test_blocks_on_a_gpu_give_what_one_block_gives(relaxation):
+def test_blocks_on_a_gpu_equal_one_block(relaxation):
     whole = rs.compile(SUM, relaxation, domains={"digit": 5}, reduction="none")
     blocks = rs.compile(SUM, relaxation, domains={"digit": 5}, block=10, reduction="none")
     pairs = zip(
-        _penalty_and_slopes(whole, _outputs("cuda")),
-        _penalty_and_slopes(blocks, _outputs("cuda")),
+        _penalty_and_gradients(whole, _outputs("cuda")),
+        _penalty_and_gradients(blocks, _outputs("cuda")),
         strict=True,
     )
     for mine, theirs in pairs:
@@ -80,12 +80,12 @@ def test_a_saturated_wrong_network_still_learns_on_a_gpu():
     for one in logits.values():
         one.requires_grad_()
     rule(logits).sum().backward()
-    slopes = torch.cat([logits["P"].grad, logits["Q"].grad]).cpu()
-    torch.testing.assert_close(slopes, torch.tensor([0.5, -0.5]))
+    gradients = torch.cat([logits["P"].grad, logits["Q"].grad]).cpu()
+    torch.testing.assert_close(gradients, torch.tensor([0.5, -0.5]))
 
 
-@pytest.mark.filterwarnings("ignore")  # PyTorch warns of its own parts
-def test_compiled_with_triton_gives_the_same():
+@pytest.mark.filterwarnings("ignore")  # warnings from inside PyTorch
+def test_a_rule_compiled_with_triton_equals_the_eager_rule():
     rule = rs.compile(SUM, "r-product", domains={"digit": 5}, reduction="none")
     outputs = _outputs("cuda", torch.float32)
     fused = torch.compile(rule, fullgraph=True)
@@ -107,7 +107,7 @@ rule inside: forall i in position: Tag(i, B) -> Tag(i + 1, I)
 
 
 @pytest.mark.parametrize("relaxation", PAPER)
-def test_rules_in_a_graph_that_the_caller_captures(relaxation):
+def test_rules_can_be_captured_in_a_cuda_graph_of_the_caller(relaxation):
     knowledge = rs.compile(rs.loads(BIGRAMS), relaxation, reduction="none")
     generator = torch.Generator().manual_seed(0)
     tags = [torch.randn(4, 6, 3, generator=generator) for _ in range(3)]
@@ -134,8 +134,8 @@ def test_rules_in_a_graph_that_the_caller_captures(relaxation):
 
 
 @pytest.mark.parametrize("relaxation", ["r-product", "s-product", "s-godel"])
-def test_one_rule_on_streams_and_in_threads(relaxation):
-    """Each has inputs of its own, and its results are not those of another."""
+def test_one_rule_can_be_used_on_several_streams_and_threads(relaxation):
+    """Each thread has its own inputs, and must get its own results."""
     rule = rs.compile(SUM, relaxation, domains={"digit": 5}, reduction="none")
     wanted = rs.compile(SUM, relaxation, domains={"digit": 5}, reduction="none")
 
@@ -147,26 +147,26 @@ def test_one_rule_on_streams_and_in_threads(relaxation):
         }
 
     given = [inputs(number, "cuda") for number in range(8)]
-    torch.cuda.synchronize()  # in a thread it would fail while another records
+    torch.cuda.synchronize()  # inside a thread this would fail while another thread records
 
     def work(number):
         own = torch.cuda.Stream() if number % 2 else torch.cuda.current_stream()
         with torch.cuda.stream(own):
-            found = [_penalty_and_slopes(rule, given[number]) for _ in range(30)]
+            found = [_penalty_and_gradients(rule, given[number]) for _ in range(30)]
             own.synchronize()
         return found
 
     with ThreadPoolExecutor(4) as pool:
         each = list(pool.map(work, range(8)))
     for number, found in enumerate(each):
-        expected = _penalty_and_slopes(wanted, inputs(number, "cpu"))
+        expected = _penalty_and_gradients(wanted, inputs(number, "cpu"))
         for once in found:
             for mine, theirs in zip(once, expected, strict=True):
                 torch.testing.assert_close(mine.cpu(), theirs, rtol=1e-4, atol=1e-5)
 
 
-def test_nothing_is_recorded_on_a_stream_that_others_get(monkeypatch):
-    """What they launched there meanwhile would be recorded, not run."""
+def test_no_recording_uses_a_stream_that_pytorch_hands_out_to_others(monkeypatch):
+    """A kernel that other code launches on a stream that records would be recorded, not run."""
     used = []
     begin = torch.cuda.CUDAGraph.capture_begin
 
@@ -181,13 +181,13 @@ def test_nothing_is_recorded_on_a_stream_that_others_get(monkeypatch):
         for name in ("Left", "Right", "Sum")
     }
     for _ in range(4):
-        _penalty_and_slopes(rule, given)
+        _penalty_and_gradients(rule, given)
     assert used
     lent = {torch.cuda.Stream(priority=rank).cuda_stream for rank in (0, -1) for _ in range(64)}
     assert not lent.intersection(used)
 
 
-def test_a_rule_that_cannot_be_recorded_is_evaluated_as_ever(monkeypatch):
+def test_a_rule_that_cannot_be_recorded_is_evaluated_without_recordings(monkeypatch):
     rule = rs.compile(SUM, "r-product", domains={"digit": 5}, reduction="none")
     in_steps = StepsRoute.evaluate
 
@@ -195,27 +195,27 @@ def test_a_rule_that_cannot_be_recorded_is_evaluated_as_ever(monkeypatch):
         call.inputs[0].detach().sum().item()
         return in_steps(self, call)
 
-    expected = _penalty_and_slopes(
+    expected = _penalty_and_gradients(
         rs.compile(SUM, "r-product", domains={"digit": 5}, reduction="none"), _outputs("cpu")
     )
     with monkeypatch.context() as patch:
         patch.setattr(StepsRoute, "evaluate", looks)
         for _ in range(5):
             for mine, theirs in zip(
-                _penalty_and_slopes(rule, _outputs("cuda")), expected, strict=True
+                _penalty_and_gradients(rule, _outputs("cuda")), expected, strict=True
             ):
                 torch.testing.assert_close(mine.cpu(), theirs, rtol=1e-9, atol=1e-12)
     assert recorded(rule) == [None]
     other = rs.compile(SUM, "r-product", domains={"digit": 5}, reduction="none")
     for _ in range(5):
         for mine, theirs in zip(
-            _penalty_and_slopes(other, _outputs("cuda")), expected, strict=True
+            _penalty_and_gradients(other, _outputs("cuda")), expected, strict=True
         ):
             torch.testing.assert_close(mine.cpu(), theirs, rtol=1e-9, atol=1e-12)
     assert all(recorded(other))
 
 
-def test_memory_is_used_again_after_a_recording_that_was_broken_off():
+def test_memory_is_reused_after_a_recording_that_failed():
     test = torch.zeros(3, device="cuda")
     with pytest.raises(RuntimeError):
         Recording(lambda tensors: [tensors[0] * _one_of(tensors[0])], [test])
@@ -230,5 +230,5 @@ def test_memory_is_used_again_after_a_recording_that_was_broken_off():
 
 
 def _one_of(tensor):
-    """Return a number that depends on values, though not when a recording is tried out first."""
+    """Return a number that depends on values while a graph is captured, and 1 in the first run."""
     return tensor.sum().item() if torch.cuda.is_current_stream_capturing() else 1.0

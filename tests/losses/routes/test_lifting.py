@@ -1,4 +1,4 @@
-"""Ground rules alike in shape are evaluated together, and mean what they mean alone."""
+"""Ground rules of one shape are evaluated together, with the penalties of single rules."""
 
 import random
 
@@ -63,7 +63,7 @@ def _read(rule, logits):
 
 
 @pytest.mark.parametrize("relaxation", relaxation_names())
-def test_a_conjunction_of_rules_costs_what_they_cost_together(relaxation):
+def test_a_conjunction_of_rules_costs_the_sum_or_the_maximum_of_its_rules(relaxation):
     rules, logits = _rules(60), _logits()
     together = _compiled(" & ".join(f"({rule})" for rule in rules), relaxation)
     alone = torch.stack([_read(_compiled(rule, relaxation), logits) for rule in rules])
@@ -75,7 +75,7 @@ def test_a_conjunction_of_rules_costs_what_they_cost_together(relaxation):
 
 
 @pytest.mark.parametrize("relaxation", ["s-product", "r-product", "s-godel", "lukasiewicz-maxsat"])
-def test_gradients_are_those_of_the_rules_alone(relaxation):
+def test_gradients_of_lifted_rules_equal_those_of_single_rules(relaxation):
     rules, logits = _rules(40, seed=1), _logits()
     together = _compiled(" & ".join(f"({rule})" for rule in rules), relaxation)
     inputs = list(logits.values())
@@ -103,7 +103,7 @@ def test_a_knowledge_base_gives_each_rule_its_own_penalty(relaxation):
         torch.testing.assert_close(found[f"r{i}"], alone)
 
 
-def test_many_rules_take_one_example_without_a_batch():
+def test_lifted_rules_take_one_example_without_a_batch():
     text = "domain d = 0..4\npredicate A(d) independent\n"
     text += "\n".join(f"rule r{i}: A({i}) <-> A(0)" for i in range(1, 5))
     logits = torch.randn(5)
@@ -131,7 +131,7 @@ def test_rules_over_classes_of_one_softmax_are_lifted_too():
 
 @pytest.mark.parametrize("relaxation", ["s-product", "lukasiewicz-maxsat", "s-hamacher(2)"])
 @pytest.mark.parametrize("side", ["antecedent", "consequent"])
-def test_a_side_stays_detached_however_many_rules_there_are(relaxation, side):
+def test_detach_works_on_lifted_rules(relaxation, side):
     domains = {"domains": {"d": 5}, "predicates": {"A": ("d",), "B": ("d",)}}
     clauses = " & ".join(f"(A({i}) -> B({(i + 1) % 5}))" for i in range(5))
     leaves = {name: torch.randn(3, 5, requires_grad=True) for name in "AB"}
@@ -145,7 +145,7 @@ def test_a_side_stays_detached_however_many_rules_there_are(relaxation, side):
 
 @pytest.mark.parametrize("shapes", [((5,), (7, 5)), ((3, 5), (7, 5)), ((2, 1, 5), (3, 5))])
 @pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
-def test_rules_about_different_batches_keep_their_own(shapes, reduction):
+def test_rules_about_different_batches_keep_their_batch_shapes(shapes, reduction):
     text = "domain d = 0..4\npredicate A(d)\npredicate B(d)\n"
     text += "\n".join(f"rule {p.lower()}{i}: ~{p}({i})" for p in "AB" for i in range(3))
     given = dict(zip("AB", map(torch.randn, shapes), strict=True))
@@ -157,7 +157,7 @@ def test_rules_about_different_batches_keep_their_own(shapes, reduction):
 
 
 @pytest.mark.parametrize("count", [3, 4])
-def test_rules_about_open_members_may_be_many(count):
+def test_rules_about_an_open_domain_may_be_many(count):
     text = "domain image\ndomain f = w, b\npredicate Has(image, f) independent\n"
     text += "\n".join(f"rule r{i}: forall m in image: Has(m, w) -> Has(m, b)" for i in range(count))
     logits = torch.randn(3, 2)
@@ -171,5 +171,5 @@ def test_positions_that_a_sequence_does_not_have_are_refused(count):
     text = "domain t = A, B\ndomain position sequence\npredicate Tag(position, t)\n"
     text += "\n".join(f"rule r{i}: Tag({i}, A)" for i in range(count))
     rules = rs.compile(rs.loads(text), reduction="none")
-    with pytest.raises(rs.ResiduumError, match="lengths lie between"):
+    with pytest.raises(rs.ResiduumError, match="expected lengths from"):
         rules(Tag=torch.randn(2, 6, 2), lengths=torch.tensor([6, 1]))

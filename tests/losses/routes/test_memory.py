@@ -1,6 +1,7 @@
-"""Memory stays flat in the number of groundings.
+"""Memory does not grow with the number of groundings.
 
-That is what is held, not what the allocator keeps for later: large blocks go back at once.
+The environment variable makes the allocator return large blocks at once, so that the tests measure
+memory in use, not memory kept for later.
 """
 
 import os
@@ -9,7 +10,7 @@ import sys
 
 import pytest
 
-AT_ONCE = {**os.environ, "MALLOC_MMAP_THRESHOLD_": str(1 << 16)}
+RETURNED_AT_ONCE = {**os.environ, "MALLOC_MMAP_THRESHOLD_": str(1 << 16)}
 
 LARGE = """
 import resource
@@ -34,7 +35,7 @@ import residuum as rs
 torch.set_num_threads(1)
 rule = rs.compile("forall i, j in k: A(i) & B(j) -> C((i + j) mod 2000)", domains={"k": 2000})
 outputs = {name: 3 * torch.randn(16, 2000, requires_grad=True) for name in "ABC"}
-# Recomputing a block imports much of PyTorch, which is no memory of groundings.
+# A first small rule imports the parts of PyTorch that recompute a block.
 small = rs.compile("forall i in k: A(i) -> B(i)", domains={"k": 9}, block=4)
 small.truth({name: torch.randn(2, 9, requires_grad=True) for name in "AB"}).sum().backward()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -69,29 +70,29 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 2**20)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory is counted in other units")
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss has other units elsewhere")
 @pytest.mark.parametrize("name", ["r-product", "s-product", "lukasiewicz", "s-godel"])
-def test_41_million_groundings_of_a_long_table_take_no_more(name):
+def test_41_million_groundings_of_a_long_table_need_less_than_100_mebibytes(name):
     done = subprocess.run(
-        [sys.executable, "-c", TABLE, name], capture_output=True, text=True, env=AT_ONCE
+        [sys.executable, "-c", TABLE, name], capture_output=True, text=True, env=RETURNED_AT_ONCE
     )
     assert done.returncode == 0, done.stderr
-    assert float(done.stdout) < 0.1  # one number for each grounding would be 0.15 GiB
+    assert float(done.stdout) < 0.1  # in GiB; one float for each grounding would be 0.15 GiB
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory is counted in other units")
-def test_256_million_groundings_take_less_than_a_gibibyte():
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss has other units elsewhere")
+def test_256_million_groundings_need_less_than_a_gibibyte():
     done = subprocess.run(
-        [sys.executable, "-c", LARGE], capture_output=True, text=True, env=AT_ONCE
+        [sys.executable, "-c", LARGE], capture_output=True, text=True, env=RETURNED_AT_ONCE
     )
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 1
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory is counted in other units")
-def test_looking_into_64_million_groundings_takes_no_more():
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss has other units elsewhere")
+def test_questions_about_64_million_groundings_need_less_than_100_mebibytes():
     done = subprocess.run(
-        [sys.executable, "-c", INSPECTED], capture_output=True, text=True, env=AT_ONCE
+        [sys.executable, "-c", INSPECTED], capture_output=True, text=True, env=RETURNED_AT_ONCE
     )
     assert done.returncode == 0, done.stderr
-    assert float(done.stdout) < 0.1  # one number for each grounding would be 0.24 GiB
+    assert float(done.stdout) < 0.1  # in GiB; one float for each grounding would be 0.24 GiB

@@ -1,4 +1,4 @@
-"""What a rule reads twice, as a sequence from two positions on, learns once and from the worst."""
+"""An entry that a rule reads twice, such as at i and i + 1, gets its gradient only once."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ RULES: dict[str, tuple[str, list[tuple[int, Callable[[Degrees, int], list[Tensor
 
 
 def worst(rule: str, truths: Tensor, length: int) -> Tensor:
-    """Return the largest of the least sides of groundings; equal ones share slopes evenly."""
+    """Return the largest minimum of all groundings; equal ones share the gradient evenly."""
     groundings = [
         sides(lambda at, tag: truths[at, tag], position)
         for reach, sides in RULES[rule][1]
@@ -69,12 +69,14 @@ def pairwise_least(sides: list[Tensor]) -> Tensor:
 @pytest.mark.parametrize("kind", ["softmax", "sigmoid"])
 @pytest.mark.parametrize("values", ["all unlike", "few"])
 @pytest.mark.parametrize("seed", range(4))
-def test_slopes_are_those_of_the_worst_groundings(rule, kind, values, seed):
+def test_gradients_equal_those_of_the_worst_groundings(rule, kind, values, seed):
     draw = torch.Generator().manual_seed(seed)
     shape = (40, 6, 3)
     drawn = {
         "all unlike": 2 * torch.randn(shape, generator=draw, dtype=torch.float64),
-        "few": torch.randint(2, shape, generator=draw).double(),  # sigmoid(0) is its own falsity
+        "few": torch.randint(
+            2, shape, generator=draw
+        ).double(),  # ties: sigmoid(0) equals its falsity
     }
     logits = drawn[values].requires_grad_()
     lengths = torch.randint(0, 7, (40,), generator=draw)
@@ -89,11 +91,11 @@ def test_slopes_are_those_of_the_worst_groundings(rule, kind, values, seed):
     )
     penalties = compiled(Tag=logits, lengths=lengths)
     upstream = torch.rand(40, generator=draw, dtype=torch.float64)
-    [slopes] = torch.autograd.grad((penalties * upstream).sum(), logits)
+    [gradients] = torch.autograd.grad((penalties * upstream).sum(), logits)
     degrees = torch.sigmoid(logits) if is_independent else torch.softmax(logits, -1)
     expected = torch.stack(
         [worst(rule, each, int(length)) for each, length in zip(degrees, lengths, strict=True)]
     )
     [due] = torch.autograd.grad((expected * upstream).sum(), logits)
     torch.testing.assert_close(penalties, expected)
-    torch.testing.assert_close(slopes, due, rtol=1e-9, atol=1e-12)
+    torch.testing.assert_close(gradients, due, rtol=1e-9, atol=1e-12)

@@ -1,4 +1,4 @@
-"""Which calls are recorded, whatever a recording is."""
+"""The cache of recordings: which calls are recorded, and how often."""
 
 import threading
 
@@ -6,13 +6,13 @@ from residuum.losses.routes.cuda_recording import Recordings
 from residuum.losses.routes.thresholds import MOST_COUNTED, MOST_RECORDINGS, RECORDED_AT
 
 
-def test_a_key_is_recorded_when_it_was_met_often_enough():
+def test_a_key_is_recorded_when_it_is_called_often_enough():
     recordings = Recordings()
     found = [recordings.find("key", lambda: "recorded") for _ in range(RECORDED_AT + 1)]
     assert found == [None] * (RECORDED_AT - 1) + ["recorded"] * 2
 
 
-def test_what_fails_is_not_tried_again():
+def test_a_recording_that_fails_is_not_tried_again():
     recordings, tried = Recordings(), []
 
     def fail():
@@ -25,15 +25,15 @@ def test_what_fails_is_not_tried_again():
     assert len(tried) == 1
 
 
-def test_keys_that_are_hardly_met_again_are_not_counted_forever():
+def test_the_number_of_counted_keys_is_limited():
     recordings = Recordings()
     for key in range(3 * MOST_COUNTED):
         assert recordings.find(key, lambda: "recorded") is None
     assert len(recordings._calls) <= MOST_COUNTED
 
 
-def test_threads_go_on_while_another_records():
-    """The first key is being recorded until the others were met often enough, by another thread."""
+def test_threads_do_not_wait_while_another_records():
+    """Another thread records the first key while this thread calls with many other keys."""
     recordings = Recordings()
     has_begun, may_end = threading.Event(), threading.Event()
 

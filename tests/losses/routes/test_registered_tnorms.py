@@ -1,4 +1,4 @@
-"""A t-norm of a user's own gets every route that its properties allow."""
+"""A t-norm that a user registers gets every route that its properties allow."""
 
 from __future__ import annotations
 
@@ -102,7 +102,9 @@ def route_of(rule, given):
 
 @pytest.mark.parametrize("size", [5, 17, 61])
 @pytest.mark.parametrize("name", KNOWN)
-def test_it_takes_the_route_of_the_built_in_one_and_costs_the_same(name, size):
+def test_a_registered_tnorm_takes_the_route_of_the_equal_built_in_one_and_costs_the_same(
+    name, size
+):
     kind, tnorm = name.split("-")
     mine, theirs = compiled(f"{kind}-own-{tnorm}", size), compiled(KNOWN[name], size)
     given = outputs(size)
@@ -114,7 +116,7 @@ def test_it_takes_the_route_of_the_built_in_one_and_costs_the_same(name, size):
     torch.testing.assert_close(*gradients)
 
 
-def test_a_generator_given_as_a_function_is_known_too():
+def test_a_tnorm_from_a_generator_function_is_evaluated_as_clauses():
     tnorm = Generated(
         generator=lambda x: -x.log_true,
         inverse=lambda on, penalty: Degree(on, log_true=-penalty),
@@ -128,13 +130,13 @@ def test_a_generator_given_as_a_function_is_known_too():
 
 
 @pytest.mark.parametrize("name", rs.relaxation_names())
-def test_only_the_basic_tnorms_have_penalties_that_tell_what_a_clause_costs(name):
+def test_only_the_basic_tnorms_have_bounded_gradients(name):
     tnorm = rs.relaxation(name).tnorm
     basic = any(word in name for word in ("product", "godel", "lukasiewicz", "own"))
     assert tnorm.has_bounded_gradients == (basic and "cubic" not in name)
 
 
-def test_a_penalty_that_computes_with_sides_is_no_side():
+def test_a_penalty_computed_from_sides_is_no_side_and_gives_no_clauses():
     tnorm = Generated(
         generator=lambda x: x.false * 1,
         inverse=lambda on, penalty: Degree(on, false=penalty),
@@ -142,4 +144,4 @@ def test_a_penalty_that_computes_with_sides_is_no_side():
     )
     assert tnorm.penalty_side is None
     rule = rs.compile("P -> Q", Relaxation("r-plain", tnorm, "R"))
-    assert "no sum over its literals tells what a clause costs" in rule.explain()
+    assert "not by clauses: under `r-plain`" in rule.explain()

@@ -1,7 +1,7 @@
-"""Penalties by recordings: the same as without them, call after call.
+"""Replayed recordings give the same penalties and gradients as rules without recordings.
 
-Without a GPU something stands in for CUDA graphs, which does what was recorded step by step, and
-cannot record what looks at values.
+Without a GPU a stand-in takes the place of CUDA graphs. It runs the recorded function again, and
+refuses functions that look at values.
 """
 
 import copy
@@ -41,7 +41,7 @@ predicate Has(feature) independent
 
 
 class Blind(TorchDispatchMode):
-    """Refuses what depends on values in any other way than by arithmetic."""
+    """Refuses operations that look at values, as the capture of a CUDA graph does."""
 
     def __torch_dispatch__(self, function, _types, args=(), kwargs=None):
         looks = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
@@ -51,7 +51,7 @@ class Blind(TorchDispatchMode):
 
 
 class StepByStep:
-    """A recording that repeats the function, on tensors of its own like a CUDA graph."""
+    """A stand-in for a recording: it runs the function again, on its own tensors."""
 
     def __init__(self, function, inputs):
         self._function = function
@@ -88,17 +88,17 @@ def drawn(names, shape, seed, device, dtype=torch.float64):
     }
 
 
-def with_slopes(penalty, inputs):
-    """Return penalties and their slopes, of unequal shares."""
+def with_gradients(penalty, inputs):
+    """Return penalties, and gradients of a sum in which each penalty has its own weight."""
     shares = torch.linspace(1, 2, penalty.numel(), dtype=penalty.dtype, device=penalty.device)
     found = torch.autograd.grad(penalty, list(inputs.values()), shares.reshape(penalty.shape))
     return [one.detach().cpu() for one in (penalty, *found)]
 
 
 def without_recordings(make, inputs, **more):
-    """Return what a rule that was called for the first time gives, on a CPU."""
+    """Return penalties and gradients of a new rule on a CPU, which has no recordings yet."""
     here = {name: one.detach().cpu().requires_grad_() for name, one in inputs.items()}
-    return with_slopes(make(here, **more), here)
+    return with_gradients(make(here, **more), here)
 
 
 def check(found, expected, **tolerance):
@@ -107,7 +107,7 @@ def check(found, expected, **tolerance):
 
 
 def check_recorded(*rules):
-    """Check that something was recorded, and nothing was tried in vain."""
+    """Check that something was recorded, and that no recording failed."""
     kept = [one for rule in rules for one in recorded(rule)]
     assert kept
     assert all(kept)
@@ -115,12 +115,12 @@ def check_recorded(*rules):
 
 @pytest.mark.parametrize("text", [SUM, FEW])
 @pytest.mark.parametrize("relaxation", [*PAPER, "lukasiewicz-maxsat"])
-def test_call_after_call(device, relaxation, text):
+def test_every_call_equals_one_without_recordings(device, relaxation, text):
     rule = rs.compile(text, relaxation, domains={"d": 4}, reduction="none")
     for seed in range(CALLS):
         inputs = drawn("PQS", (5, 4), seed, device)
         fresh = rs.compile(text, relaxation, domains={"d": 4}, reduction="none")
-        check(with_slopes(rule(inputs), inputs), without_recordings(fresh, inputs))
+        check(with_gradients(rule(inputs), inputs), without_recordings(fresh, inputs))
     check_recorded(rule)
 
 
@@ -130,15 +130,15 @@ def stacked(knowledge, inputs, **more):
 
 @pytest.mark.parametrize("relaxation", [*PAPER, "lukasiewicz-maxsat"])
 @pytest.mark.parametrize("text", [TAGS, PAIRS, GROUND])
-def test_rules_of_a_knowledge(device, relaxation, text):
+def test_rules_of_a_knowledge_equal_those_without_recordings(device, relaxation, text):
     names, shape = (("Has",), (5, 6)) if text == GROUND else (("Tag",), (5, 6, 3))
     knowledge = rs.compile(rs.loads(text), relaxation, reduction="none")
     for seed in range(CALLS):
         inputs = drawn(names, shape, seed, device)
         fresh = rs.compile(rs.loads(text), relaxation, reduction="none")
-        found = with_slopes(stacked(knowledge, inputs), inputs)
+        found = with_gradients(stacked(knowledge, inputs), inputs)
         check(found, without_recordings(lambda given, k=fresh: stacked(k, given), inputs))
-        total = with_slopes(knowledge.total(inputs), inputs)
+        total = with_gradients(knowledge.total(inputs), inputs)
         check(total, without_recordings(fresh.total, inputs))
     compiled_rules = (*knowledge._bundles.values(), *knowledge.rules.values())
     check_recorded(*compiled_rules)
@@ -146,7 +146,7 @@ def test_rules_of_a_knowledge(device, relaxation, text):
 
 @pytest.mark.parametrize("text", [TAGS, PAIRS])
 @pytest.mark.parametrize("relaxation", ["r-product", "s-product", "s-godel", "lukasiewicz"])
-def test_sequences_of_other_lengths_in_every_call(device, relaxation, text):
+def test_lengths_may_change_in_every_call(device, relaxation, text):
     knowledge = rs.compile(rs.loads(text), relaxation, reduction="none")
     alone = rs.compile("begin", relaxation, knowledge=rs.loads(text), reduction="none")
     for seed in range(CALLS):
@@ -156,7 +156,7 @@ def test_sequences_of_other_lengths_in_every_call(device, relaxation, text):
         expected = without_recordings(
             lambda given, k=fresh, n=lengths: stacked(k, given, lengths=n), inputs
         )
-        check(with_slopes(stacked(knowledge, inputs, lengths=lengths), inputs), expected)
+        check(with_gradients(stacked(knowledge, inputs, lengths=lengths), inputs), expected)
         penalty = alone(inputs, lengths=lengths)
         torch.testing.assert_close(penalty.detach().cpu(), expected[0][0], rtol=1e-9, atol=1e-12)
 
@@ -165,7 +165,7 @@ def test_sequences_of_other_lengths_in_every_call(device, relaxation, text):
 def test_results_outlive_the_next_call(device, relaxation):
     rule = rs.compile(SUM, relaxation, domains={"d": 4}, reduction="none")
     knowledge = rs.compile(rs.loads(GROUND), relaxation, reduction="none")
-    for seed in range(CALLS):  # until both are recorded
+    for seed in range(CALLS):  # often enough that both are recorded
         rule(drawn("PQS", (5, 4), seed, device)).sum().backward()
         stacked(knowledge, drawn(("Has",), (5, 6), seed, device)).sum().backward()
     for call, names, shape in (
@@ -174,13 +174,13 @@ def test_results_outlive_the_next_call(device, relaxation):
     ):
         first, second = (drawn(names, shape, seed, device) for seed in (1, 2))
         one, other = call(first), call(second)
-        check(with_slopes(one, first), with_slopes(call(first), first), rtol=0, atol=0)
-        check(with_slopes(other, second), with_slopes(call(second), second), rtol=0, atol=0)
+        check(with_gradients(one, first), with_gradients(call(first), first), rtol=0, atol=0)
+        check(with_gradients(other, second), with_gradients(call(second), second), rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("relaxation", ["r-product", "s-product", "s-godel", "lukasiewicz"])
 @pytest.mark.parametrize("value", [-torch.inf, 1e4, 60.0])
-def test_values_that_take_care_after_others_were_recorded(device, relaxation, value):
+def test_extreme_values_after_a_recording_are_evaluated_by_another_route(device, relaxation, value):
     rule = rs.compile(SUM, relaxation, domains={"d": 4}, reduction="none")
     knowledge = rs.compile(rs.loads(GROUND), relaxation, reduction="none")
     for seed in range(CALLS):
@@ -191,14 +191,14 @@ def test_values_that_take_care_after_others_were_recorded(device, relaxation, va
                 inputs["P"][2, 1] = inputs["S"][3, 0] = value
                 others["Has"][2, 1] = max(value, -1e4)
         fresh = rs.compile(SUM, relaxation, domains={"d": 4}, reduction="none")
-        check(with_slopes(rule(inputs), inputs), without_recordings(fresh, inputs))
+        check(with_gradients(rule(inputs), inputs), without_recordings(fresh, inputs))
         afresh = rs.compile(rs.loads(GROUND), relaxation, reduction="none")
-        found = with_slopes(stacked(knowledge, others), others)
+        found = with_gradients(stacked(knowledge, others), others)
         check(found, without_recordings(lambda given, k=afresh: stacked(k, given), others))
 
 
-def test_products_that_may_be_coarse_after_others_were_recorded(device):
-    """Then nothing is multiplied, and what was recorded for clauses does not fit."""
+def test_a_change_of_matmul_precision_after_a_recording_is_respected(device):
+    """With reduced precision no matrix product is used, so that recorded clauses do not fit."""
     rule = rs.compile(SUM, "s-product", domains={"d": 4}, reduction="none")
     fresh = rs.compile(SUM, "s-product", domains={"d": 4}, replay=False, reduction="none")
     try:
@@ -206,36 +206,36 @@ def test_products_that_may_be_coarse_after_others_were_recorded(device):
             torch.set_float32_matmul_precision(precision)
             for seed in range(CALLS):
                 inputs = drawn("PQS", (5, 4), seed, device)
-                check(with_slopes(rule(inputs), inputs), without_recordings(fresh, inputs))
+                check(with_gradients(rule(inputs), inputs), without_recordings(fresh, inputs))
     finally:
         torch.set_float32_matmul_precision("highest")
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("relaxation", ["r-product", "s-product", "lukasiewicz"])
-def test_narrow_numbers_are_rounded_once(device, relaxation, dtype):
+def test_half_precision_is_rounded_only_once(device, relaxation, dtype):
     rule = rs.compile(SUM, relaxation, domains={"d": 4}, reduction="none")
     for seed in range(CALLS):
         inputs = drawn("PQS", (5, 4), seed, device, dtype)
         wide = {name: one.detach().double().requires_grad_() for name, one in inputs.items()}
         fresh = rs.compile(SUM, relaxation, domains={"d": 4}, reduction="none")
-        value, *slopes = with_slopes(rule(inputs), inputs)
+        value, *gradients = with_gradients(rule(inputs), inputs)
         exact, *expected = without_recordings(fresh, wide)
         torch.testing.assert_close(value.double(), exact, rtol=1e-5, atol=1e-6)
         step = torch.finfo(dtype).eps
-        for mine, theirs in zip(slopes, expected, strict=True):
+        for mine, theirs in zip(gradients, expected, strict=True):
             assert mine.dtype == dtype
             torch.testing.assert_close(mine.double(), theirs, rtol=0.51 * step, atol=1e-6)
 
 
-def test_ties_share_the_slope(device):
+def test_ties_share_the_gradient_in_recordings(device):
     rule = rs.compile(SUM, "s-godel", domains={"d": 4}, reduction="none")
     knowledge = rs.compile(rs.loads(PAIRS), "s-godel", reduction="none")
     for _ in range(CALLS):
         inputs = {name: torch.zeros(2, 4, device=device).requires_grad_() for name in "PQS"}
         fresh = rs.compile(SUM, "s-godel", domains={"d": 4}, reduction="none")
         check(
-            with_slopes(rule(inputs), inputs),
+            with_gradients(rule(inputs), inputs),
             without_recordings(fresh, inputs),
             rtol=1e-5,
             atol=1e-7,
@@ -243,11 +243,11 @@ def test_ties_share_the_slope(device):
         tags = {"Tag": torch.zeros(2, 5, 3, device=device).requires_grad_()}
         afresh = rs.compile(rs.loads(PAIRS), "s-godel", reduction="none")
         expected = without_recordings(lambda given, k=afresh: stacked(k, given), tags)
-        check(with_slopes(stacked(knowledge, tags), tags), expected, rtol=1e-5, atol=1e-7)
+        check(with_gradients(stacked(knowledge, tags), tags), expected, rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize("relaxation", ["r-product", "s-product"])
-def test_second_derivatives(device, relaxation):
+def test_second_derivatives_equal_those_without_recordings(device, relaxation):
     rule = rs.compile(SUM, relaxation, domains={"d": 4}, reduction="none")
     knowledge = rs.compile(rs.loads(GROUND), relaxation, reduction="none")
     for seed in range(CALLS):
@@ -263,28 +263,28 @@ def test_second_derivatives(device, relaxation):
 
 
 def _curvature(penalty, inputs):
-    slopes = torch.autograd.grad(penalty.sum(), list(inputs.values()), create_graph=True)
-    bend = sum((one**2).sum() for one in slopes)
+    gradients = torch.autograd.grad(penalty.sum(), list(inputs.values()), create_graph=True)
+    bend = sum((one**2).sum() for one in gradients)
     return [one.cpu() for one in torch.autograd.grad(bend, list(inputs.values()))]
 
 
 @pytest.mark.parametrize("wanted", ["RP", "R"])
-def test_second_derivatives_where_some_inputs_have_no_slope(device, wanted):
-    """Under `r-godel` a rule costs what its consequent does: no slope goes to its antecedent."""
+def test_second_derivatives_work_if_some_inputs_have_no_gradient(device, wanted):
+    """Under `r-godel` a rule costs as much as its consequent: the antecedent has no gradient."""
     rule = rs.compile("forall a in d: R -> P(a)", "r-godel", domains={"d": 4}, reduction="none")
     for seed in range(CALLS):
         given = drawn("R", (3,), seed, device) | drawn("P", (3, 4), seed, device)
         given = {name: one.detach().requires_grad_(name in wanted) for name, one in given.items()}
         total = rule(given).sum()
-        if not total.requires_grad:  # so it is before there are recordings
+        if not total.requires_grad:  # the case before there are recordings
             continue
         leaves = [given[name] for name in wanted]
-        slopes = torch.autograd.grad(total, leaves, create_graph=True, allow_unused=True)
-        assert slopes[0] is None or not slopes[0].any()
+        gradients = torch.autograd.grad(total, leaves, create_graph=True, allow_unused=True)
+        assert gradients[0] is None or not gradients[0].any()
     check_recorded(rule)
 
 
-def test_without_slopes_and_for_some_inputs_only(device):
+def test_gradients_may_be_off_or_wanted_for_some_inputs_only(device):
     rule = rs.compile(SUM, "s-product", domains={"d": 4}, reduction="none")
     for seed in range(CALLS):
         inputs = drawn("PQS", (5, 4), seed, device)
@@ -301,7 +301,7 @@ def test_without_slopes_and_for_some_inputs_only(device):
         assert inputs["P"].grad is not None
 
 
-def test_copies_make_recordings_of_their_own(device):
+def test_copies_of_a_rule_record_anew(device):
     rule = rs.compile(SUM, "r-product", domains={"d": 4}, reduction="none")
     for seed in range(CALLS):
         expected = rule(drawn("PQS", (5, 4), seed, device))
@@ -311,18 +311,18 @@ def test_copies_make_recordings_of_their_own(device):
         torch.testing.assert_close(twin(inputs), expected)
 
 
-def test_shapes_beyond_the_most_are_evaluated_as_ever(device, monkeypatch):
+def test_shapes_beyond_the_limit_are_evaluated_without_recordings(device, monkeypatch):
     monkeypatch.setattr(thresholds, "MOST_RECORDINGS", 2)
     rule = rs.compile(SUM, "r-product", domains={"d": 4}, reduction="none")
     for batch in range(1, 5):
         for seed in range(CALLS):
             inputs = drawn("PQS", (batch, 4), seed, device)
             fresh = rs.compile(SUM, "r-product", domains={"d": 4}, reduction="none")
-            check(with_slopes(rule(inputs), inputs), without_recordings(fresh, inputs))
+            check(with_gradients(rule(inputs), inputs), without_recordings(fresh, inputs))
     assert len(recorded(rule)) == 2
 
 
-def test_what_cannot_be_recorded_is_evaluated_as_ever(device, monkeypatch):
+def test_rules_that_cannot_be_recorded_are_evaluated_without_recordings(device, monkeypatch):
     def refuse(_function, _inputs):
         raise RuntimeError("something looks at values")
 
@@ -331,11 +331,11 @@ def test_what_cannot_be_recorded_is_evaluated_as_ever(device, monkeypatch):
     for seed in range(CALLS):
         inputs = drawn("PQS", (5, 4), seed, device)
         fresh = rs.compile(SUM, "r-product", domains={"d": 4}, reduction="none")
-        check(with_slopes(rule(inputs), inputs), without_recordings(fresh, inputs))
+        check(with_gradients(rule(inputs), inputs), without_recordings(fresh, inputs))
     assert recorded(rule) == [None]
 
 
-def test_nothing_is_recorded_where_something_looks_into_it(device):
+def test_nothing_is_recorded_under_hooks_checkpoints_or_torch_func(device):
     from torch.utils.checkpoint import checkpoint
 
     rule = rs.compile(SUM, "r-product", domains={"d": 4}, reduction="none")
@@ -348,7 +348,7 @@ def test_nothing_is_recorded_where_something_looks_into_it(device):
     assert not recorded(rule)
 
 
-def test_nothing_is_recorded_if_it_is_not_wanted(device):
+def test_nothing_is_recorded_with_replay_false(device):
     rule = rs.compile(SUM, "r-product", domains={"d": 4}, replay=False, reduction="none")
     theory = rs.Theory(
         rs.loads("domain x\npredicate P(x)\npredicate Q(x)\nrule r: forall i in x: P(i) -> Q(i)"),

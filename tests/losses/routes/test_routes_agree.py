@@ -1,4 +1,4 @@
-"""Every route is held to the steps: the same penalties and gradients, on random rules and tensors.
+"""Every route gives the penalties and gradients of the steps, on random rules and tensors.
 
 A route that is added to `choosing.routes_of` is tested here without a change.
 """
@@ -55,7 +55,7 @@ def drawn(rule, shapes, case, device):
 
 
 def with_gradients(evaluate, tensors, call):
-    """Return what a route gives: penalties, and gradients of unequal shares of them."""
+    """Return penalties, and gradients of a sum in which each penalty has its own weight."""
     value = evaluate(call)
     if value is None:
         return None
@@ -67,7 +67,7 @@ def with_gradients(evaluate, tensors, call):
         list(tensors.values()),
         shares.reshape(value.shape),
         allow_unused=True,
-        retain_graph=True,  # what padding is cleared from belongs to all routes
+        retain_graph=True,  # all routes share the graph of the cleared padding
     )
     pairs = zip(found, tensors.values(), strict=True)
     return [value, *(torch.zeros_like(one) if own is None else own for own, one in pairs)]
@@ -80,7 +80,7 @@ def routes_of(rule):
 
 
 def check(rule, tensors, tolerance, **more):
-    """Compare all routes that take these tensors with the steps; return their names."""
+    """Compare all routes that evaluate these tensors with the steps; return their names."""
     call = rule.receive(tensors, more.get("lengths"))
     names = []
     for route, steps in routes_of(rule):
@@ -209,7 +209,7 @@ USUAL = {"seed": 1, "batch": (5,), "dtype": torch.float64, "scale": 1.0, "masked
         ("r-godel", 10, None, ["steps"]),
     ],
 )
-def test_the_routes_are_those_that_are_meant(name, size, block, expected):
+def test_each_case_is_evaluated_by_the_expected_routes(name, size, block, expected):
     text, options, shapes = table(size, 1, "")
     module = rs.compile(text, name, **options, block=block)
     assert check(module, drawn(module, shapes, USUAL, "cpu"), TOLERANCE[torch.float64]) == expected

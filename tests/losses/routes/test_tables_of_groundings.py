@@ -1,4 +1,4 @@
-"""Tables of groundings, whole or in parts: the numbers that autograd finds for them."""
+"""Tables of groundings, whole or in parts, have the penalties and gradients of autograd."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def no_matrices(monkeypatch):
 
 @pytest.fixture(params=["whole", "in parts", "in groups"])
 def chunks(request, monkeypatch):
-    """Take 60 examples and 216 groundings or more at once, some groundings, or some examples."""
+    """Evaluate a batch of 60 examples whole, in parts of groundings, or in parts of examples."""
     if request.param != "whole":
         monkeypatch.setattr(thresholds, "CHUNK", 2500)
     if request.param == "in groups":
@@ -53,17 +53,17 @@ def compare(text, name, given, rule):
     expected = of_the_whole_table(BROKEN_BY[text](truths_of(given, rule)), name)
     torch.testing.assert_close(value, expected, rtol=1e-9, atol=1e-12)
     weights = torch.linspace(0.5, 2, len(value), dtype=value.dtype)
-    slopes, right = (
+    gradients, right = (
         torch.autograd.grad(one @ weights, list(given.values())) for one in (value, expected)
     )
-    for found, one in zip(slopes, right, strict=True):
+    for found, one in zip(gradients, right, strict=True):
         torch.testing.assert_close(found, one, rtol=1e-7, atol=1e-11)
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("text", BROKEN_BY)
 @pytest.mark.usefixtures("chunks")
-def test_a_table_costs_and_learns_as_autograd_says(text, name):
+def test_a_table_has_the_penalties_and_gradients_of_autograd(text, name):
     rule = compiled(text, name)
     assert has_table(rule)
     compare(text, name, logits_for(rule, "peaked"), rule)
@@ -71,7 +71,7 @@ def test_a_table_costs_and_learns_as_autograd_says(text, name):
 
 @pytest.mark.usefixtures("chunks")
 @pytest.mark.parametrize("text", list(RULES)[:5])
-def test_sigmoids_are_no_softmax_but_make_a_table(text):
+def test_a_table_may_read_sigmoids(text):
     rule = compiled(text, "lukasiewicz-maxsat", outputs=dict.fromkeys("PQS", "independent"))
     assert has_table(rule)
     given = logits_for(rule, "peaked")
@@ -79,17 +79,17 @@ def test_sigmoids_are_no_softmax_but_make_a_table(text):
     value = rule(given)
     expected = of_the_whole_table(RULES[text](truths), "lukasiewicz-maxsat")
     torch.testing.assert_close(value, expected, rtol=1e-12, atol=1e-12)
-    slopes, right = (
+    gradients, right = (
         torch.autograd.grad(one.sum(), list(given.values())) for one in (value, expected)
     )
-    for found, one in zip(slopes, right, strict=True):
+    for found, one in zip(gradients, right, strict=True):
         torch.testing.assert_close(found, one, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize(
     ("name", "block"), [("r-product", None), ("r-product", 100), ("s-product", None)]
 )
-def test_slopes_of_a_table_have_slopes(name, block):
+def test_a_table_has_second_derivatives(name, block):
     text = next(iter(RULES))
     rule = compiled(text, name, block=block)
     given = {slot: logits[:4] for slot, logits in logits_for(rule, "peaked").items()}
@@ -99,14 +99,14 @@ def test_slopes_of_a_table_have_slopes(name, block):
         return torch.autograd.grad(sum(one.square().sum() for one in first), list(given.values()))
 
     expected = of_the_whole_table(RULES[text](truths_of(given, rule)), name)
-    if name == "r-product":  # log(1 - (1 - s)) would lose the digits that are compared
+    if name == "r-product":  # log(1 - (1 - s)) would lose digits
         p, q, s = (torch.log_softmax(given[slot], -1) for slot in "PQS")
         expected = torch.relu(p[:, :, None] + q[:, None, :] - s[:, sums(16)]).sum((1, 2))
     for found, right in zip(sums_of_squares(rule(given)), sums_of_squares(expected), strict=True):
         torch.testing.assert_close(found, right, rtol=1e-8, atol=1e-11)
 
 
-def test_slopes_of_a_table_of_products_have_none_beyond_a_block():
+def test_a_table_of_products_beyond_one_block_refuses_second_derivatives():
     rule = compiled(next(iter(RULES)), "s-product", block=1000)
     given = logits_for(rule, "peaked")
     leaves = list(given.values())
@@ -119,7 +119,7 @@ def test_slopes_of_a_table_of_products_have_none_beyond_a_block():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_needs_no_slopes_has_none(name):
+def test_penalties_of_inputs_without_gradients_require_none(name):
     text = next(iter(RULES))
     rule = compiled(text, name)
     given = {slot: logits.detach() for slot, logits in logits_for(rule, "drawn").items()}
@@ -136,7 +136,7 @@ def test_the_longest_axis_is_outermost(antecedent):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_many_classes_make_a_table_of_themselves(name, monkeypatch):
+def test_a_rule_with_many_classes_is_a_table_by_default(name, monkeypatch):
     monkeypatch.undo()
     text = "forall a, b in k: P(a) & Q(b) -> S((a + b) mod 70)"
     rule = rs.compile(text, name, domains={"k": 70}, reduction="none")
@@ -149,7 +149,7 @@ def test_many_classes_make_a_table_of_themselves(name, monkeypatch):
     torch.testing.assert_close(rule(given), of_the_whole_table(literals, name))
 
 
-def test_what_one_clause_adds_and_another_takes_away_is_no_table():
+def test_clauses_that_differ_in_signs_are_no_table():
     text = (
         "(forall a, b in d: Given(0, a) & Q(b) -> S((a + b) mod 16))"
         " & (forall a, b in d: Given(1, a) -> Q(b) & S((a + b) mod 16))"

@@ -6,7 +6,7 @@ import torch
 import residuum as rs
 
 SUM = "forall a, b in d: P(a) & Q(b) -> S((a + b) mod 5)"
-pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch warns of its own parts
+pytestmark = pytest.mark.filterwarnings("ignore")  # warnings from inside PyTorch
 
 RELAXATIONS = ("r-product", "s-product", "lukasiewicz-maxsat", "s-godel", "r-godel")
 
@@ -41,7 +41,7 @@ def with_gradients(function, given):
 
 @pytest.mark.parametrize("name", RELAXATIONS)
 @pytest.mark.parametrize("scale", [1.0, 40.0, 300.0])
-def test_values_and_gradients_are_those_outside(name, scale):
+def test_values_and_gradients_equal_those_outside(name, scale):
     rule = rs.compile(SUM, name, domains={"d": 5}, reduction="none")
     given = {slot: scale * torch.randn(6, 5) for slot in "PQS"}
     torch.testing.assert_close(
@@ -57,13 +57,13 @@ def test_a_trace_has_one_operator_for_a_rule():
 
 
 @pytest.mark.parametrize("name", RELAXATIONS)
-def test_tensors_that_are_broadcast_get_gradients_of_their_own_shape(name):
+def test_broadcast_tensors_get_gradients_of_their_own_shape(name):
     rule = rs.compile(SUM, name, domains={"d": 5}, reduction="none")
     given = {"P": torch.randn(4, 1, 5), "Q": torch.randn(1, 3, 5), "S": torch.randn(3, 5)}
     torch.testing.assert_close(with_gradients(traced(rule), given), with_gradients(rule, given))
 
 
-def test_only_gradients_that_are_wanted_are_found():
+def test_only_inputs_that_require_gradients_get_them():
     rule = rs.compile(SUM, domains={"d": 5}, reduction="none")
     given = {slot: torch.randn(6, 5) for slot in "PQS"}
     given["Q"].requires_grad_()
@@ -74,7 +74,7 @@ def test_only_gradients_that_are_wanted_are_found():
     assert given["P"].grad is None
 
 
-def test_half_precision_comes_back_as_it_came():
+def test_half_precision_gives_the_same_dtypes_as_outside():
     rule = rs.compile(SUM, domains={"d": 5}, reduction="none")
     given = {slot: torch.randn(6, 5).bfloat16() for slot in "PQS"}
     inside, outside = with_gradients(traced(rule), given), with_gradients(rule, given)
@@ -83,7 +83,7 @@ def test_half_precision_comes_back_as_it_came():
 
 
 @pytest.mark.parametrize("name", RELAXATIONS)
-def test_padded_sequences_are_evaluated_by_their_lengths(name):
+def test_padded_sequences_have_the_values_and_gradients_of_eager_rules(name):
     rule = rs.compile(
         "forall i in s, a in d: T(i, a) -> ~T(i + 1, (a + 1) mod 4)",
         name,
@@ -101,7 +101,7 @@ def test_padded_sequences_are_evaluated_by_their_lengths(name):
 
 
 @pytest.mark.parametrize("name", RELAXATIONS)
-def test_rules_that_are_evaluated_together_have_gradients_of_their_own(name):
+def test_several_rules_have_the_values_and_gradients_of_eager_rules(name):
     rules = "\n".join(f"rule r{n}: P({n}) & P({n + 1}) -> ~P({(n * 3) % 7})" for n in range(6))
     knowledge = rs.compile(
         rs.loads(f"domain d = 0..6\npredicate P(d) independent\n{rules}"), name, reduction="none"
@@ -114,7 +114,7 @@ def test_rules_that_are_evaluated_together_have_gradients_of_their_own(name):
     torch.testing.assert_close(with_gradients(traced(each), given), with_gradients(each, given))
 
 
-def test_a_rule_that_is_gone_leaves_no_trace_of_itself():
+def test_a_deleted_rule_is_removed_from_the_registry():
     from residuum.losses.routes import torch_compile
 
     rule = rs.compile(SUM, domains={"d": 5}, reduction="none")

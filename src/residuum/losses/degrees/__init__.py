@@ -1,1 +1,1 @@
-"""Degrees of truth on PyTorch: from the outputs of networks to the sides of degrees."""
+"""Degrees of truth on PyTorch: network outputs as truths, falsities and their logarithms."""

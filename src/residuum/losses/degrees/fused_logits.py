@@ -1,9 +1,10 @@
-"""Logits to the sides of degrees and back, fused: many examples side by side, gradients by hand.
+"""Fast conversion of logits to the sides of degrees, with gradients written by hand.
 
-`logits.py` says what the sides are; this file computes the same several times faster, for routes
-that know their gradients, and a test holds it to that. Softmaxes are over dimension 1. Nothing
-cancels where one saturates: 1 − p of the likeliest class is the sum of the others, and gradients
-are taken relative to that of the likeliest class, which then has the one that is left over.
+`logits.py` defines the sides. This file computes the same several times faster, for routes that
+know their gradients; a test compares the two. Softmaxes are over dimension 1, and examples lie next
+to each other in memory. Nothing cancels where a softmax saturates: 1 − p of the likeliest class is
+the sum of the other probabilities, and the gradient of the likeliest class is subtracted from all
+gradients before they go back through the softmax.
 """
 
 from __future__ import annotations
@@ -23,35 +24,35 @@ from residuum.losses.degrees.tensors import LARGEST, floor
 from residuum.losses.routes import thresholds
 
 Read = Callable[[Callable[[Side], Tensor]], Tensor]
-"""Makes rows of the pieces that are read, from a function that gives a side of all entries."""
+"""Returns the rows that clauses read, given a function that returns one side of all entries."""
 
 AddUp = Callable[[Tensor], Tensor]
-"""Adds up gradients of rows by entries."""
+"""Adds up the gradients of all rows that read the same entry."""
 
 
 class Outputs(Protocol):
-    """What stacked logits are: `saved` is what `back` takes, beside gradients of the rows."""
+    """Stacked logits as degrees. `saved` holds the tensors that `back` needs."""
 
     @property
     def saved(self) -> tuple[Tensor, ...]:
-        """The tensors that gradients are made of."""
+        """The tensors from which `back` computes gradients."""
         ...
 
     def rows(self, read: Read) -> Tensor:
-        """Return the sides that are read."""
+        """Return the rows of sides that clauses read."""
         ...
 
     @staticmethod
     def back(gradient: Tensor, add_up: AddUp, *saved: Tensor) -> Tensor:
-        """Return the gradients of the logits from those of the rows, which are used up.
+        """Return the gradients of the logits from `gradient`, that of the rows, and overwrite it.
 
-        Those of falsities are given as what the truth does to them.
+        In the row of a falsity, `gradient` is the gradient with respect to the truth.
         """
         ...
 
 
 class Softmaxes:
-    """Softmaxes of which truths and falsities are read; `top` is where the likeliest class is."""
+    """Softmaxes whose truths and falsities are read. `_top` is the place of the likeliest class."""
 
     def __init__(self, logits: Tensor) -> None:
         self._truths = torch.softmax(logits, 1)
@@ -70,20 +71,20 @@ class Softmaxes:
         if side == "true":
             return self._truths
         if self._falsities is None:
-            self._falsities = one_less(self._truths, self._top)
+            self._falsities = complements(self._truths, self._top)
         return self._falsities
 
     @staticmethod
     def back(gradient: Tensor, add_up: AddUp, *saved: Tensor) -> Tensor:
         truths, top = saved
         own = add_up(gradient)
-        own -= at_likeliest(own, top)  # what all classes share is no gradient, for they add up to 1
+        own -= at_likeliest(own, top)  # a constant for all classes has no effect
         return torch._softmax_backward_data(own, truths, 1, own.dtype)
 
 
 @final
 class OddsOfSoftmaxes(Softmaxes):
-    """Softmaxes of which logarithms of either side are read, none of them far from the others."""
+    """Softmaxes whose logarithms of truths and falsities are read; logits must be close."""
 
     def rows(self, read: Read) -> Tensor:
         odds = torch.div(self._truths, self.side("false")).log_()
@@ -102,12 +103,12 @@ class OddsOfSoftmaxes(Softmaxes):
 
 @final
 class LogSoftmaxes:
-    """Softmaxes of which logarithms of truths are read, however far from one another."""
+    """Softmaxes whose logarithms of truths are read; logits may be far apart."""
 
     def __init__(self, logits: Tensor) -> None:
         largest, self._top = likeliest(logits)
         gap = logits - largest
-        self._odds = torch.exp(gap)  # to the likeliest
+        self._odds = torch.exp(gap)  # relative to the likeliest class
         self._log_truths = gap.sub_(torch.log1p(sum_of_others(self._odds, self._top)))
 
     @property
@@ -121,14 +122,14 @@ class LogSoftmaxes:
     def back(gradient: Tensor, add_up: AddUp, *saved: Tensor) -> Tensor:
         log_truths, odds, top = saved
         own = add_up(gradient)
-        # Gradients in the ratio of the truths come to none: none are left for the likeliest.
+        # Gradients proportional to the truths have no effect; so the likeliest class gets 0.
         own.addcmul_(odds, at_likeliest(own, top), value=-1)
         return torch._log_softmax_backward_data(own, log_truths, 1, own.dtype)
 
 
 @final
 class Sigmoids:
-    """One sigmoid for each logit, of which truths and falsities are read."""
+    """One sigmoid for each logit, whose truths and falsities are read."""
 
     def __init__(self, logits: Tensor) -> None:
         self.saved: tuple[Tensor, ...] = (torch.sigmoid(logits), torch.sigmoid(-logits))
@@ -149,7 +150,7 @@ class Sigmoids:
 
 @final
 class LogSigmoids:
-    """One sigmoid for each logit, of which logarithms of either side are read."""
+    """One sigmoid for each logit, whose logarithms of truths and falsities are read."""
 
     def __init__(self, logits: Tensor) -> None:
         self._logits = logits
@@ -168,7 +169,11 @@ class LogSigmoids:
 
 
 def likeliest(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return what is largest of each softmax, and where it stands: as places or as marks."""
+    """Return the largest entry of each softmax, and where it is.
+
+    The place is an index, or a tensor of marks: 1 at the largest entry and 0 elsewhere, shared
+    evenly between equal entries.
+    """
     if x.shape[2] < thresholds.MANY_SOFTMAXES or x.is_cuda:
         top, place = x.max(1, keepdim=True)
         return top, place
@@ -178,19 +183,19 @@ def likeliest(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def sum_of_others(x: Tensor, where: Tensor) -> Tensor:
-    """Return the sum of all but the likeliest."""
+    """Return the sum over all classes except the likeliest."""
     return _others(x, where).sum(1, keepdim=True)
 
 
 def at_likeliest(x: Tensor, where: Tensor) -> Tensor:
-    """Return what stands at the likeliest."""
+    """Return the entry of the likeliest class."""
     if _are_places(where):
         return x.gather(1, where)
     return torch.mul(x, where).sum(1, keepdim=True)
 
 
-def one_less(truths: Tensor, where: Tensor) -> Tensor:
-    """Return 1 − x of truths that add up to 1: nothing cancels, for the likeliest too."""
+def complements(truths: Tensor, where: Tensor) -> Tensor:
+    """Return 1 − x for truths x that add up to 1, without cancellation for the likeliest class."""
     others = _others(truths, where)
     at_top = others.sum(1, keepdim=True)
     found = torch.rsub(others, 1)
@@ -211,9 +216,9 @@ def _are_places(where: Tensor) -> bool:
 
 @final
 class Sides:
-    """The sides of network outputs that clauses read, stacked by kinds of slots.
+    """The sides of network outputs that clauses read, stacked by kind of slot.
 
-    They are good for something if the logits are `is_safe`.
+    Valid only if `is_safe`: the logits are finite, not too large and not too far apart.
     """
 
     def __init__(
@@ -224,28 +229,28 @@ class Sides:
         self.is_safe = is_safe
 
     def rows(self) -> Tensor:
-        """Return the rows of all pieces, over examples and positions."""
+        """Return the rows that clauses read: entries × (examples × positions)."""
         pairs = zip(self.outputs, self.stacks, strict=True)
-        return _below([known.rows(stack.read) for known, stack in pairs])
+        return _concatenated([known.rows(stack.read) for known, stack in pairs])
 
     def falsities(self) -> Tensor:
-        """Return one less the rows, which are truths."""
+        """Return 1 − x for the rows x, which must be truths or falsities."""
         pairs = zip(self.outputs, self.stacks, strict=True)
-        return _below([stack.read(partial(_mirrored, known)) for known, stack in pairs])
+        return _concatenated([stack.read(partial(_mirrored, known)) for known, stack in pairs])
 
     def gradients(self, gradient: Tensor, into: Sequence[Tensor] | None = None) -> list[Tensor]:
-        """Return the gradients of the given tensors of each stack from those of all rows."""
+        """Return the gradients of each stack of inputs from the gradients of all rows."""
         parts = split_rows(gradient, self.stacks)
         places = [None] * len(parts) if into is None else into
         return [
-            stack.apart(known.back(part, stack.add_up, *known.saved), place)
+            stack.unstack(known.back(part, stack.add_up, *known.saved), place)
             for known, stack, part, place in zip(
                 self.outputs, self.stacks, parts, places, strict=True
             )
         ]
 
 
-def _below(rows: list[Tensor]) -> Tensor:
+def _concatenated(rows: list[Tensor]) -> Tensor:
     return rows[0] if len(rows) == 1 else torch.cat(rows)
 
 
@@ -257,11 +262,11 @@ def _mirrored(known: Any, side: Side) -> Tensor:
 def sides_of(
     stacks: Sequence[Stack], inputs: Sequence[Tensor], *, divides: bool, looks: bool
 ) -> Sides | None:
-    """Return the sides that clauses read, to be called where nothing has gradients.
+    """Return the sides that clauses read. Call it where autograd records nothing.
 
-    None says that some logits are masked, no numbers, or too large: that takes more care. So do
-    those that are far from one another, where gradients are divided by truths. Where Python may not
-    look at values, `is_safe` of the sides will say so.
+    Returns None if some logits are masked, NaN or too large; then a slower route must evaluate the
+    call. If `divides`, gradients are divided by truths, and logits must not be far apart either.
+    Without `looks`, Python may not look at values, and `is_safe` of the result is a tensor.
     """
     known = []
     is_safe: bool | Tensor = True
@@ -281,7 +286,7 @@ def sides_of(
 
 
 def _limits(columns: Columns, logits: Tensor, *, divides: bool) -> tuple[float, float]:
-    """Return how large logits may be, and how far from one another."""
+    """Return how large logits may be, and how far apart."""
     if not columns.kind.is_exclusive:
         return (_reach(logits, 2) if divides else LARGEST), math.inf
     if not divides and "log_false" not in columns.sides:
@@ -302,19 +307,19 @@ def _outputs(columns: Columns, logits: Tensor, *, divides: bool) -> Outputs:
 
 
 def _reach(logits: Tensor, classes: int) -> float:
-    """Return how far apart logits may be for no truth, and no falsity, to be near the floor."""
+    """Return how far apart logits may be so that no truth and no falsity comes near the floor."""
     return -0.75 * math.log(floor(logits)) - math.log(classes)
 
 
 def split_rows(gradient: Tensor, stacks: Sequence[Stack]) -> Sequence[Tensor]:
-    """Return the rows of each stack."""
+    """Return the gradient of all rows, split into the rows of each stack."""
     return [gradient] if len(stacks) == 1 else torch.split(gradient, [one.rows for one in stacks])
 
 
 def by_slots(
     stacks: Sequence[Stack], each: Sequence[Tensor], inputs: Sequence[Tensor]
 ) -> list[Tensor | None]:
-    """Return what belongs to each input from what belongs to the stacks; None if none reads it."""
+    """Return the gradient of each input from those of the stacks; None for an unread input."""
     found: list[Tensor | None] = [None] * len(inputs)
     for stack, gradients in zip(stacks, each, strict=True):
         for slot, one in zip(stack.slots, stack.unbind(gradients, inputs), strict=True):
@@ -325,9 +330,9 @@ def by_slots(
 def rows_to_differentiate(
     stacks: Sequence[Stack], as_logarithms: bool, inputs: Sequence[Tensor]
 ) -> Tensor:
-    """Return the rows of all pieces by operations that can be differentiated twice, if not as fast.
+    """Return the rows that clauses read by slower operations that can be differentiated twice.
 
-    `as_logarithms` gives the logarithms of truths instead.
+    With `as_logarithms`, return the logarithms of the rows.
     """
     rows = []
     for stack in stacks:

@@ -1,8 +1,8 @@
-"""Logits, log-probabilities or probabilities to degrees: all four sides, by what is accurate.
+"""Logits, log-probabilities or probabilities as degrees: truth, falsity and their logarithms.
 
 The falsity of the likeliest class of a softmax is the sum of the other probabilities, which keeps
-its digits where 1 − p and log p round to 0. So does its gradient, and a saturated and wrong network
-still learns. A class masked by −inf has probability 0.
+its digits where 1 − p and log p round to 0. The gradient keeps its digits too, so that a network
+that is saturated and wrong still learns. A class masked by −inf has probability 0.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Side = Literal["true", "false", "log_true", "log_false"]
 MIRRORED: Final[Mapping[Side, Side]] = {
     "true": "false", "false": "true", "log_true": "log_false", "log_false": "log_true",
 }  # fmt: skip
-"""The side of a negation that is a side of what it negates."""
+"""Each side of a negation, with the side of the negated formula that equals it."""
 
 _NOTHING: Final = -1e38
 """Stands for the logarithm of 0 in a sum, where −inf would bring NaN into gradients."""
@@ -37,16 +37,16 @@ _RANGES: Final[Mapping[Form, tuple[float, float]]] = {
     "log_probs": (-LARGEST, 0.0),
     "probs": (0.0, 1.0),
 }
-"""What is outside by a rounding counts as the end of the range, or its logarithm would explode."""
+"""The range of each form. A number outside by rounding is cut, or its logarithm would explode."""
 
 _WIDE: Final = (torch.float32, torch.float64)
 
 
 class _Gate(torch.autograd.Function):
-    """Numbers pass, and gradients too large for the floats of the tensor are cut to their range.
+    """The identity, whose gradients are cut to the range of the tensor's floats.
 
-    At probability 0 or 1 some penalties are infinitely steep, and a product of such gradients with
-    0 is no number: there nothing can be said, and 0 is returned.
+    At probability 0 or 1 some penalties have an infinite gradient, and its product with 0 is NaN.
+    A NaN gradient becomes 0.
     """
 
     generate_vmap_rule = True
@@ -68,7 +68,7 @@ class _Gate(torch.autograd.Function):
 
 
 class _GateBothWays(_Gate):
-    """The same with forward gradients, which pass unchanged; torch.compile refuses to have them."""
+    """A gate that also passes forward-mode gradients, which torch.compile does not support."""
 
     @staticmethod
     def jvp(ctx: Any, gradient: Tensor) -> Tensor:
@@ -77,9 +77,9 @@ class _GateBothWays(_Gate):
 
 @final
 class Source:
-    """One tensor of the caller's, read as degrees; each side is computed once, when asked for.
+    """One input tensor as degrees. Each side is computed once, when first needed.
 
-    Half precision is read as float32. A class masked by the logit −inf has degree 0.
+    Half precision is converted to float32. A class masked by the logit −inf has degree 0.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Source:
             return p
         if side == "false":
             return 1 - p
-        # log(1 − p) through 1 − p, which is exact for p ≥ 1/2, and through p below.
+        # 1 − p is exact for p ≥ 1/2; below, log(1 − p) is computed from p.
         if side == "log_true":
             return torch.where(p < 0.5, TENSORS.log(p), TENSORS.log1p(p - 1))
         return torch.where(p < 0.5, TENSORS.log1p(-p), TENSORS.log(1 - p))
@@ -139,9 +139,9 @@ class Source:
 def sources_of(
     given: Sequence[Tensor], forms: Sequence[Form], exclusive: Sequence[bool], *, needs_care: bool
 ) -> list[Source]:
-    """Return tensors as sources of degrees; small softmaxes alike in shape are computed as one.
+    """Return tensors as sources of degrees. Small softmaxes of one shape are computed together.
 
-    `needs_care` is for logics whose gradients may be infinite.
+    `needs_care` says that the gradients of the relaxation may be infinite.
     """
     wide = [
         _widened(tensor, is_steep=needs_care or form != "logits")
@@ -150,9 +150,9 @@ def sources_of(
     softmaxes: dict[int, Callable[[Side], Tensor]] = {}
     alike: dict[Any, list[int]] = {}
     for number, tensor in enumerate(wide):
-        # Over no classes there is nothing to choose from, and no largest.
+        # A softmax over no classes has no likeliest class.
         if exclusive[number] and forms[number] == "logits" and 0 not in tensor.shape:
-            # A trace would have to settle on the batch size, to tell what is alike.
+            # A trace does not compare shapes, which would tie it to one batch size.
             most = 0 if torch.compiler.is_compiling() else thresholds.SMALL_SOFTMAX
             is_small = most > 0 and tensor.numel() <= most
             alike.setdefault((tensor.shape, tensor.dtype) if is_small else number, []).append(
@@ -173,14 +173,14 @@ def sources_of(
 
 @final
 class _Layers:
-    """Several softmaxes computed as one, and taken apart once for each side."""
+    """Several softmaxes computed as one tensor, which is split once for each side."""
 
     def __init__(self, stacked: Softmax) -> None:
         self._stacked = stacked
         self._apart: dict[Side, tuple[Tensor, ...]] = {}
 
     def at(self, place: int) -> Callable[[Side], Tensor]:
-        """Return the sides of one of them."""
+        """Return a function that gives a side of the softmax at a place."""
         return lambda side: self._sides(side)[place]
 
     def _sides(self, side: Side) -> tuple[Tensor, ...]:
@@ -197,7 +197,7 @@ def _widened(given: Tensor, *, is_steep: bool) -> Tensor:
 
 
 def degree_with(side: Callable[[Side], Tensor]) -> Degree:
-    """Return the degree whose sides a function gives, each when it is asked for."""
+    """Return a degree whose sides a function computes, each when first needed."""
     return Degree(
         TENSORS,
         true=Later(lambda: side("true")),
@@ -209,19 +209,19 @@ def degree_with(side: Callable[[Side], Tensor]) -> Degree:
 
 @final
 class Softmax:
-    """The softmax of logits over their last dimension, each side computed when asked for."""
+    """The softmax of logits over the last dimension. Each side is computed when first needed."""
 
     def __init__(self, logits: Tensor) -> None:
         logits, may_be_masked = bounded(logits)
         self._masked: Tensor | None = None
-        if may_be_masked:  # where every class is masked, read them as equally likely
+        if may_be_masked:  # if all classes are masked, they count as equally likely
             masked = logits == -torch.inf
             are_all = masked.all(-1, keepdim=True)
             logits = logits.masked_fill(are_all, 0.0)
             self._masked = masked & ~are_all
 
-        # `functools.cached_property` takes a lock, which torch.compile cannot. What is computed
-        # later must not hold `self`: a cycle would keep the graph until Python looks for cycles.
+        # Not `functools.cached_property`: torch.compile cannot trace its lock. The functions do not
+        # hold `self`: a reference cycle would keep the graph alive until garbage is collected.
         p = Later(lambda: torch.softmax(logits, -1))
         top = Later(lambda: logits.argmax(-1, keepdim=True))
         self._p, self._top = p, top
@@ -249,7 +249,7 @@ class Softmax:
 
     def _log_true(self) -> Tensor:
         log_p, top = self._log_p.number, self._top.number
-        with torch.no_grad():  # the derivative of log p is accurate as it stands
+        with torch.no_grad():  # only the value loses digits, not the gradient
             rest = _without(top, torch.exp(log_p)).sum(-1, keepdim=True)
             lost = torch.log1p(-rest) - log_p.gather(-1, top)
         exact: Tensor = log_p.scatter_add(-1, top, lost)
@@ -273,5 +273,5 @@ class Softmax:
 
 
 def _without(top: Tensor, x: Tensor, value: float = 0.0) -> Tensor:
-    """Return x with a value in the place of the likeliest class."""
+    """Return x with the entry of the likeliest class replaced by a value."""
     return x.scatter(-1, top, value)

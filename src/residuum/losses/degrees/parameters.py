@@ -1,4 +1,4 @@
-"""Relaxations as tensors can tell them: with parameters of the range that their numbers have."""
+"""Relaxations for tensors: parameters are floats inside the range of the tensors' numbers."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from residuum.relaxations.sugeno_weber import SugenoWeber
 from residuum.relaxations.tnorms import TNorm
 
 SMALLEST: Final = 1 / LARGEST
-"""Parameters below it count as 0: what they would change is beyond the largest number."""
+"""Smaller parameters count as 0: their effect is beyond the largest number."""
 
 
 def find_logic(name: str | Relaxation) -> Relaxation:
-    """Return a relaxation by name, `exact` included, as tensors can tell it."""
+    """Return a relaxation for tensors by its name; `exact` is one of the names."""
     return for_tensors(find_meaning(name))
 
 
 def for_tensors(relaxation: Relaxation) -> Relaxation:
-    """Return the relaxation with parameters that tensors can compute with, as floats."""
+    """Return the relaxation with parameters as floats inside the range of tensors."""
     tnorm = _with_floats(_within_range(relaxation))
     return relaxation if tnorm is relaxation.tnorm else replace(relaxation, tnorm=tnorm)
 
@@ -54,9 +54,9 @@ def _within_range(relaxation: Relaxation) -> TNorm:
 
 
 def _with_floats(given: TNorm) -> TNorm:
-    """Return an equal t-norm that a trace follows faster: its fractions become floats.
+    """Return an equal t-norm with floats for fractions, which torch.compile traces faster.
 
-    Only where nothing is lost: a parameter next to the end of its range stays what it is.
+    A fraction that no float equals stays a fraction.
     """
     tnorm: Any = given
     names = getattr(tnorm, "__dataclass_fields__", ())

@@ -1,7 +1,7 @@
-"""Entries of slots with the examples side by side: one row for each entry.
+"""Stacks of slots: slots of one shape as one tensor with the examples in its last dimension.
 
-On a CPU numbers that lie side by side are computed several at a time, and softmaxes are over few
-classes as a rule. Slots alike in shape are computed as one.
+A CPU computes neighbouring numbers several at a time. Most softmaxes have few classes and many
+examples, so that the examples are neighbours, not the classes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ _WIDE: Final = (torch.float32, torch.float64)
 
 
 class Piece(NamedTuple):
-    """Entries of a slot on one side, from a position of its sequence on: what clauses read."""
+    """Entries of a slot that clauses read: one side of `size` entries from number `first` on.
+
+    In a sequence they are read from position `start` on.
+    """
 
     slot: int
     side: Side
@@ -32,11 +35,11 @@ class Piece(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What a slot is: slots of one kind are computed as one.
+    """The kind of a slot. Slots of one kind are computed as one tensor.
 
     `outer` is the dimension of the sequence along which clauses are evaluated, as if its positions
-    were examples; None if there is none. `sizes` are those of the other dimensions, the classes of
-    a softmax first.
+    were examples; None without a sequence. `sizes` are the sizes of the other dimensions, with the
+    classes of a softmax first.
     """
 
     is_exclusive: bool
@@ -45,7 +48,7 @@ class Kind(NamedTuple):
 
     @property
     def order(self) -> list[int]:
-        """The dimensions of a tensor, the batch being one: classes, examples, positions."""
+        """The dimensions of a tensor in the order classes, other entries, examples, positions."""
         own = list(range(1, self.depth + 1))
         positions = [] if self.outer is None else [own.pop(self.outer)]
         turned = [own[-1], *own[:-1]] if self.is_exclusive else own
@@ -53,15 +56,15 @@ class Kind(NamedTuple):
 
     @property
     def depth(self) -> int:
-        """The number of dimensions of a tensor behind the batch."""
+        """The number of dimensions of a tensor after the batch."""
         return len(self.sizes) + (self.outer is not None)
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Pieces of slots of one kind.
+    """The pieces that clauses read from slots of one kind. Each entry of a piece is one row.
 
-    The slots of pieces are places in `slots`, and `length` is how many positions they are over.
+    `piece.slot` is a place in `slots`. `length` is the number of positions of each piece.
     """
 
     kind: Kind
@@ -71,7 +74,7 @@ class Columns:
 
     @cached_property
     def signs(self) -> list[float]:
-        """Of each row: 1 for a truth, −1 for a falsity, which falls as the truth rises."""
+        """The sign of each row: 1 for a truth, −1 for a falsity, which falls as the truth rises."""
         return [
             1.0 if piece.side in _AFFIRMED else -1.0
             for piece in self.pieces
@@ -80,12 +83,12 @@ class Columns:
 
     @cached_property
     def sides(self) -> frozenset[Side]:
-        """The sides that pieces are of."""
+        """The sides that the pieces read."""
         return frozenset(piece.side for piece in self.pieces)
 
     @property
     def first_readings(self) -> Tensor:
-        """Which rows read an entry on a side for the first time, rows × positions."""
+        """A mask of rows × positions: True where no earlier row reads the same side of an entry."""
         positions = self.length + max(piece.start for piece in self.pieces)
         unread = {
             (piece.slot, piece.side): torch.ones(
@@ -103,9 +106,10 @@ class Columns:
 
 @final
 class Stack:
-    """Slots of one kind on so many examples, as slots × classes × all else.
+    """Slots of one kind as one tensor, for a fixed number of examples.
 
-    All else are other entries, examples and positions. What sizes say is worked out here, once.
+    Its shape is slots × classes × (other entries × examples × positions). The constructor computes
+    everything that depends only on sizes.
     """
 
     def __init__(
@@ -139,7 +143,7 @@ class Stack:
         self._affirmed = torch.tensor(affirmed, device=device).reshape(-1, 1, 1)
 
     def stack(self, inputs: Sequence[Tensor]) -> Tensor:
-        """Return the tensors of the slots as one."""
+        """Return the tensors of the slots as one tensor."""
         given = [inputs[slot] for slot in self.slots]
         if given[0].dim() != self._depth + 1:
             own = given[0].shape[given[0].dim() - self._depth :]
@@ -150,15 +154,15 @@ class Stack:
             stacked = stacked.view(self._stacked)
         return stacked if stacked.dtype in _WIDE else stacked.float()
 
-    def apart(self, stacked: Tensor, into: Tensor | None = None) -> Tensor:
-        """Return what is stacked with the examples before their entries: slots × given tensors."""
+    def unstack(self, stacked: Tensor, into: Tensor | None = None) -> Tensor:
+        """Return a stacked tensor in the layout of the inputs: slots × examples × entries."""
         if self._unstacked != self._stacked:
             stacked = stacked.view(self._unstacked)
         turned = stacked.permute(self._back)
         return turned.contiguous() if into is None else into.copy_(turned)
 
     def unbind(self, apart: Tensor, inputs: Sequence[Tensor]) -> Sequence[Tensor]:
-        """Return what belongs to each tensor of the slots."""
+        """Return the part of each slot, in the shape and dtype of its input."""
         found = apart.unbind(0)
         given = [inputs[slot] for slot in self.slots]
         if given[0].dim() == self._depth + 1 and apart.dtype == given[0].dtype:
@@ -169,7 +173,7 @@ class Stack:
         ]
 
     def read(self, side_of: Callable[[Side], Tensor]) -> Tensor:
-        """Return the pieces below one another, each entries × (examples × positions)."""
+        """Return the rows of all pieces: entries × (examples × positions)."""
         if self._are_slots:
             sides = [side_of(side) for side in self._sides]
             if len(sides) == 1:
@@ -183,7 +187,7 @@ class Stack:
         return torch.cat(parts) if self._is_whole else torch.cat(parts).flatten(1)
 
     def add_up(self, gradient: Tensor) -> Tensor:
-        """Return the gradients of entries from those of their pieces."""
+        """Return the gradients of entries: the sum over all pieces that read them."""
         if self._are_slots:
             return gradient.view(self._stacked)
         total = gradient.new_zeros(self._stacked)

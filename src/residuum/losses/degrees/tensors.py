@@ -1,9 +1,9 @@
-"""Torch tensors as a carrier: every function finite, with a finite slope, everywhere.
+"""Torch tensors as a carrier. Every function and its gradient are finite everywhere.
 
-Where a logarithm would be infinite it goes on along its tangent: below the truth `floor(x)`,
-which is 1e-30 in single and 1e-300 in double precision, log x is the line through that point. So
-the penalty of what is impossible is finite, and still falls when the degree rises. Nothing else
-is changed: there is no epsilon in any formula.
+Where a logarithm would be infinite, its tangent takes its place: below the truth `floor(x)`, which
+is 1e-30 in single and 1e-300 in double precision, log x is the tangent at that point. So an
+impossible formula has a finite penalty, which still falls when the degree rises. Nothing else is
+changed: there is no epsilon in any formula.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from residuum.relaxations.carriers import Exact, LazyCarrier, Number, Pick, as_f
 from residuum.relaxations.degrees import Later
 
 FLOORS: Final = {torch.float32: 1e-30, torch.float64: 1e-300}
-"""The truth below which a logarithm goes on as a straight line."""
+"""The truth below which a logarithm is replaced by its tangent."""
 
 LARGEST: Final = 1e30
-"""What stands for infinity: large, yet the sum of millions of them is finite."""
+"""The number that stands for infinity. The sum of millions of them is still finite."""
 
 NEARLY_TRUE: Final = 0.9
-"""Beyond it 1 − x loses more than a digit of x, and is computed from its parts."""
+"""For a larger x, 1 − x would lose more than one digit; it is computed from its parts."""
 
 _STEEP: Final = math.log(LARGEST)
 
 
 def floor(x: Tensor) -> float:
-    """Return the truth below which logarithms of such numbers go on as a straight line."""
+    """Return the truth below which a logarithm is replaced by its tangent, for the dtype of x."""
     return FLOORS[x.dtype]
 
 
 def impossible(dtype: torch.dtype) -> float:
-    """Return the logarithm of truth 0: where the tangent at the floor meets 0."""
+    """Return the logarithm of truth 0: the value at 0 of the tangent at the floor."""
     return math.log(FLOORS[dtype]) - 1
 
 
@@ -46,7 +46,7 @@ def _finite(value: float) -> float:
 
 
 def is_traced(x: Tensor) -> bool:
-    """Return whether Python cannot look at values: they are traced, or captured as a CUDA graph."""
+    """Return whether Python cannot look at values: a trace or the capture of a CUDA graph."""
     return (
         torch.compiler.is_compiling()
         or torch._C._functorch.is_functorch_wrapped_tensor(x)
@@ -58,20 +58,20 @@ _AS_IT_IS: Final = nullcontext()
 
 
 def in_full(device: torch.device) -> AbstractContextManager[Any]:
-    """Return a context without autocast, which would compute with half the digits."""
+    """Return a context without autocast, which would compute in half precision."""
     if not torch.is_autocast_enabled(device.type):
         return _AS_IT_IS
     return torch.autocast(device.type, enabled=False)
 
 
-def without_graph() -> AbstractContextManager[Any]:
-    """Return a context in which nothing is recorded, nor looked through for what might be."""
+def below_autograd() -> AbstractContextManager[Any]:
+    """Return a context below autograd: PyTorch records nothing and skips all checks for that."""
     context: AbstractContextManager[Any] = torch._C._AutoDispatchBelowAutograd()
     return context
 
 
-def to_keep() -> AbstractContextManager[Any]:
-    """Return a context for tensors that outlive a call: those of inference mode bar slopes."""
+def outside_inference_mode() -> AbstractContextManager[Any]:
+    """Return a context for cached tensors: one made in inference mode cannot have gradients."""
     if torch.compiler.is_compiling() or not torch.is_inference_mode_enabled():
         return _AS_IT_IS
     return torch.inference_mode(False)
@@ -80,9 +80,9 @@ def to_keep() -> AbstractContextManager[Any]:
 def bounded(
     given: Tensor, smallest: float = -LARGEST, largest: float = LARGEST
 ) -> tuple[Tensor, bool]:
-    """Return numbers cut to a range, so that sums of them are finite, and whether one may be −inf.
+    """Return numbers cut to a range, so that their sums are finite, and whether one may be −inf.
 
-    The slope is 1 throughout, and −inf stays.
+    The derivative is 1 everywhere, also where numbers are cut. −inf is not cut.
     """
     if not is_traced(given) and given.numel():
         low, high = (float(bound) for bound in torch.aminmax(given.detach()))
@@ -95,11 +95,11 @@ def bounded(
 
 @final
 class Tensors(LazyCarrier):
-    """Tensors of float32 or float64, and Python numbers beside them.
+    """Tensors of float32 or float64, mixed with Python numbers.
 
-    Ties: the minimum and the maximum of two, and of the groundings of a quantifier, share the slope
-    evenly between equal arguments; several operands are compared pair by pair. `excess` has slope
-    0 where its arguments are equal.
+    Ties: the minimum and the maximum of two numbers, and of the groundings of a quantifier, share
+    the gradient evenly between equal arguments. Several operands are compared pair by pair. The
+    gradient of `excess` is 0 where its arguments are equal.
     """
 
     def constant(self, value: Exact) -> float:
@@ -123,10 +123,10 @@ class Tensors(LazyCarrier):
         if not isinstance(y, Tensor):
             limit = _finite(as_float(at_zero))
             return x / y if y else torch.full_like(x, limit) if isinstance(x, Tensor) else limit
-        if at_zero == math.inf:  # below 1 / LARGEST the quotient goes on along its tangent
+        if at_zero == math.inf:  # below 1 / LARGEST the tangent takes its place
             kept = y.clamp(min=1 / LARGEST)
             return (x / kept * (2 - y / kept)).clamp(max=2 * LARGEST)
-        # A denominator below the floor would give a slope beyond the range of floats.
+        # A denominator below the floor would give a gradient beyond the range of floats.
         is_zero = y.abs() < floor(y)
         quotient = x / torch.where(is_zero, torch.ones_like(y), y)
         return torch.where(is_zero, _finite(as_float(at_zero)), quotient.clamp(-LARGEST, LARGEST))
@@ -141,8 +141,8 @@ class Tensors(LazyCarrier):
         largest = LARGEST / max(p, 1.0)
         with torch.no_grad():
             is_small, is_large = x < floor(x), x**p >= largest
-        # Below the floor: the line from 0 to the power there. Above the largest, where the slope
-        # would overflow: the tangent, with the logarithm of x for x.
+        # Below the floor: the straight line from 0 to the power at the floor. Above the largest,
+        # where the derivative would overflow: a tangent as a function of log x.
         line = x * _finite(floor(x) ** (p - 1))
         beyond = torch.log(x.clamp(min=floor(x))) - math.log(largest) / p
         tangent = largest + _finite(p * largest) * beyond
@@ -152,7 +152,7 @@ class Tensors(LazyCarrier):
     def log(self, x: Number) -> Number:
         if not isinstance(x, Tensor):
             return math.log(x) if x > 0 else -LARGEST
-        # Chosen, not added up: beside the slope of the line every other slope would round away.
+        # `where`, not a sum: next to the gradient of the line all other gradients would round to 0.
         line = x / floor(x) + impossible(x.dtype)
         return torch.where(x < floor(x), line, torch.log(x.clamp(min=floor(x))))
 
@@ -165,8 +165,8 @@ class Tensors(LazyCarrier):
         return torch.where(is_small, instead(), torch.log(torch.where(is_small, 1.0, x)))
 
     def log_linear(self, x: Number, factor: float, instead: Callable[[], Number]) -> Number:
-        # Not at the floor: where x is so small its gradient 1 / x is beyond the range of floats
-        # together with the gradient of a large penalty.
+        # `instead` starts at eps, above the floor: a smaller x has a gradient 1 / x that overflows
+        # when multiplied by the gradient of a large penalty.
         if not isinstance(x, Tensor):
             is_large = x > torch.finfo(torch.float64).eps
             return math.log(x) + math.log(factor) if is_large else instead()
@@ -183,8 +183,8 @@ class Tensors(LazyCarrier):
             return self.log_or(rest.number, instead)
         if not is_traced(true) and (not true.numel() or float(true.detach().amax()) <= 0.5):
             return torch.log1p(-true)
-        # Where x is small only x has the digits of the logarithm, and of its slope: beside x the
-        # slopes of the parts of 1 − x are large and of opposite sign.
+        # For small x only x itself has the digits of the logarithm and of its gradient: the
+        # gradients of the parts of 1 − x are large, of opposite sign, and cancel.
         by_truth = torch.log1p(-true.clamp(max=0.5))
         return torch.where(true <= 0.5, by_truth, self.log_or(rest.number, instead))
 
@@ -197,7 +197,7 @@ class Tensors(LazyCarrier):
         known = true.detach()
         if not known.numel() or float(known.amax()) <= NEARLY_TRUE:
             return torch.log1p(-true)
-        # Few are large as a rule, and only for them the parts of 1 − x are looked at.
+        # Usually few numbers are large, and only they need the parts of 1 − x.
         where = (known > NEARLY_TRUE).nonzero(as_tuple=True)
 
         def pick(side: Number) -> Number:
@@ -214,7 +214,7 @@ class Tensors(LazyCarrier):
     def log1p(self, x: Number) -> Number:
         if not isinstance(x, Tensor):
             return math.log1p(x) if x > -1 else -LARGEST
-        # The number next to −1 is half a rounding away, and that is the floor there.
+        # The float next to −1 is at a distance of eps / 2; there the tangent begins.
         step = torch.finfo(x.dtype).eps / 2
         line = (x + 1) / step + (math.log(step) - 1)
         return torch.where(x < step - 1, line, torch.log1p(x.clamp(min=step - 1)))
@@ -235,7 +235,7 @@ def _whole(side: Number) -> Number:
 
 
 def _at(side: Number, where: tuple[Tensor, ...]) -> Number:
-    """Return the numbers of a side at places of the tensor it is broadcast to."""
+    """Return the numbers of a side at places of the tensor that the side broadcasts to."""
     if not isinstance(side, Tensor) or not side.dim():
         return side
     own = where[len(where) - side.dim() :]
@@ -245,7 +245,7 @@ def _at(side: Number, where: tuple[Tensor, ...]) -> Number:
 
 
 def _beyond(x: Tensor) -> Tensor:
-    """Return the factor by which an exponential goes on where it would overflow: 1 below."""
+    """Return the factor that continues an exponential where it would overflow, and 1 elsewhere."""
     return 1 + torch.log1p((x - _STEEP).clamp(0, LARGEST))
 
 

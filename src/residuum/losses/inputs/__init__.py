@@ -1,1 +1,1 @@
-"""What a rule is given: tensors, lengths, and what their shapes decide."""
+"""The inputs of a rule: tensors, lengths of sequences, and what their shapes decide."""

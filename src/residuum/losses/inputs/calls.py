@@ -1,4 +1,7 @@
-"""Calls of a rule: checked tensors, and what their shapes decide, remembered by signature."""
+"""Calls of a rule: checked tensors, and the case that their shapes make.
+
+A case is computed once per signature of shapes and then comes from a cache.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,11 @@ from residuum.losses.routes.definition import Definition, make_room
 
 @final
 class Case:
-    """What the shapes of a call's tensors decide; calls of one signature share one case.
+    """Everything that the shapes of a call's tensors decide. Calls of one signature share a case.
 
-    `sizes` are the padded lengths of sequences, `groundings` over how many groundings of the batch
-    one step ranges at most, and `is_broadcast` says that some tensors lack part of the batch.
+    `sizes` are the padded lengths of sequences. `groundings` is the largest number of groundings,
+    over the whole batch, that one step of the plan evaluates. `is_broadcast` says that some tensors
+    lack a batch dimension.
     """
 
     def __init__(
@@ -45,11 +49,11 @@ class Case:
 
 
 class Call(NamedTuple):
-    """One call: checked tensors, the batch they make up, and the tables for their sizes.
+    """One call: checked tensors, their batch shape, and the tables for their sizes.
 
-    `masks` are those that depend on the example, because its sequence is padded to its `lengths`.
-    `sources` gives the tensors as degrees, where several rules share them. A `window` limits the
-    call to some groundings. `case` is what routes are chosen by.
+    `masks` depend on the example: they exclude the padding of sequences given by `lengths`.
+    `sources` returns the tensors as degrees where several rules share them. A `window` limits the
+    call to some groundings. The chooser selects a route by `case`.
     """
 
     inputs: list[Tensor]
@@ -65,7 +69,7 @@ class Call(NamedTuple):
 
 @final
 class Receiver:
-    """Makes calls of tensors: checked, with the tables of the rule for their sizes and device."""
+    """Checks the tensors of a rule and adds the tables for their sizes and device."""
 
     def __init__(self, definition: Definition) -> None:
         self._definition = definition
@@ -73,7 +77,7 @@ class Receiver:
         self._cases: dict[Any, Case] = {}
 
     def receive(self, given: Mapping[str, Tensor], lengths: Any, *, check: bool) -> Call:
-        """Return a call with everything checked; GroundingError says what does not fit."""
+        """Return a checked call. A GroundingError says which tensor or length does not fit."""
         definition = self._definition
         signature = _signature(given, definition.names)
         case = None if signature is None else self._cases.get(signature)
@@ -95,12 +99,12 @@ class Receiver:
         return Call(inputs, case.batch, case.device, case.bound, masks, lengths, None, None, case)
 
     def _case(self, inputs: Sequence[Tensor]) -> Case:
-        """Return what the shapes of tensors say; GroundingError if they do not fit together."""
+        """Return the case of these shapes. Raises GroundingError if they do not fit together."""
         device = inputs[0].device if inputs else torch.device("cpu")
         sizes = sequence_sizes(self._plan, inputs) if self._plan.sequence_domains else {}
         batch = batch_of(self._plan, inputs)
         bound = self._definition.bind(sizes, device)
-        own = [
+        batch_dims = [
             one.dim() - len(slot.domains)
             for one, slot in zip(inputs, self._plan.slots, strict=True)
         ]
@@ -110,20 +114,21 @@ class Receiver:
             sizes,
             bound,
             groundings_of(self._plan).largest(bound.layout) * math.prod(batch),
-            any(one.shape[:dims] != batch for one, dims in zip(inputs, own, strict=True)),
+            any(one.shape[:dims] != batch for one, dims in zip(inputs, batch_dims, strict=True)),
         )
 
 
 def case_of(plan: Plan, bound: Bound, examples: int) -> Case:
-    """Return the case of some examples on a CPU, for a rule without sequences."""
+    """Return the case of a batch of `examples` on a CPU, for a rule without sequences."""
     groundings = groundings_of(plan).largest(bound.layout) * examples
     return Case((examples,), torch.device("cpu"), {}, bound, groundings, False)
 
 
 def _signature(given: Any, names: Sequence[str]) -> tuple[Any, ...] | None:
-    """Return all that decides whether tensors fit; None where it cannot be told, or must not.
+    """Return everything that decides whether tensors fit, as a key of the cache of cases.
 
-    A trace is to see what depends on sizes, and may have symbols for them.
+    Returns None if the case must be computed anew: something is no plain tensor, or torch.compile
+    traces the call, must see what depends on sizes, and may have symbols for them.
     """
     if type(given) is not dict or len(given) != len(names) or torch.compiler.is_compiling():
         return None

@@ -1,4 +1,4 @@
-"""Checks of what a compiled rule is given: each error says what does not fit."""
+"""Checks of the inputs of a compiled rule. Each error says which tensor does not fit, and why."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ from residuum.losses.inputs.padding import inside
 
 
 def take_tensors(plan: Plan, given: Mapping[str, Tensor]) -> list[Tensor]:
-    """Return the tensor of each slot; GroundingError says which is missing or does not fit."""
+    """Return the tensor of each slot. A GroundingError names one that is missing or wrong."""
     known = [slot.name for slot in plan.slots]
     refuse_unknown(given, known)
     tensors = [_take(slot, given, known) for slot in plan.slots]
     devices = {tensor.device for tensor in tensors}
     if len(devices) > 1:
         where = ", ".join(f"`{name}` on {t.device}" for name, t in zip(known, tensors, strict=True))
-        raise GroundingError(f"the tensors of a rule must be on one device: {where}")
+        raise GroundingError(f"the tensors of a rule must be on one device, got {where}")
     for tensor in tensors[:1]:
         refuse_meta(tensor)
     return tensors
 
 
 def refuse_unknown(given: Any, known: Sequence[str]) -> None:
-    """Raise for a tensor that nothing reads, or that has no name."""
+    """Raise GroundingError if tensors are not passed by name, or no rule reads one of them."""
     if not isinstance(given, Mapping):
         raise GroundingError(
-            f"pass the tensors by name, rule({'=…, '.join(known)}=…), or as a mapping"
+            f"expected tensors by name, got {type(given).__name__}; call "
+            f"rule({'=…, '.join(known)}=…), or pass a mapping from names to tensors"
         )
     for name in given:
         if name not in known:
@@ -65,14 +66,14 @@ def _take(slot: Slot, given: Mapping[str, Tensor], known: Sequence[str]) -> Tens
 
 
 def floating_point(given: Any, name: str) -> Tensor:
-    """Return what was given if it is a tensor of numbers that can be computed with."""
+    """Return the input unchanged if it is a dense floating-point tensor of at least 16 bits."""
     if not isinstance(given, Tensor) or not given.is_floating_point():
         found = given.dtype if isinstance(given, Tensor) else type(given).__name__
         raise GroundingError(f"{name}: expected a floating-point tensor, got {found}")
     if given.dtype.itemsize < 2:
         raise GroundingError(
-            f"{name}: expected numbers of 16 bits or more, got {given.dtype}, which PyTorch hardly "
-            "computes with; pass `tensor.float()`"
+            f"{name}: expected numbers of 16 bits or more, got {given.dtype}, for which PyTorch "
+            "has few operations; pass `tensor.float()`"
         )
     if given.is_nested:
         raise GroundingError(
@@ -87,21 +88,21 @@ def floating_point(given: Any, name: str) -> Tensor:
 
 
 def refuse_meta(tensor: Tensor) -> None:
-    """Raise for a tensor without values."""
+    """Raise GroundingError for a tensor on the device `meta`, which has no values."""
     if tensor.is_meta:
         raise GroundingError(
-            "a tensor on the device `meta` has a shape and no values; pass one on a device that "
-            "computes"
+            "a tensor on the device `meta` has a shape and no values; pass a tensor on a CPU or a "
+            "GPU"
         )
 
 
 def batch_of(plan: Plan, tensors: Sequence[Tensor]) -> tuple[int, ...]:
-    """Return the batch dimensions, broadcast."""
+    """Return the batch shape that the tensors broadcast to."""
     shapes = [
         tuple(tensor.shape[: tensor.dim() - len(slot.domains)])
         for slot, tensor in zip(plan.slots, tensors, strict=True)
     ]
-    # Compared, not hashed: a trace would have to settle on one batch size.
+    # Shapes are compared, not hashed: hashing would tie a torch.compile trace to one batch size.
     if all(shape == shapes[0] for shape in shapes[1:]):
         return shapes[0] if shapes else ()
     try:
@@ -116,24 +117,28 @@ def batch_of(plan: Plan, tensors: Sequence[Tensor]) -> tuple[int, ...]:
         for other in shapes
     ):
         raise GroundingError(
-            f"the batches {_listed(plan, shapes)} would make {batch} examples; drop a dimension of "
-            "length 1 (`tensor.squeeze(-1)`), or give both the same number of dimensions"
+            f"the batches {_listed(plan, shapes)} would broadcast to {batch} examples; drop a "
+            "dimension of length 1 (`tensor.squeeze(-1)`), or give both the same number of "
+            "dimensions"
         )
     return batch
 
 
 def _listed(plan: Plan, shapes: Sequence[tuple[int, ...]]) -> str:
-    """Return the batch of each slot in words, which a trace cannot have of sizes it varies."""
+    """Return the batch shape of each slot in words. Only for errors: a trace may have symbols."""
     pairs = zip(plan.slots, shapes, strict=True)
     return ", ".join(f"`{slot.name}` {shape}" for slot, shape in pairs)
 
 
 def check_values(slot: Slot, tensor: Tensor, form: Form, lengths: Tensor | None) -> None:
-    """Raise for a NaN, an infinity, or what is no probability; the padding was cleared."""
+    """Raise GroundingError for NaN, for +inf, or for a number that is no probability.
+
+    The padding of sequences is already cleared.
+    """
     if torch._C._functorch.is_batchedtensor(tensor):
         raise GroundingError(
-            f"`{slot.name}`: check=True looks at values, which vmap hides; compile the rule "
-            "without it"
+            f"`{slot.name}`: check=True looks at values, which vmap hides; compile the rule with "
+            "check=False"
         )
     if bool((torch.isnan(tensor) | (tensor == torch.inf)).any()):
         raise GroundingError(f"`{slot.name}`: the tensor has a NaN or an infinity")
@@ -142,7 +147,7 @@ def check_values(slot: Slot, tensor: Tensor, form: Form, lengths: Tensor | None)
         raise GroundingError(f"`{slot.name}`: a probability is in [0, 1], got {float(wrong):g}")
     if form == "log_probs" and not bool((tensor <= 0).all()):
         raise GroundingError(
-            f"`{slot.name}`: the logarithm of a probability is not positive, "
+            f"`{slot.name}`: expected logarithms of probabilities, which are at most 0, "
             f"got {float(tensor.max()):g}"
         )
     if form == "probs" and slot.is_exclusive:
@@ -151,9 +156,9 @@ def check_values(slot: Slot, tensor: Tensor, form: Form, lengths: Tensor | None)
             sums = torch.where(inside(slot, tensor, lengths).any(-1), sums, 1.0)
         if bool(((sums - 1).abs() > 0.01).any()):
             raise GroundingError(
-                f"`{slot.name}` is exclusive, so that its probabilities add up to 1, not to "
-                f"{float(sums.flatten()[(sums - 1).abs().argmax()]):g}; if it has a sigmoid for "
-                f"each output, pass outputs={{{slot.predicate.name!r}: 'independent'}}"
+                f"`{slot.name}` is exclusive: its probabilities must add up to 1, not to "
+                f"{float(sums.flatten()[(sums - 1).abs().argmax()]):g}; if the network has a "
+                f"sigmoid for each output, pass outputs={{{slot.predicate.name!r}: 'independent'}}"
             )
 
 
@@ -164,9 +169,11 @@ def check_lengths(
     sizes: Mapping[str, int],
     device: torch.device,
 ) -> Tensor:
-    """Return the lengths of padded sequences as a tensor, or raise if they cannot be."""
+    """Return the lengths of padded sequences as a tensor. Raises GroundingError for wrong ones."""
     if not sizes:
-        raise GroundingError("lengths are given, but the rule has no sequence domain")
+        raise GroundingError(
+            "expected no lengths, because the rule has no sequence domain; call it without lengths="
+        )
     try:
         checked: Tensor = torch.as_tensor(lengths)
     except (RuntimeError, TypeError, ValueError):
@@ -177,17 +184,17 @@ def check_lengths(
             f"got {checked.dtype} of shape {tuple(checked.shape)}"
         )
     refuse_meta(checked)
-    checked = checked.long()  # of unsigned integers there is no smallest
-    if is_traced(checked) or not checked.numel():  # a trace has no values to look at
+    checked = checked.long()  # PyTorch has no min() for unsigned integers
+    if is_traced(checked) or not checked.numel():  # a trace has no values
         return checked.to(device)
     shortest, longest = layout.shortest, min(sizes.values())
     low, high = int(checked.min()), int(checked.max())
     if low < shortest or high > longest:
         raise GroundingError(
-            f"lengths lie between {shortest}, for the positions the rule names, and {longest}, "
-            f"the padded length, got {low if low < shortest else high}"
+            f"expected lengths from {shortest}, for the positions that the rule names, to "
+            f"{longest}, the padded length, got {low if low < shortest else high}"
         )
-    return checked.to(device)  # looked at where they were: the device need not be waited for
+    return checked.to(device)  # moved after the checks, which then need not wait for the device
 
 
 def _is_integral(dtype: torch.dtype) -> bool:

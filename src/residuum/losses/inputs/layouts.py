@@ -1,4 +1,4 @@
-"""The layout of a rule as tensors on a device: what atoms read, and which groundings there are."""
+"""The layout of a rule as tensors on a device: what atoms read, and which groundings count."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from residuum.relaxations import Relaxation
 
 
 class Bound(NamedTuple):
-    """A layout with its index tensors and masks on one device, and what was lifted."""
+    """A layout with its index tensors and masks on one device, and its lifted rules, if any."""
 
     layout: Layout
     indices: Mapping[int, Tensor]
@@ -30,7 +30,7 @@ class Bound(NamedTuple):
 
 
 def bind(plan: Plan, layout: Layout, relaxation: Relaxation, *, detaches: bool) -> Bound:
-    """Return a layout with its tensors on the CPU, and what can be lifted."""
+    """Return a layout with its tensors on the CPU, and its rules lifted where that is possible."""
     indices = {
         number: torch.as_tensor(access.index)
         for number, access in layout.accesses.items()
@@ -41,13 +41,13 @@ def bind(plan: Plan, layout: Layout, relaxation: Relaxation, *, detaches: bool) 
         for number, selection in layout.selections.items()
         if selection.mask is not None
     }
-    # A clause has no antecedent left to detach.
+    # A rule written as a clause has no antecedent to detach.
     lifted = lift(plan, layout, as_clauses=relaxation.kind == "S" and not detaches)
     return Bound(_with_lists_on(layout, torch.device("cpu")), indices, masks, lifted)
 
 
 def move(bound: Bound, device: torch.device) -> Bound:
-    """Return the same on a device."""
+    """Return the bound layout with its tensors on a device."""
     lifted = bound.lifted
     if lifted is not None:
         groups = (replace(group, indices=_on(group.indices, device)) for group in lifted.groups)
@@ -57,9 +57,10 @@ def move(bound: Bound, device: torch.device) -> Bound:
 
 
 def _with_lists_on(layout: Layout, device: torch.device) -> Layout:
-    """Return a layout whose lists are tensors, which need not be moved at each call.
+    """Return a layout whose index lists are tensors on a device, so that no call has to move them.
 
-    Nor does a trace in inference mode take them for those of another one, as it does arrays.
+    Arrays would also mislead torch.compile: in inference mode it takes the array of one trace for
+    that of another.
     """
 
     def moved(entry: Entry | None) -> Entry | None:
@@ -81,7 +82,7 @@ def _with_lists_on(layout: Layout, device: torch.device) -> Layout:
 
 
 def _moved(positions: Any, device: torch.device) -> Tensor:
-    """Return positions as a tensor; those of more than 64 bits are cut, for none is that long."""
+    """Return positions as a tensor. Those beyond 64 bits are cut: no sequence is that long."""
     if isinstance(positions, np.ndarray) and positions.dtype == object:
         positions = positions.clip(-1, 2**62).astype(np.int64)
     return torch.as_tensor(positions, device=device)
@@ -92,14 +93,14 @@ def _on(tensors: Mapping[int, Tensor], device: torch.device) -> dict[int, Tensor
 
 
 class Groundings(NamedTuple):
-    """The outermost `forall`s of a plan, and the step below them."""
+    """The groundings of a plan: its outermost `forall` quantifiers, and the step below them."""
 
     plan: Plan
     quantifiers: tuple[int, ...]
     body: int
 
     def largest(self, layout: Layout) -> int:
-        """Return the most groundings that one step ranges over."""
+        """Return the largest number of groundings that one step of the plan evaluates."""
         sizes = [1] * self.plan.rank
         for number, selection in layout.selections.items():
             step = self.plan.steps[number]
@@ -110,7 +111,7 @@ class Groundings(NamedTuple):
         return math.prod(sizes)
 
     def shape(self, layout: Layout, window: Window | None = None) -> list[int]:
-        """Return the lengths of the outermost axes, or of what lies in a window, 1 elsewhere."""
+        """Return the length of each outermost axis inside the window, and 1 for all other axes."""
         shape = [1] * self.plan.rank
         for number in self.quantifiers:
             step = self.plan.steps[number]
@@ -128,7 +129,7 @@ class Groundings(NamedTuple):
         device: torch.device,
         window: Window | None = None,
     ) -> Tensor:
-        """Return which groundings of each example count; `masks` are those of padded sequences."""
+        """Return which groundings of each example count; `masks` exclude padding."""
         shape = (*batch, *self.shape(bound.layout, window))
         counted = torch.ones(shape, dtype=torch.bool, device=device)
         for number in self.quantifiers:
@@ -139,7 +140,7 @@ class Groundings(NamedTuple):
 
 
 def groundings_of(plan: Plan) -> Groundings:
-    """Return the outermost groundings of a plan."""
+    """Return the groundings of the outermost `forall` quantifiers of a plan."""
     number = len(plan.steps) - 1
     found = []
     step = plan.steps[number]

@@ -1,4 +1,4 @@
-"""Padded sequences: their lengths, and masks of what lies beyond their ends."""
+"""Padded sequences: their lengths, and masks of their padding."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ def sequence_sizes(plan: Plan, tensors: Sequence[Tensor]) -> dict[str, int]:
         for place, domain in enumerate(slot.domains):
             if not domain.is_sequence:
                 continue
-            # A trace is for one length: it must not take this for a variable.
+            # An integer, not a symbol: each trace of torch.compile is for one length.
             size = operator.index(tensor.shape[tensor.dim() - len(slot.domains) + place])
             if found.setdefault(domain.name, size) != size:
                 raise GroundingError(
-                    f"sequence `{domain.name}` has length {found[domain.name]} in one tensor "
-                    f"and {size} in `{slot.name}`"
+                    f"sequence `{domain.name}`: expected one length in all tensors, got "
+                    f"{found[domain.name]} in one tensor and {size} in `{slot.name}`; pad both to "
+                    "the same length"
                 )
     return found
 
@@ -35,9 +36,9 @@ def sequence_sizes(plan: Plan, tensors: Sequence[Tensor]) -> dict[str, int]:
 def without_padding(
     plan: Plan, tensors: Sequence[Tensor], forms: Sequence[Form], lengths: Tensor
 ) -> list[Tensor]:
-    """Return the tensors with 0 beyond the ends of sequences: no NaN there reaches a gradient.
+    """Return the tensors with 0 in the padding of sequences, so that no NaN reaches a gradient.
 
-    A softmax over positions gets what stands for probability 0, as there are no others.
+    In a softmax over positions the padding gets probability 0 instead.
     """
     cleared = []
     for slot, given, form in zip(plan.slots, tensors, forms, strict=True):
@@ -48,7 +49,7 @@ def without_padding(
 
 
 def inside(slot: Slot, given: Tensor, lengths: Tensor) -> Tensor:
-    """Return what lies before the ends of sequences, in a shape that broadcasts to the tensor's."""
+    """Return a mask of the entries before the ends of sequences; it broadcasts to the tensor."""
     found = torch.ones((), dtype=torch.bool, device=given.device)
     for place, domain in enumerate(slot.domains):
         if domain.is_sequence:
@@ -61,8 +62,8 @@ def inside(slot: Slot, given: Tensor, lengths: Tensor) -> Tensor:
 
 
 def masks_for(plan: Plan, bound: Bound, lengths: Tensor) -> dict[int, Tensor]:
-    """Return for each quantifier over positions which groundings lie inside each sequence."""
-    limits = lengths.reshape((*lengths.shape, *(1,) * plan.rank))  # perhaps of no dimension
+    """Return, for each quantifier over positions, which groundings lie inside each sequence."""
+    limits = lengths.reshape((*lengths.shape, *(1,) * plan.rank))  # lengths may have no dimension
     masks: dict[int, Tensor] = {}
     for number, selection in bound.layout.selections.items():
         for positions in selection.positions:

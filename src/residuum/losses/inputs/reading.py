@@ -1,4 +1,4 @@
-"""Reading atoms from tensors, as a layout says."""
+"""Reading the entries of atoms from tensors, at the places that a layout lists."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from residuum.grounding.layouts import Access, Entry
 
 @dataclass(frozen=True)
 class Window:
-    """A part of one axis: the groundings that one block evaluates."""
+    """A part of one axis. A block evaluates only the groundings inside its window."""
 
     dimension: int
     start: int
@@ -28,7 +28,7 @@ def narrowed(mask: Tensor, window: Window | None, rank: int) -> Tensor:
 
 
 def length_in(window: Window | None, dimension: int, length: int) -> int:
-    """Return how much of an axis lies in a window."""
+    """Return how many steps of an axis lie in a window."""
     if window is None or window.dimension != dimension:
         return length
     return window.stop - window.start
@@ -40,10 +40,10 @@ def read(given: Tensor, access: Access, index: Tensor | None, rank: int, window:
     depth = len(access.entries)
     if depth == 0:
         return given.reshape(given.shape + (1,) * rank)
-    if 0 in given.shape[-depth:]:  # a position outside is read as the first, and dropped elsewhere
-        own = given.shape[-depth:]
-        given = functional.pad(given, [n for size in reversed(own) for n in (0, int(size == 0))])
-    kept: list[int] = []  # the axis of each remaining dimension, in order; −1 is read jointly
+    if 0 in given.shape[-depth:]:  # positions outside read entry 0, and a mask drops them later
+        sizes = given.shape[-depth:]
+        given = functional.pad(given, [n for size in reversed(sizes) for n in (0, int(size == 0))])
+    kept: list[int] = []  # the axis of each remaining dimension, in order; −1 if read jointly
     result = given
     dimension = given.dim() - depth
     for entry in access.entries:
@@ -77,7 +77,7 @@ def _along(given: Tensor, dimension: int, entry: Entry, window: Window | None) -
 def _jointly(
     given: Tensor, kept: list[int], index: Tensor, window: Window | None
 ) -> tuple[Tensor, list[int]]:
-    """Read dimensions marked −1 at flat positions over several axes."""
+    """Return the tensor with the dimensions marked −1 read together, at flat positions."""
     if window is not None and index.shape[window.dimension] != 1:
         index = index.narrow(window.dimension, window.start, window.stop - window.start)
     count = given.dim() - len(kept)
@@ -92,7 +92,7 @@ def _jointly(
 
 
 def _in_order(given: Tensor, axes: list[int], rank: int) -> Tensor:
-    """Put the dimensions in the order of the axes, with length 1 for those it has not."""
+    """Return the tensor with its dimensions in axis order; a missing axis gets length 1."""
     count = given.dim() - len(axes)
     if axes != sorted(axes):
         order = sorted(range(len(axes)), key=axes.__getitem__)

@@ -1,8 +1,8 @@
-"""Bounded memory: a wrapper that evaluates a rule block by block, by the routes that follow it.
+"""The route for bounded memory: a wrapper that evaluates a rule block by block.
 
-There is one penalty per example, so that its gradient can be found in the forward pass. Each block
-is evaluated and differentiated while it is in the cache. Only the gradients, as large as the
-inputs, are kept, and the backward pass is one multiplication.
+There is one penalty per example, so that its gradient can be computed in the forward pass. Each
+block is evaluated and differentiated while it is in the CPU's cache. Only the gradients, which are
+as large as the inputs, are kept. The backward pass is one multiplication.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from residuum.losses.inputs.reading import Window
 from residuum.losses.routes import thresholds
 from residuum.losses.routes.clauses import ByHand
 from residuum.losses.routes.definition import Definition
-from residuum.losses.routes.gradients import KnownGradients, room_for_gradients, with_gradients
+from residuum.losses.routes.gradients import KnownGradients, with_gradients, zeros_for_gradients
 from residuum.losses.routes.route import Evaluate, Route, Surroundings
 
 
 class Block(NamedTuple):
-    """Some examples of a call, and a window of the first variable if one example is too large."""
+    """A part of a call: some examples, and a window if one example has too many groundings."""
 
     rows: slice
     window: Window | None
@@ -39,39 +39,39 @@ class Block(NamedTuple):
 
 @final
 class BlocksRoute:
-    """Block after block, each by the first of the given routes that applies to it."""
+    """Evaluates one block after the other, each by the first of the given routes that applies."""
 
     name: Final = "blocks"
-    hands_over_because: Final = "it never does"
+    hands_over_because: Final = "this route never hands over"
 
     def __init__(self, definition: Definition, routes: Sequence[Route]) -> None:
         self._definition = definition
         self._routes = routes
 
     def prepare(self, case: Case, around: Surroundings) -> Evaluate | str:
-        """Return how a call is evaluated, or why it is not."""
+        """Return a function that evaluates calls of a case, or the reason why there is none."""
         definition = self._definition
         block = definition.block(case.device)
         if case.groundings <= block:
             return f"{case.groundings:,} groundings fit one block of {block:,}"
         if definition.is_several:
-            return "several rules are taken apart before their groundings are"
+            return "several rules are evaluated one by one, each in its own blocks"
         if around.is_transformed:
             return "torch.compile and torch.func cannot look into blocks"
         blocks = split(definition.plan, case.bound.layout, case.examples, block)
         if case.device.type == "cpu" and len(self._ways(case, blocks[0], around)) > 1:
-            block = min(block, thresholds.CPU_ROWS)  # as clauses
+            block = min(block, thresholds.CPU_ROWS)  # clauses prefer smaller blocks
             blocks = split(definition.plan, case.bound.layout, case.examples, block)
         ways = {_size(one): self._ways(case, one, around) for one in (blocks[0], blocks[-1])}
         aggregation = aggregation_of(definition.relaxation)
         return _Blocks(definition.plan, blocks, ways, aggregation)
 
     def _ways(self, case: Case, block: Block, around: Surroundings) -> list[Evaluate]:
-        """Return how a block is evaluated: the routes that apply to it, in order."""
+        """Return the functions of the routes that apply to a block, in order."""
         examples, has_window = _size(block)
         share = case.groundings // case.examples
         own = Case((examples,), case.device, case.sizes, case.bound, share * examples, False)
-        routes = self._routes[-1:] if has_window else self._routes  # only steps know windows
+        routes = self._routes[-1:] if has_window else self._routes  # only steps take windows
         prepared = [route.prepare(own, around) for route in routes]
         return [one for one in prepared if not isinstance(one, str)]
 
@@ -81,15 +81,15 @@ def _size(block: Block) -> tuple[int, bool]:
 
 
 def bytes_for(plan: Plan, groundings: int) -> int:
-    """Return about how much memory a block takes: each step keeps a number and its gradient."""
+    """Return the approximate memory of a block: each step keeps a number and its gradient."""
     return 2 * 4 * len(plan.steps) * groundings
 
 
 def split(plan: Plan, layout: Layout, examples: int, block: int) -> list[Block]:
-    """Return blocks of examples and, if one example is too large, of its first variable."""
+    """Return blocks of examples. If one example is too large, its first variable is split too."""
     each = max(1, groundings_of(plan).largest(layout))
     parts = max(1, math.ceil(examples / max(1, block // each)))
-    rows = max(1, math.ceil(examples / parts))  # alike in size: none is a few left over
+    rows = max(1, math.ceil(examples / parts))  # blocks of equal size, with no small rest
     windows: list[Window | None] = [None]
     last = len(plan.steps) - 1
     root = plan.steps[last]
@@ -108,7 +108,7 @@ def split(plan: Plan, layout: Layout, examples: int, block: int) -> list[Block]:
         raise GroundingError(
             f"the rule has {smallest:,} groundings that must be evaluated at once, about "
             f"{bytes_for(plan, smallest) / 2**30:,.0f} GiB; put the variable with the most members "
-            "first in an outermost `forall`, so that it can be taken in blocks"
+            "first in an outermost `forall`, so that it can be evaluated in blocks"
         )
     return [
         Block(slice(first, min(first + rows, examples)), window)
@@ -118,9 +118,9 @@ def split(plan: Plan, layout: Layout, examples: int, block: int) -> list[Block]:
 
 
 def _is_alone(axis: Axis, plan: Plan) -> bool:
-    """Return whether one quantifier alone ranges over the dimension of an axis.
+    """Return whether only one quantifier ranges over the dimension of an axis.
 
-    A variable that shadows another of its domain is an equal axis of another quantifier.
+    If a variable shadows another one of the same domain, both quantifiers have the same dimension.
     """
     dimensions = [
         other.dimension for step in plan.steps if isinstance(step, Quantify) for other in step.axes
@@ -130,7 +130,7 @@ def _is_alone(axis: Axis, plan: Plan) -> bool:
 
 @dataclass(frozen=True)
 class _Blocks:
-    """A call in blocks: how each is evaluated, by its size, and how penalties come together."""
+    """Evaluates a call in blocks. `ways` has the functions to try for each size of block."""
 
     plan: Plan
     blocks: Sequence[Block]
@@ -146,9 +146,9 @@ class _Blocks:
         return found.reshape(call.batch)
 
     def _by_hand(self, whole: Call, *, wants_gradients: bool) -> Tensor | None:
-        """Return the penalties with gradients by hand; None if some block needs more care.
+        """Return the penalties with gradients by hand; None if a block has values for other routes.
 
-        Without windows each example is in one block, so that nothing is added up.
+        Blocks without windows have each example once, so that no penalties are aggregated.
         """
         ways = {size: ways[0] for size, ways in self.ways.items()}
         evaluate = ways[_size(self.blocks[0])]
@@ -173,10 +173,10 @@ class _Blocks:
         return with_gradients(totals, backward, [*inputs, *room], inputs)
 
     def _by_autograd(self, whole: Call, *, wants_gradients: bool) -> Tensor:
-        """Return the penalties with gradients that PyTorch finds for one block at a time."""
+        """Return the penalties with gradients by autograd, for one block at a time."""
         inputs = whole.inputs
         wanted = [n for n, one in enumerate(inputs) if wants_gradients and one.requires_grad]
-        gradients = [room_for_gradients(inputs[n].detach()) for n in wanted]
+        gradients = [zeros_for_gradients(inputs[n].detach()) for n in wanted]
         [examples] = whole.batch
         ties = torch.zeros(examples, device=whole.device)
         totals: Tensor | None = None
@@ -216,7 +216,7 @@ class _Blocks:
 
 
 def flattened(call: Call, plan: Plan) -> Call:
-    """Return a call whose batch has one dimension, in all of its tensors."""
+    """Return a call with all batch dimensions of all tensors flattened into one."""
     examples = math.prod(call.batch)
     inputs = []
     for given, slot in zip(call.inputs, plan.slots, strict=True):
@@ -236,7 +236,7 @@ def flattened(call: Call, plan: Plan) -> Call:
 
 
 def part_of(call: Call, block: Block) -> Call:
-    """Return one block of a call whose batch has one dimension."""
+    """Return one block of a call, whose batch must have one dimension."""
     rows = block.rows
     return call._replace(
         inputs=[given[rows] for given in call.inputs],

@@ -1,9 +1,9 @@
-"""The chooser: which route evaluates a rule, decided once for each signature and remembered.
+"""The chooser: it decides which route evaluates a rule, once per signature of shapes.
 
-A route is a way to evaluate a rule. The routes are tried in a fixed order. Each says how it would
-evaluate a case, or why it cannot, in words. One that meets values it cannot take hands over to the
-next. A new route is one file and one line here; `tests/losses/routes/test_routes_agree.py` holds
-it to the steps.
+A route is a way to evaluate a rule. The routes are tried in a fixed order. Each returns a function
+that evaluates a case, or says in words why it cannot. A route that meets values it cannot evaluate
+hands the call over to the next. A new route needs one file and one line here;
+`tests/losses/routes/test_routes_agree.py` compares it with the steps.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ def routes_of(definition: Definition) -> list[Route]:
 
 @final
 class Refused:
-    """A route that a rule can never take, whatever it is given."""
+    """A route that a rule can never take, whatever its inputs are."""
 
-    hands_over_because: Final = "it never does"
+    hands_over_because: Final = "this route never hands over"
 
     def __init__(self, name: str, why: str) -> None:
         self.name = name
         self._why = why
 
     def prepare(self, _case: Case, _around: Surroundings) -> str:
-        """Return why not."""
+        """Return the reason why the rule cannot take this route."""
         return self._why
 
 
@@ -99,9 +99,9 @@ def _clauses(definition: Definition) -> Route:
 
 @final
 class Choice:
-    """What was decided for a case: of each route how it evaluates calls, or why it cannot.
+    """The decisions for a case: for each route a function that evaluates calls, or a refusal.
 
-    Routes are asked only as far as they are needed, and once.
+    A route decides when it is first needed, and only once.
     """
 
     def __init__(self, routes: Sequence[Route], case: Case, around: Surroundings) -> None:
@@ -111,7 +111,7 @@ class Choice:
         self._decided: list[Evaluate | str] = []
 
     def decisions(self) -> Iterator[tuple[Route, Evaluate | str]]:
-        """Yield each route with what was decided, in order."""
+        """Yield each route with its decision, in order."""
         for number, route in enumerate(self._routes):
             if number == len(self._decided):
                 self._decided.append(route.prepare(self._case, self._around))
@@ -120,7 +120,7 @@ class Choice:
 
 @final
 class Chooser:
-    """Evaluates the calls of a rule, each by the first route that can. Copies choose anew."""
+    """Evaluates the calls of a rule, each by the first route that can. Copies decide anew."""
 
     def __init__(self, definition: Definition) -> None:
         self._definition = definition
@@ -128,15 +128,15 @@ class Chooser:
         self.rules = definition.rules if definition.is_several else None
         self._choices: dict[tuple[Case, Surroundings], Choice] = {}
         self._receiver = Receiver(definition)
-        # For traces, which are to find plain values.
+        # Computed here, so that torch.compile traces plain values.
         self._depths = [len(slot.domains) for slot in definition.plan.slots]
-        self._number = torch_compile.enrol(self)
+        self._number = torch_compile.register(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Chooser, (self._definition,)
 
     def choice(self, case: Case, around: Surroundings) -> Choice:
-        """Return the routes for a case, those of the last time if there was one."""
+        """Return the decisions for a case, from the cache if it is there."""
         key = case, around
         found = self._choices.get(key)
         if found is None:
@@ -149,7 +149,7 @@ class Chooser:
         case = call.case
         assert case is not None
         around = surroundings_of(call.inputs)
-        if torch.compiler.is_compiling():  # of which a trace must not take notice
+        if torch.compiler.is_compiling():  # a trace must not depend on the cache of decisions
             return self._traced(call, case, around)
         for _, decided in self.choice(case, around).decisions():
             found = None if isinstance(decided, str) else decided(call)
@@ -158,9 +158,10 @@ class Chooser:
         return None
 
     def _traced(self, call: Call, case: Case, around: Surroundings) -> Tensor | None:
-        """Return the same in a trace: as one operator, or else by the last route.
+        """Return the penalties in a torch.compile trace: as one operator, or by the last route.
 
-        An exported program must not depend on this process, nor can an operator be transformed.
+        No operator is used in an exported program, which must not depend on this process, nor
+        under torch.func, which cannot transform it.
         """
         decided = self.routes[-1].prepare(case, around)
         if isinstance(decided, str):
@@ -174,17 +175,17 @@ class Chooser:
             return decided(call)
         return torch_compile.penalties(call, self._depths, self._number, self.rules)
 
-    def at_once(self, inputs: Sequence[Tensor], lengths: Tensor | None) -> Tensor:
-        """Return the penalties of tensors that are checked and have no padding."""
+    def penalties_of(self, inputs: Sequence[Tensor], lengths: Tensor | None) -> Tensor:
+        """Return the penalties of checked tensors without padding, outside of a trace."""
         given = dict(zip(self._definition.names, inputs, strict=True))
         found = self.evaluate(self._receiver.receive(given, lengths, check=False))
         assert found is not None  # the last route takes any call that a trace hands over
         return found
 
     def explain(self, case: Case, call: Call | None) -> list[str]:
-        """Return which route evaluates a case, and why those before it do not.
+        """Return which route evaluates a case, and why the routes before it do not.
 
-        With a call its values are looked at as well.
+        Without a call, only shapes decide; with one, its values decide as well.
         """
         around = ORDINARY if call is None else surroundings_of(call.inputs)
         lines = []

@@ -1,8 +1,8 @@
-"""What the groundings of rules cost together, and the gradients of what they read.
+"""The total penalty of the clauses of rules, and its gradients.
 
-A grounding adds literals up, by a row of the matrix or by their places. Its gradient goes back to
-them the same way. A matrix takes one step however many literals there are, but multiplies mostly
-by 0.
+A clause is a sum of literals. The sum is computed by a row of the matrix, or by the places of the
+literals, and its gradient goes back the same way. A matrix needs one operation for any number of
+literals, but multiplies mostly by 0.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ _ALL: Final = slice(None)
 def evaluate(
     clauses: Clauses, sides: Sides, *, wants_gradients: bool
 ) -> tuple[Tensor, list[Tensor]]:
-    """Return the penalties of rules and their gradients, a few rows at a time, in the cache.
+    """Return the penalties of rules and their gradients, a few rows at a time.
 
-    Penalties are rules × columns, or those of the one rule. Gradients are those of the columns, for
-    each rule, or where every row is a rule those of the rows, for all. Behind them stand the truths
-    that they are divided by, if any. The list is empty if gradients are not wanted.
+    Few rows stay in the CPU's cache. Penalties are rules × columns, or one row for a single rule.
+    The list holds one gradient of the columns for each rule; if every row is a rule of its own, it
+    holds one tensor of gradients of the rows. The last tensor holds the truths by which gradients
+    must be divided, if any. The list is empty unless `wants_gradients`.
     """
     rows = sides.rows()
     divisors = [rows] if clauses.cost == "complement" else []
@@ -39,7 +40,7 @@ def evaluate(
     segments = (count,) if are_rows_rules else clauses.segments
     step = longest = max(segments)
     if longest * columns > thresholds.CHUNK and not rows.is_cuda:
-        # Parts alike in size: none is a few rows left over.
+        # Parts of equal size, with no small rest.
         step = math.ceil(longest / round(longest * columns / thresholds.CHUNK))
     if step == count and len(segments) == 1:
         cost, weight = _costs(clauses, _ALL, read, ())
@@ -48,7 +49,7 @@ def evaluate(
         if are_rows_rules:
             return cost, [weight, *divisors]
         return cost.sum(0), [back_to_columns(clauses, weight), *divisors]
-    # The same memory for all.
+    # All parts reuse the same memory.
     buffers = [rows.new_empty(count if are_rows_rules else step, columns) for _ in range(3)]
     values: list[Tensor] = []
     gradients: list[Tensor] = []
@@ -77,10 +78,10 @@ def evaluate(
 def back_to_columns(
     clauses: Clauses, gradient: Tensor, own: slice = _ALL, total: Tensor | None = None
 ) -> Tensor:
-    """Return the gradients of the columns from those of some rows, added to a total if given.
+    """Return the gradients of the columns from those of the rows `own`, added to `total` if given.
 
-    Columns are those that literals add up, or the logarithms of those that they multiply. Gradients
-    of falsities are what the truth does to them.
+    For products they are gradients of the logarithms of the columns. For the column of a falsity,
+    the result is the gradient with respect to the truth.
     """
     if _takes_places(clauses, gradient):
         is_signed = clauses.cost == "excess"
@@ -98,7 +99,7 @@ def back_to_columns(
 
 
 def _takes_places(clauses: Clauses, like: Tensor) -> bool:
-    """Return whether literals are added up by their places, for as many columns."""
+    """Return whether literals are summed by their places instead of by the matrix."""
     return (
         clauses.count * like.shape[1] > thresholds.FEW_GROUNDINGS
         and len(clauses.literals) * thresholds.WORTH_OF_A_LITERAL < clauses.width
@@ -117,10 +118,10 @@ def _places(clauses: Clauses, own: slice) -> Sequence[Tensor]:
 
 
 def _read(clauses: Clauses, sides: Sides, rows: Tensor) -> tuple[Tensor, ...]:
-    """Return the rows that clauses are made of, and below them what fills short clauses up.
+    """Return the tensors that literals read, with neutral rows that fill up short clauses.
 
-    Where truths are multiplied falsities stand beside them; where rows are added up by their
-    places, their negatives stand below.
+    For products these are truths and falsities. If literals are summed by their places, the second
+    tensor has the rows, their negatives and a row of 0.
     """
     if clauses.cost == "complement":
         return _filled_up(clauses, rows, 1.0), _filled_up(clauses, sides.falsities(), 0.0)
@@ -136,7 +137,7 @@ def _filled_up(clauses: Clauses, rows: Tensor, value: float) -> Tensor:
 def _costs(
     clauses: Clauses, own: slice, read: Sequence[Tensor], to: Sequence[Tensor]
 ) -> tuple[Tensor, Tensor]:
-    """Return what some rows cost and their gradients, written to buffers if there are any."""
+    """Return the penalties of the rows `own` and their gradients, written to buffers if given."""
     if clauses.cost == "complement":
         return _complement(_places(clauses, own), read[0], read[1], to)
     cost, weight, part = to or (None, None, None)
@@ -144,7 +145,7 @@ def _costs(
         cost = torch.mm(_matrix(clauses, read[0], own), read[0], out=cost)
     else:
         cost = _sum(_places(clauses, own), read[1], cost, part)
-    cost.clamp_(min=0)  # how much antecedents exceed consequents
+    cost.clamp_(min=0)  # the amount by which antecedents exceed consequents
     return cost, torch.sign(cost, out=weight)
 
 
@@ -161,9 +162,9 @@ def _sum(
 def _complement(
     places: Sequence[Tensor], truths: Tensor, falsities: Tensor, to: Sequence[Tensor]
 ) -> tuple[Tensor, Tensor]:
-    """Return −log(1 − x) and its gradient for log x, x / (1 − x), where x is a product of truths.
+    """Return −log(1 − x) and its derivative by log x, x / (1 − x), for products x of truths.
 
-    One less a product is the sum of each falsity times the truths before it: nothing cancels.
+    1 − x is computed without cancellation: the sum of each falsity times the truths before it.
     """
     rest, x, part = to or (None, None, None)
     rest = torch.index_select(falsities, 0, places[0], out=rest)
@@ -173,4 +174,4 @@ def _complement(
         rest.addcmul_(x, part)
         x.mul_(torch.index_select(truths, 0, place, out=part))
     weight = x.div_(rest)
-    return torch.log1p(weight, out=rest), weight  # for 1 + x / (1 − x) is 1 / (1 − x)
+    return torch.log1p(weight, out=rest), weight  # 1 + x / (1 − x) is 1 / (1 − x)

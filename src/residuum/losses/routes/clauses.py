@@ -1,9 +1,9 @@
-"""The route for rules made of clauses: all groundings of all examples by a matrix, or by places.
+"""The route for rules made of clauses, which evaluates all groundings by one matrix product.
 
-The cost of a clause follows from a sum over its literals. That is a matrix of 0, 1 and −1 times the
-sides that literals read, and its transpose takes the gradients back. This file also has what the
-other routes for clauses, tables and minima, share with this one: from logits to sides, from the
-cost of the groundings to a penalty with its gradients.
+The penalty of a clause is a function of a sum over its literals. All sums are a matrix of 0, 1 and
+−1 times the sides that literals read; its transpose takes the gradients back. Where the matrix is
+sparse, literals are read by their places instead. The routes for tables and minima share the rest
+of this file: from logits to sides, and from penalties of groundings to a loss with its gradients.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from residuum.losses.degrees.fused_logits import (
     split_rows,
 )
 from residuum.losses.degrees.stacking import Stack
-from residuum.losses.degrees.tensors import TENSORS, in_full, without_graph
+from residuum.losses.degrees.tensors import TENSORS, below_autograd, in_full
 from residuum.losses.inputs.calls import Call, Case
 from residuum.losses.routes.clause_sums import back_to_columns, evaluate
 from residuum.losses.routes.definition import Definition
@@ -38,10 +38,10 @@ NEEDS_CARE: Final = "some logits are masked, infinite, no numbers or too far apa
 
 
 class Part(NamedTuple):
-    """Which examples are evaluated: how many, and which positions of each count, if not all do.
+    """The examples to evaluate: their number, and a mask of their positions (None for all).
 
-    `looks` says that Python may look at values, and `is_large` that there are more groundings than
-    are evaluated at a time.
+    `looks` says that Python may look at values. `is_large` says that there are more groundings than
+    fit one block.
     """
 
     examples: int
@@ -52,10 +52,10 @@ class Part(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What rows come to: `value`, with gradients of the rows by `back`.
+    """The penalties computed from rows of sides, and two functions for their gradients.
 
-    `back(upstream, *kept)` gives those, where None stands for an upstream of 1, and `again(rows)`
-    is the value once more, by operations that can be differentiated twice.
+    `back(upstream, *kept)` returns the gradients of the rows; upstream None stands for 1.
+    `again(rows)` computes the value again by operations that can be differentiated twice.
     """
 
     value: Tensor
@@ -65,16 +65,16 @@ class Outcome(NamedTuple):
 
 
 class Kernel(Protocol):
-    """What the groundings of rules cost: rules × examples, or those of the one rule."""
+    """Computes the penalties of clauses: rules × examples, or examples for a single rule."""
 
     def __call__(self, clauses: Clauses, sides: Sides, part: Part) -> Outcome | None:
-        """Return the outcome of some sides; None where more care is needed."""
+        """Return the outcome; None if these values need another route."""
         ...
 
 
 @final
 class ClausesRoute:
-    """Clauses by one matrix product each way, or by the places of their literals."""
+    """Evaluates clauses by one matrix product each way, or by the places of their literals."""
 
     name: Final = "clauses"
     hands_over_because: Final = NEEDS_CARE
@@ -83,7 +83,7 @@ class ClausesRoute:
         self._definition = definition
 
     def prepare(self, case: Case, around: Surroundings) -> Evaluate | str:
-        """Return how calls are evaluated, or why they are not."""
+        """Return a function that evaluates calls of a case, or the reason why there is none."""
         clauses = usable_clauses(self._definition, case, around)
         if isinstance(clauses, str):
             return clauses
@@ -95,7 +95,7 @@ class ClausesRoute:
 
 
 def usable_clauses(definition: Definition, case: Case, around: Surroundings) -> Clauses | str:
-    """Return the groundings of a case as clauses, or why they cannot be evaluated as such."""
+    """Return the groundings of a case as clauses, or the reason why they cannot be evaluated so."""
     if around.why_not_multiplied is not None:
         return around.why_not_multiplied
     if not case.examples:
@@ -116,25 +116,25 @@ class ByHand:
     is_large: bool = False
 
     def __call__(self, call: Call) -> Tensor | None:
-        """Return the penalties, batch or rules × batch; None where more care is needed."""
+        """Return penalties of shape batch or rules × batch; None if values need another route."""
         clauses, inputs = self.clauses, call.inputs
         shape = (len(clauses.segments), *call.batch) if self.is_several else call.batch
         wants_gradients = torch.is_grad_enabled() and any(given.requires_grad for given in inputs)
-        with without_graph():
+        with below_autograd():
             found = self._found(call, wants_gradients=wants_gradients)
             if found is None:
                 return None
             sides, outcome = found
             value = outcome.value
-            if value.shape != shape:  # a view could not be changed in place by the caller
+            if value.shape != shape:  # a copy, which callers may change in place
                 value = value.reshape(shape).clone()
             if not wants_gradients:
                 return value
             known = None
-            if len(clauses.segments) == 1 and not clauses.inside:  # one value for each example
+            if len(clauses.segments) == 1 and not clauses.inside:  # one penalty per example
                 known = sides.gradients(outcome.back(None, *outcome.kept))
         stacks = sides.stacks
-        # The outcome itself would keep its value, and that its gradients.
+        # Not `outcome` itself: a reference to its value would keep the graph alive.
         again = partial(_value_again, stacks, clauses.cost == "complement", outcome.again)
         saved = list(inputs)
         backward: Backward
@@ -152,23 +152,23 @@ class ByHand:
         return with_gradients(value, backward, saved, inputs)
 
     def into(self, call: Call, room: Sequence[Tensor]) -> Tensor | None:
-        """Return the penalties of one rule, and write their gradients where there is room.
+        """Return the penalties of one rule, and write their gradients to `room` if there is any.
 
-        Room is that of `room_for` some of the examples.
+        `room` is what `room_for` returns, cut to the examples of the call.
         """
-        with without_graph():
+        with below_autograd():
             found = self._found(call, wants_gradients=bool(room))
             if found is None:
                 return None
             sides, outcome = found
             if room:
-                # Which positions count is decided where what comes from upstream is spread.
+                # The mask of positions is applied to the upstream gradient, so it cannot be None.
                 upstream = torch.ones_like(outcome.value) if self.clauses.inside else None
                 sides.gradients(outcome.back(upstream, *outcome.kept), room)
             return outcome.value.reshape(call.batch)
 
     def room_for(self, inputs: Sequence[Tensor]) -> tuple[list[Tensor], list[Sequence[int]]]:
-        """Return room for the gradients of inputs, and which of the inputs share each tensor."""
+        """Return empty tensors for the gradients of inputs, and which inputs share each of them."""
         groups: list[Sequence[int]] = [group.slots for group in self.clauses.groups]
         likes = [inputs[slots[0]] for slots in groups]
         dtypes = [torch.promote_types(like.dtype, torch.float32) for like in likes]
@@ -200,10 +200,10 @@ def _value_again(
 
 
 class _LaterGradients(NamedTuple):
-    """Gradients of several rules, or over positions: they depend on what comes from upstream.
+    """Gradients that must wait for the backward pass: of several rules, or over positions.
 
-    What they take is saved behind the inputs: what `back` takes up to the first of the `starts`,
-    and then what each stack does.
+    Saved are the inputs, then the tensors for `back` up to the first of `starts`, then those of
+    each stack.
     """
 
     stacks: Sequence[Stack]
@@ -214,10 +214,10 @@ class _LaterGradients(NamedTuple):
     back: Callable[..., Tensor]
 
     def __call__(self, upstream: Tensor, saved: Sequence[Tensor]) -> list[Tensor | None]:
-        with in_full(upstream.device), without_graph():
+        with in_full(upstream.device), below_autograd():
             rows = split_rows(self.back(upstream, *saved[self.given : self.starts[0]]), self.stacks)
             each = [
-                stack.apart(kind.back(own, stack.add_up, *saved[start:stop]))
+                stack.unstack(kind.back(own, stack.add_up, *saved[start:stop]))
                 for kind, stack, own, start, stop in zip(
                     self.kinds, self.stacks, rows, self.starts[:-1], self.starts[1:], strict=True
                 )
@@ -226,14 +226,14 @@ class _LaterGradients(NamedTuple):
 
 
 class Recordable(NamedTuple):
-    """Penalties and gradients of the inputs, which are valid only if `is_safe`."""
+    """Penalties and gradients of the inputs. Both are valid only if `is_safe`."""
 
     value: Tensor
     gradients: Sequence[Tensor]
     is_safe: Tensor
 
 
-def without_a_look(
+def recordable_penalties(
     kernel: Kernel,
     clauses: Clauses,
     inputs: Sequence[Tensor],
@@ -244,21 +244,21 @@ def without_a_look(
     *,
     wants_gradients: bool,
 ) -> Recordable:
-    """Return the penalties in a shape by operations that look at no value, so can be recorded.
+    """Return penalties and gradients without looking at values, so that they can be recorded.
 
-    The gradients are those of what comes from upstream; without it, those of a single rule.
+    The gradients are multiplied by `upstream`; a single rule may leave it out.
     """
     stacks = clauses.stacks(examples, inputs)
-    with without_graph():
+    with below_autograd():
         sides = sides_of(stacks, inputs, divides=clauses.cost == "complement", looks=False)
         assert sides is not None
         assert isinstance(sides.is_safe, Tensor)
         inside = _inside(clauses, lengths)
         outcome = kernel(clauses, sides, Part(examples, inside, wants_gradients, looks=False))
-        assert outcome is not None  # for there is no cross
+        assert outcome is not None  # only a cross can fail, and there is none
         gradients: list[Tensor] = []
         if wants_gradients:
-            if upstream is None and clauses.inside:  # there it says which positions count
+            if upstream is None and clauses.inside:  # the mask of positions is applied to it
                 upstream = torch.ones_like(outcome.value)
             each = sides.gradients(outcome.back(upstream, *outcome.kept))
             found = zip(inputs, by_slots(stacks, each, inputs), strict=True)
@@ -267,17 +267,17 @@ def without_a_look(
 
 
 def _inside(clauses: Clauses, lengths: Tensor | None) -> Tensor | None:
-    """Return which positions of each example count; None if all do."""
+    """Return a mask of the positions of each example that count; None if all count."""
     if lengths is None:
         return None
     return torch.stack([at < lengths.reshape(-1, 1) for at in clauses.inside]).all(0)
 
 
-# The kernel: sums over literals
+# The kernel of this route: sums over literals
 
 
 def sums(clauses: Clauses, sides: Sides, part: Part) -> Outcome:
-    """Return what the groundings of each rule cost together."""
+    """Return the total penalty of the groundings of each rule."""
     value, kept = evaluate(clauses, sides, wants_gradients=part.wants_gradients)
     over = _Positions(part.examples, part.inside) if clauses.inside else None
     return Outcome(
@@ -289,28 +289,28 @@ def sums(clauses: Clauses, sides: Sides, part: Part) -> Outcome:
 
 
 class _Positions(NamedTuple):
-    """The positions of sequences, which stand side by side in each example, and which count."""
+    """Sums over the positions of sequences. `inside` is a mask of the positions that count."""
 
     examples: int
     inside: Tensor | None
 
     def add_up(self, penalty: Tensor) -> Tensor:
-        """Return examples from examples × positions side by side, for each rule if several."""
+        """Return the sums over positions: (…, examples) from (…, examples × positions)."""
         apart = penalty.reshape(*penalty.shape[:-1], self.examples, -1)
         return (apart if self.inside is None else apart.where(self.inside, 0.0)).sum(-1)
 
     def spread(self, gradient: Tensor, size: int) -> Tensor:
-        """Return the gradients of the parts, rules × size, from those of what they add up to."""
+        """Return the gradients of all positions, rules × size, from those of the sums."""
         apart = gradient.unsqueeze(-1).expand(-1, -1, size // self.examples)
         counted = apart if self.inside is None else apart.where(self.inside, 0.0)
-        return counted.reshape(-1, size)  # `flatten` knows nothing of batches of gradients
+        return counted.reshape(-1, size)  # `flatten` does not work on batched gradients
 
 
 def _gradients_of_rows(
     clauses: Clauses, over: _Positions | None, upstream: Tensor | None, *kept: Tensor
 ) -> Tensor:
-    """Return the gradients of the columns, to be written to."""
-    if clauses.cost == "complement":  # they were those of logarithms
+    """Return the gradients of the columns, as a tensor that may be overwritten."""
+    if clauses.cost == "complement":  # gradients of logarithms so far
         *gradients, truths = kept
         return _gradients_of_sums(clauses, over, upstream, gradients).div_(truths)
     return _gradients_of_sums(clauses, over, upstream, kept)
@@ -319,7 +319,7 @@ def _gradients_of_rows(
 def _gradients_of_sums(
     clauses: Clauses, over: _Positions | None, upstream: Tensor | None, each: Sequence[Tensor]
 ) -> Tensor:
-    """Return the gradients of what clauses are sums of: columns, or logarithms of them."""
+    """Return the gradients of the summands of clauses: columns, or their logarithms."""
     if upstream is None:
         return back_to_columns(clauses, each[0]) if clauses.are_rows_rules else each[0]
     size = each[0].shape[1]
@@ -335,13 +335,13 @@ def _gradients_of_sums(
 
 
 def _sums_again(clauses: Clauses, over: _Positions | None, rows: Tensor) -> Tensor:
-    """Return the penalties of rules once more, for their gradients to have gradients."""
+    """Return the penalties of rules by operations that can be differentiated twice."""
     total = costs_again(clauses, clauses.matrix.to(rows.dtype) @ rows)
     return total if over is None else over.add_up(total)
 
 
 def costs_again(clauses: Clauses, slack: Tensor) -> Tensor:
-    """Return the penalties of rules from the sums of their clauses."""
+    """Return the penalties of rules from the sums over the literals of their clauses."""
     is_excess = clauses.cost == "excess"
     costs = torch.relu(slack) if is_excess else -log1mexp(TENSORS, slack)
     return torch.stack([one.sum(0) for one in costs.split(clauses.segments)])

@@ -1,7 +1,7 @@
-"""Rules of which few groundings can be broken, for a softmax has at most one likely class.
+"""Crosses: the few groundings of a table that a softmax lets be violated.
 
 The groundings of `A(i) & B(j) -> C(f(i, j))` are a table. Where neither i nor j is the likeliest
-class of its softmax, both have at most truth ½: under Łukasiewicz such a grounding costs nothing,
+class of its softmax, both have at most truth ½. Under Łukasiewicz such a grounding costs nothing,
 and under the minimum no more than the second likeliest classes allow. What is left is a cross: the
 row of the likeliest i and the column of the likeliest j.
 """
@@ -22,9 +22,10 @@ from residuum.losses.routes.table_shapes import Table, find_table
 
 
 class Crossed(NamedTuple):
-    """The least side of groundings, cross × examples, and the largest of them of each example.
+    """The minima over the literals of each grounding of a cross, and the largest per example.
 
-    `at` are their places in the table, which has the number of each as a row.
+    `least` is groundings × examples, and `top` its maximum over groundings. `at` has the place of
+    each grounding in the table, and `rows` the number of the clause at each place.
     """
 
     least: Tensor
@@ -35,30 +36,30 @@ class Crossed(NamedTuple):
 
 @final
 class Cross:
-    """The groundings of a table in which all arms but one read their likeliest class."""
+    """The groundings of a table in which all arms, except one, read their likeliest class."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
         arms, device = table.arms, table.rows.device
         self._sizes = [arm.size for arm in arms]
         self._strides = torch.tensor([[arm.stride] for arm in arms], device=device)
-        # Of each grounding the arm, and how far out it lies.
+        # The arm of each grounding, and its offset in the table along that arm.
         numbers = [number for number, arm in enumerate(arms) for _ in range(arm.size)]
         self._arms = torch.tensor(numbers, device=device)
         out = [step * arm.stride for arm in arms for step in range(arm.size)]
         self._out = torch.tensor(out, device=device).unsqueeze(1)
 
     def excess(self, falsities: Tensor, *, wants_gradients: bool) -> tuple[Tensor, Tensor | None]:
-        """Return how much groundings of each example exceed, together, and its gradients.
+        """Return the total excess of the groundings of each example, and its gradients.
 
-        Falsities are columns × examples, those of the arms being taken away from the others.
+        `falsities` is columns × examples. The falsities of the arms are subtracted.
         """
         arms, others = self.table.arms, self.table.others
         parts = [falsities[arm.entries] for arm in arms]
         least, tops = zip(*(part.min(0) for part in parts), strict=True)
         slack = torch.cat([part + _rest(least, n) for n, part in enumerate(parts)]).neg_()
         at = self._places(torch.stack(tops))
-        read = [_listed(other.columns, at) for other in others]
+        read = [_columns_at(other.columns, at) for other in others]
         for place, other in zip(read, others, strict=True):
             slack.add_(falsities.gather(0, place), alpha=other.sign)
         self._count_once(slack, tops, 0.0)
@@ -78,9 +79,9 @@ class Cross:
         return value, gradient
 
     def least(self, sides: Tensor) -> Crossed | None:
-        """Return the least sides; a grounding that several arms have is −1 in all but one.
+        """Return the minimum of each grounding of the cross; one on several arms counts once.
 
-        None if the largest may lie elsewhere, or something as large of which another side is least.
+        Returns None if a grounding outside of the cross may have the largest minimum, or share it.
         """
         parts = [sides[arm.entries] for arm in self.table.arms]
         found = [part.topk(2, 0) for part in parts]
@@ -90,51 +91,51 @@ class Cross:
         least = torch.cat(arms)
         at = self._places(torch.stack(tops))
         for other in self.table.others:
-            torch.minimum(least, sides.gather(0, _listed(other.columns, at)), out=least)
+            torch.minimum(least, sides.gather(0, _columns_at(other.columns, at)), out=least)
         self._count_once(least, tops, -1.0)
-        # Elsewhere two literals read at best the second likeliest class of their softmaxes.
+        # Outside of the cross, two arms read at best the second likeliest class of their softmaxes.
         elsewhere = torch.stack([values[1] for values, _ in found]).topk(2, 0).values[1]
         top = _largest(least)
         settled = top > elsewhere
         if not bool(settled.all()):
-            # Where one side alone is as large, it has all the gradient, in whichever grounding.
+            # A side that alone has this value gets the whole gradient, in whichever grounding.
             settled |= (top == elsewhere) & ((sides == top).sum(0) == 1)
             if not bool(settled.all()):
                 return None
         return Crossed(least, top, at, self.table.rows)
 
     def _places(self, tops: Tensor) -> Tensor:
-        """Return the places in the table of the cross through the likeliest classes."""
+        """Return the places of the cross in the table, given the likeliest class of each arm."""
         scaled = tops * self._strides
         return (scaled.sum(0) - scaled).index_select(0, self._arms).add_(self._out)
 
     def _count_once(self, groundings: Tensor, tops: Sequence[Tensor], value: float) -> None:
-        """Set the grounding where the arms meet to a value in all of them but the first."""
+        """Set the grounding where all arms meet to a value, in all arms except the first."""
         parts = torch.split(groundings, self._sizes)
         for part, top in zip(parts[1:], tops[1:], strict=True):
             part.scatter_(0, top.unsqueeze(0), value)
 
 
 def _largest(groundings: Tensor) -> Tensor:
-    """Return the largest of each example; PyTorch is slow at it where examples are few."""
+    """Return the maximum of each example, folded first: PyTorch is slow for few examples."""
     rows, examples = groundings.shape
     folded = math.gcd(rows, thresholds.MAXIMUM_FOLD)
     return groundings.view(rows // folded, folded * examples).amax(0).view(folded, examples).amax(0)
 
 
-def _listed(columns: Tensor, at: Tensor) -> Tensor:
-    """Return what is listed at some places, by what is faster than an index."""
+def _columns_at(columns: Tensor, at: Tensor) -> Tensor:
+    """Return the columns at some places; `index_select` is faster than indexing."""
     return columns.index_select(0, at.flatten()).view_as(at)
 
 
 def _rest(values: Sequence[Tensor], number: int) -> Tensor:
-    """Return the sum of all but one."""
+    """Return the sum of all values except one."""
     first, *others = [value for n, value in enumerate(values) if n != number]
     return sum(others, first)
 
 
 def _lowest(values: Sequence[Tensor], number: int) -> Tensor:
-    """Return the least of all but one."""
+    """Return the minimum of all values except one."""
     first, *others = [value for n, value in enumerate(values) if n != number]
     for other in others:
         first = torch.minimum(first, other)
@@ -142,10 +143,10 @@ def _lowest(values: Sequence[Tensor], number: int) -> Tensor:
 
 
 def find_cross(listed: Any, groups: Sequence[Columns], side: Side, taken: int) -> Cross | None:
-    """Return the cross of a table of groundings, if it is worth looking for.
+    """Return the cross of a table of groundings; None if there is none, or it saves too little.
 
-    Arms read one `side` of a softmax, and are taken away if anything is; `listed` and `taken` are
-    those of the table.
+    Arms read one `side` of a softmax. If literals are subtracted, those of the arms must be.
+    `listed` and `taken` are the arguments of `find_table`.
     """
     softmaxes = _softmaxes(groups, side)
 
@@ -164,7 +165,7 @@ def find_cross(listed: Any, groups: Sequence[Columns], side: Side, taken: int) -
 
 
 def _softmaxes(groups: Sequence[Columns], side: Side) -> list[tuple[range, int]]:
-    """Return where a side of softmaxes is among the columns, and how far apart its classes are."""
+    """Return the columns that read a side of a softmax, and the distance between its classes."""
     found = []
     start = 0
     for group in groups:

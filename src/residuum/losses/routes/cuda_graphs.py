@@ -1,8 +1,9 @@
-"""CUDA graphs: a wrapper that records what a rule takes on a GPU, and replays it.
+"""The route for CUDA graphs: a wrapper that records the kernels of a rule and replays them.
 
-A small rule is a few dozen kernels that run for less time than it takes to launch them. A recording
+A small rule is a few dozen kernels that run for less time than their launch takes. A recording
 launches them all at once (`cuda_recording.py`). Clauses are recorded with a flag that says whether
-their values were safe, and handed over where they were not. Other rules are recorded step by step.
+their values are safe; if not, the call is handed over to the next route. Other rules are recorded
+step by step.
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ from torch import Tensor, nn
 
 from residuum.losses.inputs.calls import Call, Case
 from residuum.losses.routes import thresholds
-from residuum.losses.routes.clauses import ByHand, Kernel, sums, usable_clauses, without_a_look
+from residuum.losses.routes.clauses import (
+    ByHand,
+    Kernel,
+    recordable_penalties,
+    sums,
+    usable_clauses,
+)
 from residuum.losses.routes.cuda_recording import Recording, Recordings
 from residuum.losses.routes.definition import Definition
 from residuum.losses.routes.gradients import Backward, KnownGradients, with_gradients
@@ -28,12 +35,12 @@ from residuum.losses.routes.tables import table_sums
 
 
 def is_launch_bound(groundings: int, device: torch.device) -> bool:
-    """Return whether a GPU takes longer to launch kernels than to run them."""
+    """Return whether a GPU needs more time to launch the kernels than to run them."""
     return device.type == "cuda" and groundings <= thresholds.LAUNCH_BOUND
 
 
 class Replay(NamedTuple):
-    """Recordings of penalties, and of their gradients where these are not known with them."""
+    """Recordings of the forward pass and, if gradients must wait for it, of the backward pass."""
 
     forward: Recording
     backward: Recording | None
@@ -41,12 +48,12 @@ class Replay(NamedTuple):
 
 @final
 class CudaGraphsRoute:
-    """What was recorded at an earlier call of the same shapes."""
+    """Replays a recording of an earlier call of the same shapes."""
 
     name: Final = "CUDA graphs"
     hands_over_because: Final = (
-        f"calls are recorded when they come for the {thresholds.RECORDED_AT}rd time, and replayed "
-        "unless values need more care or something looks into them"
+        f"a call is recorded at its {thresholds.RECORDED_AT}rd time, and replayed unless its "
+        "values need another route, or hooks or modes of PyTorch must see its operations"
     )
 
     def __init__(self, definition: Definition, steps: StepsRoute) -> None:
@@ -55,7 +62,7 @@ class CudaGraphsRoute:
         self.recordings: Recordings[Replay] = Recordings()
 
     def prepare(self, case: Case, around: Surroundings) -> Evaluate | str:
-        """Return how calls are evaluated, or why they are not."""
+        """Return a function that evaluates calls of a case, or the reason why there is none."""
         definition = self._definition
         if case.groundings > definition.block(case.device):
             return f"{case.groundings:,} groundings do not fit one block"
@@ -64,7 +71,7 @@ class CudaGraphsRoute:
         if around.why_not_ordinary is not None:
             return around.why_not_ordinary
         if case.is_broadcast or not case.examples:
-            return "some tensors are broadcast over the batch, or it is empty"
+            return "some tensors are broadcast over the batch, or the batch is empty"
         clauses = self._clauses(case, around)
         by_steps = self._steps.prepare(case, around)
         if clauses is None and isinstance(by_steps, str):
@@ -77,7 +84,7 @@ class CudaGraphsRoute:
         return partial(_replayed, self.recordings, step)
 
     def _clauses(self, case: Case, around: Surroundings) -> Clauses | None:
-        """Return the clauses where they save enough work to be worth a look at the result."""
+        """Return the clauses if they save more time than the check of their flag costs."""
         clauses = usable_clauses(self._definition, case, around)
         if isinstance(clauses, str) or clauses.cross is not None:
             return None
@@ -95,13 +102,13 @@ def _kernel_of(clauses: Clauses) -> Kernel:
 
 
 def _replayed(recordings: Recordings[Replay], step: _Step, call: Call) -> Tensor | None:
-    """Return the penalties of a call; None if nothing is recorded, or values take more care."""
+    """Return the penalties of a call; None if it is not recorded or values need another route."""
     if not _is_plain(call):
         return None
     beside = [call.lengths] if step.clauses is not None else list(call.masks.values())
     tensors = [*call.inputs, *(one for one in beside if one is not None)]
     wants_gradients = torch.is_grad_enabled() and any(one.requires_grad for one in call.inputs)
-    # A recording must not keep the tensors of the call that it was made in.
+    # A recording must not keep the tensors of the call alive.
     step = step._replace(call=call._replace(inputs=[], sources=None))
     found = recordings.find(
         (_where(call), step.shape, wants_gradients, step.clauses is None, _shapes(tensors)),
@@ -126,7 +133,7 @@ def _replayed(recordings: Recordings[Replay], step: _Step, call: Call) -> Tensor
 
 
 def _is_plain(call: Call) -> bool:
-    """Return whether nothing would have to look into what is replayed, which goes on as one."""
+    """Return whether no hook or mode of PyTorch must see the operations, which a replay hides."""
     return (
         all(type(one) in (Tensor, nn.Parameter) for one in call.inputs)
         and not torch.are_deterministic_algorithms_enabled()
@@ -145,9 +152,9 @@ def _shapes(tensors: Sequence[Tensor]) -> Hashable:
 
 
 class _Step(NamedTuple):
-    """The penalties of a call, and their gradients, as functions of its tensors.
+    """The penalties of a call and their gradients, as functions of tensors.
 
-    Those are the inputs and what depends on examples beside them: lengths, or masks.
+    The tensors are the inputs, followed by the lengths or the masks of the examples.
     """
 
     case: Case
@@ -158,15 +165,15 @@ class _Step(NamedTuple):
     call: Call | None = None
 
     def record(self, tensors: Sequence[Tensor], given: int, *, wants_gradients: bool) -> Replay:
-        """Return recordings for tensors, so many of which are given."""
+        """Return recordings for these tensors. The first `given` of them are the inputs."""
 
         def forward(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
             wanted = wants_gradients and not self.is_several
-            return self._made(tensors, given, None, wants_gradients=wanted)
+            return self._results(tensors, given, None, wants_gradients=wanted)
 
         def backward(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
             *others, upstream = tensors
-            return self._made(others, given, upstream, wants_gradients=True)[1 : 1 + given]
+            return self._results(others, given, upstream, wants_gradients=True)[1 : 1 + given]
 
         recorded = Recording(forward, tensors)
         if not self.is_several or not wants_gradients:
@@ -174,7 +181,7 @@ class _Step(NamedTuple):
         [value, *_] = recorded(tensors)
         return Replay(recorded, Recording(backward, [*tensors, torch.ones_like(value)]))
 
-    def _made(
+    def _results(
         self,
         tensors: Sequence[Tensor],
         given: int,
@@ -182,12 +189,12 @@ class _Step(NamedTuple):
         *,
         wants_gradients: bool,
     ) -> list[Tensor]:
-        """Return penalties, gradients if wanted and, of clauses, whether all of that is right."""
+        """Return penalties, gradients if wanted, and for clauses whether both are valid."""
         inputs, beside = tensors[:given], tensors[given:]
         if self.clauses is None:
             return self._evaluated(inputs, beside, upstream, wants_gradients=wants_gradients)
         lengths = beside[0] if beside else None
-        value, gradients, is_safe = without_a_look(
+        value, gradients, is_safe = recordable_penalties(
             _kernel_of(self.clauses),
             self.clauses,
             inputs,
@@ -215,7 +222,7 @@ class _Step(NamedTuple):
             value = self.evaluate(self.call._replace(inputs=leaves, masks=masks))
         if not wants_gradients:
             return [value]
-        # Shares of its own would have `grad` import half of PyTorch's compiler.
+        # A sum, not `grad_outputs`, for which `grad` would import half of PyTorch's compiler.
         with torch.enable_grad():
             total = (value if upstream is None else value * upstream).sum()
         gradients = torch.autograd.grad(total, leaves, materialize_grads=True)
@@ -230,12 +237,12 @@ class _Step(NamedTuple):
         assert self.clauses is not None
         by_hand = ByHand(_kernel_of(self.clauses), self.clauses, self.case, self.is_several)
         value = by_hand(call)
-        assert value is not None  # for so it was when it was recorded
+        assert value is not None  # safe values: only those are replayed
         return value
 
 
 class _LaterGradients(NamedTuple):
-    """Gradients that a recording makes of all that is saved."""
+    """Gradients that a recording computes from the saved tensors."""
 
     given: int
     again: Callable[[Sequence[Tensor]], Tensor]

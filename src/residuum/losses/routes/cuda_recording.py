@@ -1,8 +1,7 @@
 """Functions of tensors on a GPU, recorded as CUDA graphs.
 
-A rule is a few dozen kernels, most of which run for less time than it takes to launch them. A graph
-launches all at once. It reads and writes memory of its own, so that tensors are copied in and out,
-and a recording can be used while results of an earlier use are still needed.
+A graph launches all kernels of a function at once. It reads and writes its own memory. So tensors
+are copied in and out, and a recording can be replayed while earlier results are still in use.
 """
 
 from __future__ import annotations
@@ -15,41 +14,41 @@ from typing import Any, Final, Generic, TypeVar, final
 import torch
 from torch import Tensor
 
-from residuum.losses.degrees.tensors import without_graph
+from residuum.losses.degrees.tensors import below_autograd
 from residuum.losses.routes import thresholds
 
 Function = Callable[[Sequence[Tensor]], Sequence[Tensor]]
 T = TypeVar("T")
 
-_recording: Final = threading.Lock()  # the streams that record are shared
-_replaying: Final = threading.Lock()  # no thread may copy in before another has copied out
+_recording: Final = threading.Lock()  # threads share the streams that record
+_replaying: Final = threading.Lock()  # a thread copies in only after another has copied out
 
 
-RAREST: Final = -3
-"""The priority of the streams that record.
+RECORDING_PRIORITY: Final = -3
+"""The priority of the streams that record, which other code hardly ever uses.
 
-PyTorch has 32 streams of each priority, which it lends in turn. What another thread launched on one
-that records would be recorded, not run: so they are of a priority that hardly anyone asks for.
+PyTorch has 32 streams of each priority and hands them out in turn. If another thread launched a
+kernel on a stream that records, the kernel would be recorded instead of run.
 """
 
 
 class _Place:
-    """Where the recordings that are used on one stream are made.
+    """The stream and the memory for all recordings that are replayed on one stream.
 
-    They share memory, for they never run at the same time.
+    The recordings share memory, because they never run at the same time.
     """
 
     def __init__(self) -> None:
-        self._stream = torch.cuda.Stream(priority=RAREST)  # type: ignore[no-untyped-call]
+        self._stream = torch.cuda.Stream(priority=RECORDING_PRIORITY)  # type: ignore[no-untyped-call]
         self._pool = torch.cuda.graph_pool_handle()
-        # Memory is lost to all with the last graph that uses it.
+        # PyTorch frees the memory with its last graph; this graph keeps it.
         self._anchor, _ = self.record(lambda: [torch.zeros(1, device="cuda")])
 
     def record(self, function: Callable[[], Sequence[Tensor]]) -> tuple[torch.cuda.CUDAGraph, Any]:
         """Return the graph of a function, and the tensors it writes to."""
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.stream(self._stream):
-            # Other threads may go on with what they do on the GPU.
+            # "thread_local" lets other threads use the GPU meanwhile.
             graph.capture_begin(self._pool, capture_error_mode="thread_local")
             try:
                 made = list(function())
@@ -58,7 +57,7 @@ class _Place:
         return graph, made
 
     def abandon(self) -> None:
-        """Have memory be used again that others let go of, after a recording was broken off."""
+        """Let PyTorch reuse freed memory again, after a recording has failed."""
         with suppress(RuntimeError):
             torch._C._cuda_endAllocateToPool(self._stream.device_index, self._pool)
 
@@ -68,31 +67,31 @@ _places: Final[dict[tuple[int, int], _Place]] = {}
 
 @final
 class Recording:
-    """A function for tensors of certain shapes, used on the stream on which it was recorded.
+    """A recorded function of tensors of fixed shapes, replayed on one stream.
 
-    One thread makes them at a time.
+    Only one thread may record at a time.
     """
 
     def __init__(self, function: Function, inputs: Sequence[Tensor]) -> None:
-        # Narrow numbers are widened on the way: gradients must not be rounded twice.
+        # Half precision is widened by the copy: gradients must not be rounded twice.
         self._given = [
             one.detach().to(_widened(one.dtype), copy=True).contiguous() for one in inputs
         ]
         used = torch.cuda.current_stream(inputs[0].device)
         key = used.device_index, used.cuda_stream
         with torch.cuda.device(used.device):
-            function(self._given)  # what is loaded on first use cannot be recorded
+            function(self._given)  # the first run loads kernels, which cannot be recorded
             if key not in _places:
                 _places[key] = _Place()
             try:
                 self._graph, self._made = _places[key].record(lambda: function(self._given))
             except RuntimeError:
-                _places.pop(key).abandon()  # what was broken off leaves its memory in disorder
+                _places.pop(key).abandon()  # its memory cannot be used after a failure
                 raise
 
     def __call__(self, inputs: Sequence[Tensor]) -> list[Tensor]:
-        """Return what the function makes of tensors, without gradients."""
-        with _replaying, without_graph():
+        """Return the results of the function for these tensors, without gradients."""
+        with _replaying, below_autograd():
             torch._foreach_copy_(self._given, list(inputs))
             self._graph.replay()
             return [one.clone() for one in self._made]
@@ -104,7 +103,7 @@ def _widened(dtype: torch.dtype) -> torch.dtype:
 
 @final
 class Recordings(Generic[T]):
-    """Recordings of one rule, by what they depend on. Copies of the rule make their own."""
+    """The recordings of one rule, by signature. A copy of the rule records anew."""
 
     def __init__(self) -> None:
         self._kept: dict[Hashable, T | None] = {}
@@ -117,9 +116,9 @@ class Recordings(Generic[T]):
         return Recordings, ()
 
     def find(self, key: Hashable, record: Callable[[], T]) -> T | None:
-        """Return what was recorded for a key; None until it was met often enough, or cannot be."""
-        # Nobody waits for a thread that records: to record gradients it waits for PyTorch's own
-        # thread of the GPU, in which hooks and checkpoints call rules, too.
+        """Return the recording for a key; None if calls are still few, or cannot be recorded."""
+        # No thread waits for the lock. A thread that records gradients waits for PyTorch's GPU
+        # thread, in which hooks and checkpoints may call rules: a wait could be a deadlock.
         if key not in self._kept and _recording.acquire(blocking=False):
             try:
                 self._count(key, record)
@@ -128,7 +127,7 @@ class Recordings(Generic[T]):
         return self._kept.get(key)
 
     def _count(self, key: Hashable, record: Callable[[], T]) -> None:
-        """Count a call and, if there were enough, record it."""
+        """Count a call, and record it if it came often enough."""
         if key in self._kept or len(self._kept) == thresholds.MOST_RECORDINGS:
             return
         if len(self._calls) == thresholds.MOST_COUNTED:
@@ -138,5 +137,5 @@ class Recordings(Generic[T]):
             return
         try:
             self._kept[key] = record()
-        except RuntimeError:  # there is not enough memory, or something looks at values
+        except RuntimeError:  # too little memory, or an operation looks at values
             self._kept[key] = None

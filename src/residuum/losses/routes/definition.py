@@ -1,4 +1,4 @@
-"""A rule as routes know it: its plan, its relaxation, and tables made once for each shape."""
+"""The definition of a rule for its routes: plan, relaxation, options, and cached tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 from residuum.grounding import Layout, Plan, lay_out
 from residuum.grounding.plans import Connect
 from residuum.losses.degrees.logits import Form, Source, sources_of
-from residuum.losses.degrees.tensors import to_keep
+from residuum.losses.degrees.tensors import outside_inference_mode
 from residuum.losses.inputs.layouts import Bound, bind, groundings_of, move
 from residuum.losses.routes import thresholds
 from residuum.losses.routes.recognising import law_of, literals_of
@@ -26,10 +26,10 @@ Detached = Literal["antecedent", "consequent"]
 
 @final
 class Definition:
-    """What was said when a rule was compiled, as far as its evaluation depends on it.
+    """The options of `rs.compile` that the evaluation of a rule depends on.
 
-    A bundle is the conjunction of several rules. `is_several` asks for the penalty of each of them,
-    rules × batch, rather than for that of the conjunction.
+    A bundle is a conjunction of several rules. With `is_several`, the result is the penalty of each
+    rule, rules × batch, instead of the penalty of the conjunction.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Definition:
         self.replay = replay
         self.is_bundle = is_bundle
         self.is_several = False
-        # Worked out here, for a trace to find plain values.
+        # Computed here, so that torch.compile traces plain values.
         self.names = [slot.name for slot in plan.slots]
         self.forms = [forms[slot.name] for slot in plan.slots]
         self.is_exact = relaxation == EXACT
@@ -62,25 +62,25 @@ class Definition:
 
     @property
     def rules(self) -> int:
-        """How many rules a bundle has."""
+        """The number of rules in the bundle; 1 if it is none."""
         last = self.plan.steps[-1]
         return len(last.operands) if self.is_bundle and isinstance(last, Connect) else 1
 
     def of_several(self) -> Definition:
-        """Return the same bundle, evaluated rule by rule; both share their tables."""
+        """Return this bundle with one penalty for each rule. Both share their tables."""
         twin = object.__new__(Definition)
         twin.__dict__.update(self.__dict__, is_several=True)
         return twin
 
     def block(self, device: torch.device) -> int:
-        """Return how many groundings are evaluated at a time."""
+        """Return the number of groundings that are evaluated at a time."""
         usual = thresholds.GPU_BLOCK if device.type == "cuda" else thresholds.CPU_BLOCK
         return self._block or usual
 
     def sources(
         self, inputs: Sequence[Tensor], places: Sequence[int] | None = None
     ) -> list[Source]:
-        """Return the tensors of all slots, or of those at some places, as sources of degrees."""
+        """Return the tensors of all slots, or of the slots at `places`, as sources of degrees."""
         chosen = range(len(inputs)) if places is None else places
         return sources_of(
             [inputs[place] for place in chosen],
@@ -92,9 +92,9 @@ class Definition:
     def bind(
         self, sizes: Mapping[str, int], device: torch.device, layout: Layout | None = None
     ) -> Bound:
-        """Return the rule's tables for sequences of these lengths, kept for the next call.
+        """Return the tables of the rule for sequences of these lengths, from the cache if there.
 
-        Its layout may be known.
+        A known layout saves its computation.
         """
         key = tuple(sizes.items()), str(device)
         if torch.compiler.is_compiling() or key not in self._bound:
@@ -103,8 +103,8 @@ class Definition:
 
     @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
     def _bind(self, sizes: tuple[tuple[str, int], ...], device: str, layout: Layout | None) -> None:
-        """Keep the rule's tables; a trace has this done, and does not look inside."""
-        with to_keep():
+        """Put the tables of the rule into the cache. A trace runs this without tracing it."""
+        with outside_inference_mode():
             if (sizes, "cpu") not in self._bound:
                 make_room(self._bound)
                 layout = layout or lay_out(self.plan, dict(sizes))
@@ -117,7 +117,7 @@ class Definition:
 
     @property
     def is_made_of_clauses(self) -> bool:
-        """Whether the groundings are clauses, for sequences of some length."""
+        """Whether the groundings are clauses; of a rule over sequences, whether its body is one."""
         if not self.plan.sequence_domains:
             return not isinstance(self.clauses({}, torch.device("cpu")), str)
         if self._law is None or self.why_no_clauses is not None:
@@ -126,30 +126,33 @@ class Definition:
         return literals_of(self.plan, body, self._law) is not None
 
     def clauses(self, sizes: Mapping[str, int], device: torch.device) -> Clauses | str:
-        """Return the groundings as clauses, or why they are none; found when first needed."""
+        """Return the groundings as clauses, or the reason why they are none; cached."""
         key = tuple(sizes.items()), device
         if key not in self._clauses:
             make_room(self._clauses)
             self._clauses[key] = self._find_clauses(sizes, device)
         found = self._clauses[key]
-        return found if self.is_several or isinstance(found, str) else found.as_one
+        return found if self.is_several or isinstance(found, str) else found.as_one_rule
 
     @property
     def why_no_clauses(self) -> str | None:
-        """Why no groundings are evaluated as clauses, whatever they are; None if they may be."""
+        """The reason why the rule is never evaluated as clauses; None if it may be."""
         if self.is_exact:
             return "the relaxation is `exact`"
         if self.detach is not None:
-            return f"`detach` needs the {self.detach} apart, which a clause has not"
+            return f"`detach` needs the {self.detach}, and a clause has no such part"
         if self._law is None:
-            return f"under `{self.relaxation}` no sum over its literals tells what a clause costs"
+            return (
+                f"under `{self.relaxation}` the penalty of a clause does not follow from a sum "
+                "over its literals"
+            )
         if any(form != "logits" for form in self.forms):
-            return "only logits are turned into sides with gradients by hand"
+            return "some inputs are no logits, and only logits have gradients by hand"
         return None
 
     @property
     def compares(self) -> bool:
-        """Whether clauses cost the least of their literals, so that the worst is looked for."""
+        """Whether a clause costs the minimum of its literals, and a rule as its worst clause."""
         return self._law is not None and self._law.cost == "least"
 
     def _find_clauses(self, sizes: Mapping[str, int], device: torch.device) -> Clauses | str:
@@ -160,7 +163,7 @@ class Definition:
         from residuum.losses.routes.listing import find_clauses
 
         bound = self.bind(sizes, torch.device("cpu"))
-        with to_keep():
+        with outside_inference_mode():
             found = find_clauses(
                 self.plan, bound.layout, self._law, bound.masks, is_bundle=self.is_bundle
             )
@@ -168,6 +171,6 @@ class Definition:
 
 
 def make_room(kept: dict[Any, Any]) -> None:
-    """Forget the oldest of what is remembered, if it is much."""
+    """Remove the oldest entries of a cache until there is room for a new one."""
     while len(kept) >= thresholds.MOST_LAYOUTS:
         kept.pop(next(iter(kept)))

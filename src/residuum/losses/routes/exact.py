@@ -1,9 +1,9 @@
-"""The exact route: the probability that a rule holds, all outputs being independent.
+"""The exact route: the probability that a rule holds, if all outputs are independent.
 
 Each softmax is one categorical variable and each sigmoid one binary variable. Every grounding
-becomes a table over the variables it reads, 0 where it is violated; groundings over the same
-variables share one. Then variables are summed out one after the other, always the one whose table
-is smallest: for a rule over pairs of neighbours in a sequence that is the forward algorithm.
+becomes a table over the variables it reads, with probability 0 where it is violated; groundings
+over the same variables share one table. Then the variables are summed out one by one, always the
+one with the smallest table. For a rule over neighbours in a sequence this is the forward algorithm.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from residuum.losses.routes.blocks import flattened
 from residuum.losses.routes.definition import Definition
 from residuum.losses.routes.route import Evaluate, Surroundings
 
-_NOTHING: Final = -1e30  # the logarithm of 0, where −inf would bring NaN into gradients
+_NOTHING: Final = -1e30  # stands for log 0; −inf would give NaN gradients
 _STATES_AT_A_TIME: Final = 1 << 12
 
 
 class Variable(NamedTuple):
-    """One random variable: an entry of a slot before its last dimension, or one binary entry."""
+    """One random variable: a softmax of an exclusive slot, or one binary entry of another slot."""
 
     slot: int
     entry: int
@@ -44,16 +44,17 @@ class Variable(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Logarithms over the joint states of some variables: 0, or almost −∞ for what is forbidden."""
+    """Logarithms over the joint states of some variables: 0, or almost −∞ if forbidden."""
 
     variables: tuple[Variable, ...]
     logs: Tensor
 
 
 class Step(NamedTuple):
-    """One variable summed out: the tables it is in, in the shape of the joint one, and its place.
+    """One step of the elimination: it sums out one variable and appends a new table.
 
-    The result is a new table, after all others.
+    `tables` are the numbers of the tables with this variable, `shapes` their shapes in the joint
+    table, and `place` is the dimension of the variable there.
     """
 
     tables: tuple[int, ...]
@@ -62,10 +63,10 @@ class Step(NamedTuple):
 
 
 class Elimination(NamedTuple):
-    """All variables summed out, one after the other.
+    """The order in which all variables are summed out, one by one.
 
-    The tables are the constraints, then the outcomes of each variable, then those of the steps;
-    `left` are those that no variable is left in.
+    Tables are numbered: the constraints first, then one table of outcomes for each variable, then
+    the results of the steps. `left` are the numbers of the tables without variables at the end.
     """
 
     constraints: tuple[Tensor, ...]
@@ -76,24 +77,24 @@ class Elimination(NamedTuple):
 
 @final
 class ExactRoute:
-    """The exact probability of a rule; what it forbids is worked out once for each shape."""
+    """Evaluates the exact probability of a rule. Its constraints are computed once per shape."""
 
     name: Final = "exact"
-    hands_over_because: Final = "it never does"
+    hands_over_because: Final = "this route never hands over"
 
     def __init__(self, definition: Definition) -> None:
         self._definition = definition
         self._plan = definition.plan
         self._eliminations: dict[Any, Elimination] = {}
         if not self._plan.sequence_domains:
-            self._prepare(())  # a rule that is too large is refused when it is compiled
+            self._prepare(())  # so that `rs.compile` refuses a rule that is too large
 
     def prepare(self, _case: Case, _around: Surroundings) -> Evaluate | str:
-        """Return how calls are evaluated."""
+        """Return the function that evaluates calls."""
         return self.evaluate
 
     def evaluate(self, call: Call) -> Tensor:
-        """Return −log P(rule) of each example; sequences of one length go together."""
+        """Return −log P(rule) of each example. Sequences of one length are evaluated together."""
         if torch.compiler.is_compiling():
             self._prepare_traced(tuple(sequence_sizes(self._plan, call.inputs).items()))
         flat = flattened(call, self._plan)
@@ -103,13 +104,14 @@ class ExactRoute:
             found = self._by_lengths(list(flat.inputs), flat.lengths, call.device)
         return -found.reshape(call.batch)
 
-    @torch.compiler.disable  # type: ignore[untyped-decorator]  # a trace would take lengths for symbols
+    @torch.compiler.disable  # type: ignore[untyped-decorator]  # lengths would become symbols
     def _by_lengths(
         self, inputs: Sequence[Tensor], lengths: Tensor, device: torch.device
     ) -> Tensor:
-        """Return log P(rule), the sequences of each length by themselves.
+        """Return log P(rule), for the sequences of one length at a time.
 
-        A trace stops here. Not every version of PyTorch can hand over a `Call` then.
+        A torch.compile trace stops here. The arguments are plain, because not every version of
+        PyTorch can pass a `Call` out of a trace.
         """
         if torch._C._functorch.is_batchedtensor(lengths):
             raise GroundingError(
@@ -137,7 +139,7 @@ class ExactRoute:
     ) -> Tensor:
         shapes = tuple(tuple(given.shape[1:]) for given in inputs)
         elimination = self._elimination(shapes, bound)
-        if not elimination.constraints:  # nothing is forbidden; the 0 belongs to the graph still
+        if not elimination.constraints:  # nothing is forbidden; the 0 still needs a graph
             nothing = torch.zeros((), dtype=torch.float32, device=device)
             return sum((x.flatten()[:0].sum() for x in inputs), nothing).expand(examples)
         sources = self._definition.sources(inputs)
@@ -149,7 +151,7 @@ class ExactRoute:
 
     @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
     def _prepare_traced(self, lengths: tuple[tuple[str, int], ...]) -> None:
-        """Have what the rule forbids at hand; a trace has this done, and does not look inside."""
+        """Put the constraints of the rule into the cache. A trace runs this without tracing it."""
         self._prepare(lengths)
 
     def _prepare(self, lengths: tuple[tuple[str, int], ...]) -> None:
@@ -161,7 +163,7 @@ class ExactRoute:
         self._elimination(shapes, self._definition.bind(sizes, torch.device("cpu")))
 
     def _elimination(self, shapes: tuple[tuple[int, ...], ...], bound: Bound) -> Elimination:
-        """Return what the rule forbids and the order of its variables."""
+        """Return the constraints and the order of variables of the rule. The result is cached."""
         if shapes not in self._eliminations:
             while len(self._eliminations) >= thresholds.MOST_ELIMINATIONS:
                 self._eliminations.pop(next(iter(self._eliminations)))
@@ -170,7 +172,7 @@ class ExactRoute:
 
 
 def _outcomes(variable: Variable, plan: Plan, sources: Sequence[Source]) -> Tensor:
-    """Return the logarithms of the probabilities of a variable's values: examples × values."""
+    """Return the log-probabilities of the values of a variable: examples × values."""
     slot, source = plan.slots[variable.slot], sources[variable.slot]
     depth = len(slot.domains)
 
@@ -220,7 +222,7 @@ def _states(variables: Iterable[Variable]) -> int:
 
 
 def _sum_out(logs: list[Tensor], elimination: Elimination) -> Tensor:
-    """Return the logarithm of the sum, over all states, of the product of the tables."""
+    """Return the logarithm of the sum over all states of the product of all tables."""
     logs = list(logs)
     for touched, shapes, place in elimination.steps:
         total: Any = 0.0
@@ -232,7 +234,7 @@ def _sum_out(logs: list[Tensor], elimination: Elimination) -> Tensor:
 
 
 def refuse_too_many(variables: Iterable[Variable]) -> None:
-    """Raise if the joint states of some variables would not fit."""
+    """Raise GroundingError if some variables have too many joint states for one table."""
     states = _states(variables)
     if states > thresholds.MOST_STATES:
         raise GroundingError(
@@ -245,7 +247,7 @@ def refuse_too_many(variables: Iterable[Variable]) -> None:
 
 
 def constraints_of(plan: Plan, bound: Bound, shapes: Sequence[tuple[int, ...]]) -> list[Table]:
-    """Return what the rule forbids, as tables of 0 and (almost) −∞ over variables."""
+    """Return the constraints of the rule: tables of 0, or almost −∞ for forbidden states."""
     groundings = groundings_of(plan)
     groups: dict[tuple[Variable, ...], list[int]] = {}
     for number, variables in enumerate(_variables_by_grounding(plan, bound, shapes, groundings)):
@@ -279,7 +281,7 @@ def _variables_by_grounding(
         assert isinstance(step, Read)
         slot, shape = plan.slots[step.slot], shapes[step.slot]
         if 0 in shape:
-            continue  # there is nothing to read, and no grounding in which it would be
+            continue  # no entries, so that no grounding reads any
         size = shape[-1] if slot.is_exclusive else 2
         entries = torch.arange(math.prod(shape), dtype=torch.int64).reshape(shape)
         if slot.is_exclusive:
@@ -293,9 +295,9 @@ def _variables_by_grounding(
 
 
 def _reads_below(plan: Plan, number: int) -> list[tuple[int, frozenset[int]]]:
-    """Return the atoms below a step, each with the dimensions that quantifiers there range over.
+    """Return the atoms below a step, each with the dimensions of the quantifiers around it.
 
-    An inner quantifier may use the dimension of an outer variable that it does not speak of.
+    An inner quantifier may reuse the dimension of an outer variable that does not occur in it.
     """
     found: list[tuple[int, frozenset[int]]] = []
     stack: list[tuple[int, frozenset[int]]] = [(number, frozenset())]
@@ -317,7 +319,7 @@ def _reads_below(plan: Plan, number: int) -> list[tuple[int, frozenset[int]]]:
 
 
 def _by_grounding(where: Tensor, outer: Sequence[int], inner: Iterable[int]) -> Tensor:
-    """Return what an atom reads with a row for each outer grounding, its inner axes along it."""
+    """Return the entries that an atom reads: outer groundings × inner groundings."""
     inside = sorted(inner)
     around = [dimension for dimension in range(len(outer)) if dimension not in inside]
     moved = where.permute([*around, *inside])
@@ -335,7 +337,7 @@ def _table(
     variables: tuple[Variable, ...],
     members: list[int],
 ) -> Table:
-    """Return which joint states of the variables satisfy all these groundings."""
+    """Return a table of the joint states that satisfy all groundings `members`."""
     outer = groundings.shape(bound.layout)
     allowed = []
     states = itertools.product(*(range(variable.size) for variable in variables))
@@ -350,7 +352,7 @@ def _table(
         holds = Crisp(plan, call).truth(groundings.body)
         holds = holds.expand(len(part), *outer).reshape(len(part), -1)
         allowed.append(holds[:, members].all(1))
-    # Single precision, whatever the default is: double inputs make the sum a double.
+    # Single precision, whatever the default dtype is: double inputs still give a double sum.
     logs = torch.where(torch.cat(allowed), 0.0, _NOTHING).float()
     return Table(variables, logs.reshape(1, *(variable.size for variable in variables)))
 
@@ -361,7 +363,7 @@ def _predictions(
     variables: Sequence[Variable],
     states: Tensor,
 ) -> list[Tensor]:
-    """Return the crisp outputs of every slot in each of the given states."""
+    """Return the crisp predictions of every slot in each of the given states."""
     predicted = [torch.zeros(len(states), math.prod(shape), dtype=torch.bool) for shape in shapes]
     rows = torch.arange(len(states))
     for column, variable in enumerate(variables):

@@ -1,7 +1,7 @@
-"""Values whose gradients are found without PyTorch's record of what was computed.
+"""The autograd function for values whose gradients a route computes by hand.
 
-A route knows the gradients of its penalties, in the forward pass or from what it saved there. This
-is the one autograd function that hands them out.
+A route computes the gradients of its penalties in the forward pass, or in the backward pass from
+tensors that it saved. All routes share the autograd function of this file.
 """
 
 from __future__ import annotations
@@ -17,32 +17,31 @@ from residuum.errors import GroundingError
 from residuum.losses.degrees.tensors import in_full
 
 Again = Callable[[Sequence[Tensor]], Tensor]
-"""Computes a value once more from its inputs, by operations that can be differentiated twice."""
+"""Computes a value again from its inputs, by operations that can be differentiated twice."""
 
 
 class Backward(Protocol):
-    """How gradients go back to the inputs."""
+    """Computes the gradients of the inputs in the backward pass."""
 
     @property
     def given(self) -> int:
-        """The number of inputs. They are saved before all else."""
+        """The number of inputs, which are the first saved tensors."""
         ...
 
     @property
     def again(self) -> Again | None:
-        """The value once more, for second derivatives; None if there is no memory for them."""
+        """A function for second derivatives; None if they would need too much memory."""
         ...
 
     def __call__(self, upstream: Tensor, saved: Sequence[Tensor]) -> list[Tensor | None]:
-        """Return the gradients of the inputs from that of the value."""
+        """Return the gradients of the inputs from the gradient of the value."""
         ...
 
 
 class KnownGradients(NamedTuple):
-    """Gradients of one value per example, which are known and need only be multiplied.
+    """Gradients of one value per example that are computed in the forward pass.
 
-    They are saved behind the inputs: one tensor for each group of inputs, inputs × examples × all
-    else.
+    They are saved after the inputs: for each group of inputs one tensor, inputs × examples × rest.
     """
 
     groups: Sequence[Sequence[int]]
@@ -53,7 +52,7 @@ class KnownGradients(NamedTuple):
         found: list[Tensor | None] = [None] * self.given
         examples = upstream.numel()
         for group, known in zip(self.groups, saved[self.given :], strict=True):
-            if known.dim() < 2 or known.shape[1] != examples:  # a batch of no or several dimensions
+            if known.dim() < 2 or known.shape[1] != examples:  # the batch is not one-dimensional
                 rest = known.numel() // (len(group) * examples)
                 known = known.reshape(len(group), examples, rest)
             each = known * upstream.reshape(examples, *(1,) * (known.dim() - 2))
@@ -72,12 +71,12 @@ def with_gradients(
     *,
     is_linear: bool = False,
 ) -> Tensor:
-    """Return a value as a function of the inputs; `saved` has what `backward` takes.
+    """Return a value that has gradients for the inputs. `saved` are the tensors for `backward`.
 
-    `is_linear` says that gradients do not vary with the inputs, but where they jump. Then PyTorch
-    differentiates `backward` itself for second derivatives.
+    `is_linear` says that the value is piecewise linear in the inputs. Then PyTorch differentiates
+    `backward` itself for second derivatives.
     """
-    made = value, saved, is_linear  # by itself the value would count as an input
+    made = value, saved, is_linear  # in a tuple, so that autograd does not take it for an input
     found: Tensor = _WithGradients.apply(backward, made, *inputs)  # type: ignore[attr-defined]
     return found
 
@@ -85,7 +84,7 @@ def with_gradients(
 class _WithGradients(_SingleLevelFunction):
     """A value whose gradients go back to the inputs in one step.
 
-    Transforms of torch.func, which a Function of PyTorch looks for at every call, never come here.
+    Its base class skips the search for torch.func transforms, which never reach this function.
     """
 
     @staticmethod
@@ -116,11 +115,11 @@ class _WithGradients(_SingleLevelFunction):
 
 def _differentiable(again: Again, upstream: Tensor, inputs: Sequence[Tensor]
                     ) -> list[Tensor | None]:  # fmt: skip
-    """Return gradients that have gradients, for a second derivative."""
+    """Return gradients that have gradients themselves, for second derivatives."""
     wanted = [given for given in inputs if given.requires_grad]
     with in_full(upstream.device):
         value = again(inputs).reshape(upstream.shape)
-        if not value.requires_grad:  # as under `r-godel` where only antecedents need gradients
+        if not value.requires_grad:  # as under `r-godel` if only antecedents need gradients
             return [None] * len(inputs)
         found = iter(
             torch.autograd.grad(value, wanted, upstream, create_graph=True, allow_unused=True)
@@ -134,10 +133,10 @@ def _last(gradient: Tensor, inputs: Sequence[Tensor]) -> Tensor:
 
 
 class LastGradients(torch.autograd.Function):
-    """Gradients that depend on the inputs, though what would say how is gone.
+    """Gradients whose own gradients are refused with an error.
 
-    They refuse gradients of their own, which would otherwise count as 0 beside those of other
-    losses.
+    They depend on the inputs, but their graph was not kept. Without the error, second derivatives
+    would silently be 0.
     """
 
     @staticmethod
@@ -153,6 +152,6 @@ class LastGradients(torch.autograd.Function):
         )
 
 
-def room_for_gradients(given: Tensor) -> Tensor:
-    """Return zeros to add gradients of a tensor up in: half precision is too coarse for that."""
+def zeros_for_gradients(given: Tensor) -> Tensor:
+    """Return zeros to which the gradients of a tensor are added, in single precision or better."""
     return torch.zeros_like(given, dtype=torch.promote_types(given.dtype, torch.float32))

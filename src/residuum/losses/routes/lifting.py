@@ -1,8 +1,8 @@
-"""Many ground rules at once: those alike in shape become one rule over an axis of them.
+"""Lifting: many ground rules of one shape are evaluated together as one rule with an axis.
 
 Two hundred clauses over the same outputs differ only in which outputs they read, and in which of
-them are negated. All entries that ground rules read are laid side by side in one *pool*, followed
-by their negations; then a literal is one index into it, and rules with the same connectives are
+them are negated. The *pool* is one tensor with all entries that ground rules read, followed by
+their negations. A literal is an index into the pool, and rules with the same connectives are
 evaluated together, literal by literal.
 """
 
@@ -22,7 +22,7 @@ from residuum.grounding.plans import Connect, Plan, Read, Slot, Step
 from residuum.logic import TRUE, And, Formula, Iff, Not, Or
 from residuum.losses.degrees.logits import MIRRORED, Side
 from residuum.losses.routes import thresholds
-from residuum.losses.routes.recognising import breaking
+from residuum.losses.routes.recognising import violating_literals
 from residuum.syntax import Predicate
 
 _POOL: Final = Slot("pool", Predicate("pool", (), is_independent=True), ())
@@ -43,14 +43,14 @@ class Literal(NamedTuple):
 
 @dataclass(frozen=True)
 class Shape:
-    """A rule without its literals: a connective over shapes; a literal has none."""
+    """The shape of a rule: its connectives without its literals. A literal has no kind."""
 
     kind: type[Formula] | None = None
     parts: tuple[Shape, ...] = ()
 
     @property
     def text(self) -> str:
-        """The shape as text, to sort by."""
+        """The shape as text, a key for sorting."""
         name = "" if self.kind is None else self.kind.__name__
         return f"{name}({''.join(part.text for part in self.parts)})"
 
@@ -60,7 +60,7 @@ _LITERAL: Final = Shape()
 
 @dataclass(frozen=True)
 class Group:
-    """Rules of one shape: which of the given ones, and a plan whose only axis is those rules."""
+    """Rules of one shape. `members` are their numbers; the only axis of the plan is these rules."""
 
     members: tuple[int, ...]
     plan: Plan
@@ -70,7 +70,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Lifted:
-    """The groups found, the rules left over, and the slots that the pool is made of."""
+    """The groups of rules, the rules `alone` without a group, and the slots of the pool."""
 
     groups: tuple[Group, ...]
     alone: tuple[int, ...]
@@ -78,9 +78,9 @@ class Lifted:
 
 
 def lift(plan: Plan, layout: Layout, *, as_clauses: bool) -> Lifted | None:
-    """Return the operands of an outermost conjunction in groups of the same shape, if any.
+    """Return the operands of the outermost conjunction in groups of one shape; None without groups.
 
-    `as_clauses` is for S-logics, where all ways to write a clause mean the same.
+    `as_clauses` is for S-logics, in which all ways to write a clause have the same meaning.
     """
     root = plan.steps[-1]
     fewest = thresholds.FEWEST_ALIKE
@@ -111,7 +111,7 @@ def lift(plan: Plan, layout: Layout, *, as_clauses: bool) -> Lifted | None:
 
 
 def _size(slot: Slot) -> int | None:
-    """Return how many entries a slot has; None if that comes with the data."""
+    """Return the number of entries of a slot; None if it depends on the data."""
     size = 1
     for domain in slot.domains:
         if domain.labels is None:
@@ -123,8 +123,12 @@ def _size(slot: Slot) -> int | None:
 def _shape(
     plan: Plan, literals: Mapping[int, Literal], root: int, as_clauses: bool
 ) -> tuple[Shape, list[Literal]] | None:
-    """Return the shape of a ground rule and its literals in order; None if it is not ground."""
-    clause = breaking(plan, root, literals.get, lambda one: one.negated) if as_clauses else None
+    """Return the shape of a ground rule and its literals in order; None for other rules."""
+    clause = (
+        violating_literals(plan, root, literals.get, lambda one: one.negated)
+        if as_clauses
+        else None
+    )
     if clause is not None:
         # ¬(l₁ ∧ … ∧ lₙ)
         parts = (_LITERAL,) * len(clause)
@@ -146,7 +150,7 @@ def _shape(
 
 
 def _literals(plan: Plan, layout: Layout) -> dict[int, Literal]:
-    """Return the steps that are literals: atoms without variables, negated or not."""
+    """Return the literals of a plan by step number: atoms without variables and their negations."""
     found: dict[int, Literal] = {}
     for number, step in enumerate(plan.steps):
         if isinstance(step, Read):
@@ -159,7 +163,7 @@ def _literals(plan: Plan, layout: Layout) -> dict[int, Literal]:
 
 
 def _entry(slot: Slot, access: Access) -> int | None:
-    """Return the one entry of a slot that an atom reads, if it is one."""
+    """Return the entry of a slot that an atom reads; None if it reads several."""
     entry = 0
     for part, domain in zip(access.entries, slot.domains, strict=True):
         if part is None or part.axis is not None or domain.labels is None:
@@ -181,7 +185,7 @@ def _group(
         ]
     )
     steps: list[Step] = []
-    _spell(shape, steps)
+    _append_steps(shape, steps)
     reads = [number for number, step in enumerate(steps) if isinstance(step, Read)]
     accesses = {
         number: Access((None,), (0,), columns[:, place]) for place, number in enumerate(reads)
@@ -194,18 +198,18 @@ def _group(
     return Group(members, plan, Layout(accesses, {}, 0), indices)
 
 
-def _spell(shape: Shape, steps: list[Step]) -> int:
-    """Append the steps of a shape, its literals read in order; return the last one's number."""
+def _append_steps(shape: Shape, steps: list[Step]) -> int:
+    """Append the steps of a shape to `steps` and return the number of the last one."""
     if shape.kind is None:
         steps.append(Read(0, (), (), ()))
     else:
-        operands = tuple(_spell(part, steps) for part in shape.parts)
+        operands = tuple(_append_steps(part, steps) for part in shape.parts)
         steps.append(Connect(shape.kind, operands))
     return len(steps) - 1
 
 
 def pool_side(pool: Sequence[int], depths: Sequence[int], sides: Any, side: Side) -> Tensor:
-    """Return one side of every entry of the pool and of its negation: (*batch, 2 × entries)."""
+    """Return one side of all entries of the pool and of their negations: (*batch, 2 × entries)."""
     flat = [_flat(sides(slot, side), depths[slot]) for slot in pool]
     flat += [_flat(sides(slot, MIRRORED[side]), depths[slot]) for slot in pool]
     batch = torch.broadcast_shapes(*(one.shape[:-1] for one in flat))  # type: ignore[no-untyped-call]

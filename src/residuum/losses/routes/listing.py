@@ -1,7 +1,7 @@
-"""Groundings listed as clauses: which outputs each of them reads.
+"""Groundings listed as clauses: a matrix of which outputs each clause reads.
 
-A grounding has one row of a matrix, and each side of an entry that clauses read one column. For
-many entries the matrix would be larger than what it saves. Then a table does without.
+The matrix has one row for each grounding, and one column for each side of an entry that clauses
+read. With many entries the matrix would cost more than it saves; then a table takes its place.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from residuum.grounding.plans import Connect, Quantify, Read
 from residuum.logic import And, Forall
 from residuum.losses.degrees.logits import Side
 from residuum.losses.degrees.stacking import Columns, Kind, Piece, Stack
-from residuum.losses.degrees.tensors import to_keep
+from residuum.losses.degrees.tensors import outside_inference_mode
 from residuum.losses.routes import thresholds
 from residuum.losses.routes.crosses import Cross, find_cross
 from residuum.losses.routes.recognising import Cost, Law, Member, literals_of
@@ -31,15 +31,18 @@ from residuum.losses.routes.table_shapes import Table, find_table
 
 @dataclass(frozen=True)
 class Clauses:
-    """The matrix of a rule, or of several, and the rows of sides that it multiplies.
+    """The clauses of one rule or of several: one row per clause, one column per side of an entry.
 
-    Under the minimum there is nothing to multiply, and the matrix has no columns; nor has it where
-    it would be too large, and a table takes its place, or a cross of one. `places` lists
-    the columns of each row, literals × rows, where the columns of a residuum that are taken away
-    count on from the last; where some rows are shorter, it is `is_ragged` and they are filled up
-    with the number behind. `segments` are the numbers of rows of each rule, and `inside` are
-    positions that must lie inside each sequence. `signs` are those of the columns, truths or
-    falsities, and `transposed` takes gradients of rows back to what truths do to them.
+    - `matrix` is rows × columns. It has no columns under the minimum, which multiplies nothing, nor
+      where it would be too large; then there is a `table` or a `cross`.
+    - `places` is literals × rows: the column of each literal. Columns that a residuum subtracts are
+      numbered after all others. With `is_ragged`, some clauses are shorter; they are filled up with
+      the number after the last.
+    - `segments` are the numbers of rows of the rules.
+    - `groups` are the columns by kind of slot.
+    - `inside` are positions that must lie inside each sequence.
+    - `signs` has 1 for the column of a truth and −1 for that of a falsity.
+    - `transposed` takes the gradients of rows to gradients with respect to truths.
     """
 
     matrix: Tensor
@@ -64,7 +67,7 @@ class Clauses:
 
     @cached_property
     def are_rows_rules(self) -> bool:
-        """Whether each row is a rule of its own."""
+        """Whether every rule has exactly one row."""
         return len(self.segments) == self.count
 
     @cached_property
@@ -74,7 +77,7 @@ class Clauses:
 
     @cached_property
     def is_frugal(self) -> bool:
-        """Whether it needs little memory for any number of examples, or takes care of it."""
+        """Whether a batch of any size needs little memory."""
         is_on_gpu = self.matrix.is_cuda
         return self.cross is not None or (self.table is not None and not is_on_gpu)
 
@@ -84,8 +87,8 @@ class Clauses:
         return self.matrix.shape[1]
 
     @cached_property
-    def as_one(self) -> Clauses:
-        """The same clauses as those of a single rule, the conjunction of all."""
+    def as_one_rule(self) -> Clauses:
+        """The same clauses as one rule, the conjunction of all rules."""
         return replace(self, segments=(self.count,))
 
     @cached_property
@@ -95,11 +98,11 @@ class Clauses:
 
     @cached_property
     def first_readings(self) -> Tensor | None:
-        """Which columns read an entry on a side for the first time, columns × 1 × positions.
+        """A mask of columns × 1 × positions: True where a side is read for the first time.
 
-        None if all do; `Tag(i + 1)` does not where `Tag(i)` is read as well.
+        None if no side is read twice. `Tag(i)` and `Tag(i + 1)` read the same entries twice.
         """
-        with to_keep():
+        with outside_inference_mode():
             found = torch.cat([group.first_readings for group in self.groups])
             if bool(found.all()):
                 return None
@@ -107,11 +110,11 @@ class Clauses:
             return found.unsqueeze(1).to(self.matrix.device)
 
     def stacks(self, examples: int, inputs: Sequence[Tensor]) -> tuple[Stack, ...]:
-        """Return the slots by kinds. The number of examples varies, sequence lengths do not."""
+        """Return the stacks of slots. The batch size varies; sequence lengths do not."""
         found = self._stacks.get(examples)
         if found is None:
             device = self.matrix.device
-            with to_keep():
+            with outside_inference_mode():
                 found = tuple(
                     Stack(group, examples, _positions(group, inputs), device)
                     for group in self.groups
@@ -122,11 +125,11 @@ class Clauses:
         return found
 
     def to(self, device: torch.device) -> Clauses:
-        """Return the same on a device."""
+        """Return the same clauses with their tensors on a device."""
         inside = tuple(positions.to(device) for positions in self.inside)
         matrix, places = self.matrix.to(device), self.places.to(device)
         table, cross = self.table, self.cross
-        if device.type == "cuda" and cross is not None:  # a GPU has the whole in fewer steps
+        if device.type == "cuda" and cross is not None:  # on a GPU the whole table is faster
             table = None if self.width or self.cost == "least" else cross.table
             cross = None
         table = None if table is None else table.to(device)
@@ -135,13 +138,13 @@ class Clauses:
 
 
 def _positions(columns: Columns, inputs: Sequence[Tensor]) -> int:
-    """Return the length of the sequences that slots have; 1 if they have none."""
+    """Return the length of the sequences; 1 for slots without a sequence."""
     outer = columns.kind.outer
     return 1 if outer is None else inputs[columns.slots[0]].shape[outer - columns.kind.depth]
 
 
 class _NotListedError(Exception):
-    """Why groundings are not listed as clauses, in words."""
+    """The groundings cannot be listed as clauses; the message says why."""
 
 
 def _refuse(why: str) -> NoReturn:
@@ -156,9 +159,9 @@ def find_clauses(
     *,
     is_bundle: bool,
 ) -> Clauses | str:
-    """Return the groundings of a rule as clauses, or why they are none.
+    """Return the groundings of a rule as clauses, or the reason why they are none.
 
-    Each operand of the outermost conjunction of a bundle is a rule of its own.
+    In a bundle, each operand of the outermost conjunction is a rule of its own.
     """
     root = len(plan.steps) - 1
     last = plan.steps[root]
@@ -176,7 +179,7 @@ def find_clauses(
 
 
 class _Entries(NamedTuple):
-    """The columns that one literal of a clause has in some rows, and its place in the clause."""
+    """The columns that one literal reads in some rows, and its place `order` in the clause."""
 
     order: int
     rows: Any
@@ -185,7 +188,7 @@ class _Entries(NamedTuple):
 
 
 class _Search:
-    """Collects the rows of the clauses of a plan."""
+    """Collects the clauses of a plan, row by row."""
 
     def __init__(self, plan: Plan, layout: Layout, law: Law, masks: Mapping[int, Tensor]) -> None:
         self.count = 0
@@ -201,7 +204,7 @@ class _Search:
         self._positions: tuple[Any, ...] | None = None
 
     def _find_outer(self) -> int | None:
-        """Return the dimension of the sequence along which clauses are evaluated."""
+        """Return the dimension of the only sequence that groundings range over; None otherwise."""
         found = {
             axis.dimension
             for step in self._plan.steps
@@ -212,7 +215,7 @@ class _Search:
         return next(iter(found)) if len(found) == 1 else None
 
     def visit(self, number: int, shape: tuple[int, ...], mask: Any) -> None:
-        """Add the rows of a step."""
+        """Add the clauses of a step, for groundings of a shape and a mask."""
         step = self._plan.steps[number]
         if isinstance(step, Connect) and step.kind is And:
             for part in step.operands:
@@ -234,11 +237,11 @@ class _Search:
             return
         literals = literals_of(self._plan, number, self._law)
         if literals is None:
-            _refuse("a grounding is no clause of two literals or more in this logic")
+            _refuse("a grounding is no clause of two or more literals under this relaxation")
         self._add(literals, shape, mask)
 
     def _note_ends(self, positions: tuple[Any, ...]) -> None:
-        """Refuse clauses that sequences end in different ways: padding is one mask of positions."""
+        """Refuse parts that need different masks: all clauses share one mask of positions."""
         if not positions:
             return
         flat = []
@@ -250,7 +253,7 @@ class _Search:
             self._positions = tuple(flat)
         same = len(flat) == len(self._positions)
         if not same or not all(map(np.array_equal, flat, self._positions)):
-            _refuse("its parts look differently far along the sequence")
+            _refuse("parts of the rule read different offsets of the sequence")
 
     def _add(self, literals: Sequence[Member], shape: tuple[int, ...], mask: Any) -> None:
         outer = self._outer
@@ -260,7 +263,7 @@ class _Search:
             shape = tuple(1 if d == outer else n for d, n in enumerate(shape))
         kept = None if mask is None else np.broadcast_to(mask, shape)
         size = math.prod(shape) if kept is None else int(kept.sum())
-        if not size:  # a guard leaves nothing of this part
+        if not size:  # a guard excludes all groundings of this part
             return
         if self.count + size > thresholds.MOST_ROWS:
             _refuse(f"there are more than {thresholds.MOST_ROWS:,} groundings")
@@ -279,7 +282,7 @@ class _Search:
         self.count += size
 
     def _places(self, number: int) -> tuple[int, Any]:
-        """Return the position at which an atom starts to read, and the entries it reads."""
+        """Return the position from which on an atom reads, and the entries that it reads."""
         step = self._plan.steps[number]
         assert isinstance(step, Read)
         access, rank = self._layout.accesses[number], self._plan.rank
@@ -307,13 +310,13 @@ class _Search:
             if kind.outer in access.joint or access.index is None:
                 _refuse("an atom reads positions that depend on other variables")
             sizes = [len(self._plan.slots[step.slot].domains[d].labels or ()) for d in access.joint]
-            # Flat: NumPy 2.4 misreads large indices that end in a dimension of 1.
+            # Flattened: NumPy 2.4 misreads large indices whose last dimension is 1.
             each = np.unravel_index(access.index.ravel(), sizes)
             for place, found in zip(access.joint, each, strict=True):
                 along[place] = found.reshape(access.index.shape)
         own = [one for place, one in enumerate(along) if place != kind.outer]
         result: Any = np.zeros([1] * rank, dtype=np.int64)
-        for places, size in zip(_turned(own, kind.is_exclusive), kind.sizes, strict=True):
+        for places, size in zip(_classes_first(own, kind.is_exclusive), kind.sizes, strict=True):
             result = result * size + places
         return start, result
 
@@ -321,15 +324,15 @@ class _Search:
         slot = self._plan.slots[number]
         open_ended = [d for d, domain in enumerate(slot.domains) if domain.labels is None]
         if len(open_ended) != (self._outer is not None):
-            _refuse(f"`{slot.name}` is not over the one sequence that the groundings are over")
+            _refuse(f"`{slot.name}` does not range over the same sequence as the groundings")
         outer = open_ended[0] if open_ended else None
         if slot.is_exclusive and outer == len(slot.domains) - 1:
             _refuse(f"`{slot.name}` is a softmax over positions")
         sizes = [len(domain.labels) for domain in slot.domains if domain.labels is not None]
-        return Kind(slot.is_exclusive, outer, tuple(_turned(sizes, slot.is_exclusive)))
+        return Kind(slot.is_exclusive, outer, tuple(_classes_first(sizes, slot.is_exclusive)))
 
     def finish(self, segments: tuple[int, ...]) -> Clauses:
-        """Return the clauses with their matrix, or with a table where that would be too large."""
+        """Return all clauses with their matrix, or with a table if that would be too large."""
         cost = self._law.cost
         if not self.count or 0 in segments:
             _refuse("a rule has no groundings")
@@ -391,7 +394,7 @@ class _Search:
         )
 
     def _side_of_arms(self) -> Side | None:
-        """Return the side of antecedents on which only one class of a softmax is beyond ½."""
+        """Return the side for a cross, on which at most one class of a softmax is above ½."""
         if self._law.cost == "least":
             return "true"
         return "false" if self._law.side == "false" else None
@@ -411,6 +414,6 @@ def _columns(kind: Kind, used: Mapping[Piece, Sequence[Any]], length: int) -> Co
     return Columns(kind, tuple(slots), tuple(sorted(pieces)), length)
 
 
-def _turned(dimensions: Sequence[Any], is_exclusive: bool) -> Sequence[Any]:
-    """Return what belongs to the dimensions of a slot with that of its classes first."""
+def _classes_first(dimensions: Sequence[Any], is_exclusive: bool) -> Sequence[Any]:
+    """Return a list over the dimensions of a slot, with the dimension of the classes first."""
     return [dimensions[-1], *dimensions[:-1]] if is_exclusive else dimensions

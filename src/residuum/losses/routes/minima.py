@@ -1,6 +1,7 @@
-"""The route for minima: clauses where a conjunction costs as much as the worst of it.
+"""The route for minima: clauses under the minimum, where a rule costs as much as its worst clause.
 
-Only the worst groundings of an example have gradients, so that these are looked for among few.
+A clause costs the minimum over its literals, and a rule the maximum over its clauses. Only the
+worst groundings of an example have gradients.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from residuum.losses.routes.listing import Clauses
 from residuum.losses.routes.route import Evaluate, Surroundings
 
 Found = tuple[Tensor, tuple[Tensor, ...]]
-"""Values, and what their gradients are made of."""
+"""Penalties, and the tensors from which their gradients are computed."""
 
 Find = Callable[[Tensor, Crossed | None], Found]
 
 
 @final
 class MinimaRoute:
-    """The worst groundings of the minimum: the largest of the least sides."""
+    """Evaluates clauses under the minimum by their worst groundings."""
 
     name: Final = "minima"
     hands_over_because: Final = NEEDS_CARE
@@ -40,7 +41,7 @@ class MinimaRoute:
         self._definition = definition
 
     def prepare(self, case: Case, around: Surroundings) -> Evaluate | str:
-        """Return how calls are evaluated, or why they are not."""
+        """Return a function that evaluates calls of a case, or the reason why there is none."""
         clauses = usable_clauses(self._definition, case, around)
         if isinstance(clauses, str):
             return clauses
@@ -50,9 +51,9 @@ class MinimaRoute:
 
 
 def largest(clauses: Clauses, sides: Sides, part: Part) -> Outcome | None:
-    """Return the largest penalty of each rule, or of the one; rows are truths.
+    """Return the largest penalty of each rule: the kernel of this route.
 
-    None if a cross of the groundings is not enough, and there are too many.
+    Returns None if a cross is not enough for these values, and all groundings are too many.
     """
     rows = sides.rows()
     columns = _filled_up(clauses, rows)
@@ -74,7 +75,7 @@ def largest(clauses: Clauses, sides: Sides, part: Part) -> Outcome | None:
 
 
 def _filled_up(clauses: Clauses, rows: Tensor) -> Tensor:
-    """Return the rows and, for short clauses, one that is never the least, nor one of several."""
+    """Return the rows and, to fill up short clauses, a row of ∞, which is never the minimum."""
     return functional.pad(rows, (0, 0, 0, 1), value=torch.inf) if clauses.is_ragged else rows
 
 
@@ -101,7 +102,7 @@ def _again(clauses: Clauses, find: Find, gradients: Callable[..., Tensor], rows:
 
 
 class _GradientOfMinima(NamedTuple):
-    """The gradients of all sides, in which only what comes from upstream varies."""
+    """The gradients of all sides: constants times the upstream gradient."""
 
     gradients: Callable[..., Tensor]
     given: int = 1
@@ -120,7 +121,7 @@ def _each(clauses: Clauses, columns: Tensor, _crossed: Crossed | None) -> Found:
 
 
 def _least(columns: Tensor, literals: Sequence[Tensor]) -> Tensor:
-    """Return the least side of every row that has such literals."""
+    """Return the minimum over the literals of each row."""
     first, *others = literals
     least = columns.index_select(0, first)
     part = torch.empty_like(least)
@@ -132,7 +133,7 @@ def _least(columns: Tensor, literals: Sequence[Tensor]) -> Tensor:
 
 def _gradients_of_least(clauses: Clauses, upstream: Tensor, columns: Tensor) -> Tensor:
     places = clauses.places
-    total = upstream.new_zeros(columns.shape)  # of a batch of gradients, if there are several
+    total = upstream.new_zeros(columns.shape)  # like `upstream`, which may be batched
     rows = places.shape[1]
     step = rows if columns.is_cuda else thresholds.MINIMA_RULES
     parts = torch.split(places, step, 1), torch.split(upstream.reshape(rows, -1), step)
@@ -144,7 +145,7 @@ def _gradients_of_least(clauses: Clauses, upstream: Tensor, columns: Tensor) -> 
 
 
 def _shares(sides: Sequence[Tensor], upstream: Tensor) -> list[Tensor]:
-    """Return the gradients of minima taken pair by pair, which two equal sides share evenly."""
+    """Return the gradients of a minimum taken pair by pair. Two equal sides share evenly."""
     below = [sides[0]]
     for side in sides[1:-1]:
         below.append(torch.minimum(below[-1], side))
@@ -163,18 +164,18 @@ def _largest(
     columns: Tensor,
     crossed: Crossed | None,
 ) -> Found:
-    """Return the largest of the least sides, of all rows of a rule and positions of an example."""
+    """Return the largest minimum of each rule and example, over all rows and positions."""
     blocks = partial(_blocks, clauses, examples, inside, columns, crossed)
     tops = [_top(rule) for rule in blocks()] if crossed is None else [crossed.top]
     entries = columns.view(len(columns), examples, -1)
     hits = [entries == top.unsqueeze(1) for top in tops]
-    # What is read more than once counts once, even if only another reading of it lies inside.
+    # A side that is read twice counts once, even if only one of its readings lies inside.
     counted = inside if clauses.first_readings is None else clauses.first_readings
     if counted is not None:
         hits = [hit & counted for hit in hits]
     most = max([int(hit.sum(0).sum(1).amax()) for hit in hits])
     value = _of_rules(tops, inside)
-    if most <= 1:  # then it is the least in whichever rows are the largest
+    if most <= 1:  # a single side has the maximum, and the whole gradient
         return value, tuple(hits)
     rows, *where = _ties(blocks(), tops)
     if crossed is not None:
@@ -189,7 +190,10 @@ def _largest_of_all(
     columns: Tensor,
     _crossed: Crossed | None,
 ) -> Found:
-    """Return the largest of the least sides, and every row's share of the gradient."""
+    """Return the largest minimum of each rule and example, and the gradient share of every row.
+
+    This looks at no value, so that it can be recorded.
+    """
     tops, shares = [], []
     for rule in _blocks(clauses, examples, inside, columns, None):
         least = torch.cat([block for _, block in rule])
@@ -208,9 +212,9 @@ def _blocks(
     columns: Tensor,
     crossed: Crossed | None,
 ) -> Iterator[Iterator[tuple[int, Tensor]]]:
-    """Return the least sides of each rule, some rows × examples × positions at a time.
+    """Yield the minima of each rule in blocks: the number of the first row, and the block.
 
-    With the number of the first row. What does not count is −1.
+    A block is rows × examples × positions. Positions that do not count are −1.
     """
     if crossed is not None:
         yield iter([(0, crossed.least.view(len(crossed.least), examples, -1))])
@@ -231,20 +235,20 @@ def _blocks(
 
 
 def _top(rule: Iterator[tuple[int, Tensor]]) -> Tensor:
-    """Return the largest of each example."""
+    """Return the maximum of each example over all blocks of a rule."""
     return reduce(torch.maximum, (block.amax(0) for _, block in rule)).amax(1)
 
 
 def _of_rules(tops: list[Tensor], inside: Tensor | None) -> Tensor:
     value = tops[0] if len(tops) == 1 else torch.stack(tops)
-    # A sequence too short for any grounding has no largest.
+    # A sequence too short for any grounding has only −1, and costs 0.
     return value if inside is None else value.clamp(min=0)
 
 
 def _ties(
     rules: Iterator[Iterator[tuple[int, Tensor]]], tops: Sequence[Tensor]
 ) -> Iterator[Tensor]:
-    """Return the row, column, rule and example of what is largest, and its share of gradient."""
+    """Return row, column, owner (rule and example) and gradient share of each maximum."""
     ties = []
     for number, (rule, top) in enumerate(zip(rules, tops, strict=True)):
         found = [_where(block == top.unsqueeze(1), start) for start, block in rule]
@@ -256,7 +260,7 @@ def _ties(
 
 
 def _where(hits: Tensor, start: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the rows, counted from `start`, the examples and the columns of what is hit."""
+    """Return the rows, counted from `start`, the examples and the columns of all hits."""
     rows, example, position = hits.nonzero(as_tuple=True)
     return rows + start, example, example * hits.shape[2] + position
 
@@ -277,7 +281,7 @@ def _gradients_of_all(
 
 
 def _gradients_of_one_each(upstream: Tensor, hits: Sequence[Tensor]) -> Tensor:
-    """Return gradients where one entry alone is the largest of a rule in an example."""
+    """Return the gradients if in every example a single entry has the maximum of each rule."""
     each = upstream.reshape(len(hits), -1, 1).unbind(0)
     parts = [torch.where(hit, gradient, 0.0) for hit, gradient in zip(hits, each, strict=True)]
     total = parts[0] if len(parts) == 1 else torch.stack(parts).sum(0)

@@ -1,13 +1,13 @@
-"""The recogniser of clauses: of which literals a step consists, and what a clause costs.
+"""Recognises clauses: the literals of a step, and how the penalty of a clause follows from them.
 
-A clause is broken when all of some literals are true. How much that costs follows from the t-norm,
-of which only properties are asked:
+A clause is violated when certain literals are all true. Its penalty depends on properties of the
+t-norm, never on its class. There are three kinds:
 
-- `excess`: the penalty is a sum of sides, where it is positive. For `A & B -> C` that is the
-  penalty of C less those of A and B. So it is for residua where the penalty is a side of a degree,
-  and for S-implications where that side is 1 − x, for there the two implications are one.
+- `excess`: a sum of sides, or 0 if the sum is negative. For `A & B -> C` the sum is the penalty of
+  C minus those of A and B. This holds for a residuum whose penalty is a side of a degree, and for
+  an S-implication if that side is 1 − x, because then both implications are equal.
 - `complement`: −log(1 − x), where x is the product of the truths of the literals.
-- `least`: the least truth of the literals, under the one idempotent t-norm.
+- `least`: the minimum of the truths of the literals, under the only idempotent t-norm.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from residuum.relaxations import Relaxation
 from residuum.relaxations.tnorms import PenaltySide
 
 Cost = Literal["excess", "complement", "least"]
-"""What a clause costs: how its penalty follows from its literals."""
+"""How the penalty of a clause follows from its literals; see the top of this file."""
 
 
 class Law(NamedTuple):
-    """What a clause costs under a relaxation, and the side of a degree that a penalty is."""
+    """How the penalty of a clause is computed, and the side of a degree that equals a penalty."""
 
     cost: Cost
     side: PenaltySide | None
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 class Member(NamedTuple):
-    """A literal of a clause: the step that reads its atom, a side of it, and its sign in a sum."""
+    """A literal of a clause: the step that reads its atom, its side, and its sign in the sum."""
 
     read: int
     side: Side
@@ -45,7 +45,7 @@ class Member(NamedTuple):
 
 
 class _Literal(NamedTuple):
-    """An atom, by the step that reads it, or its negation."""
+    """An atom or its negation. `read` is the step that reads the atom."""
 
     read: int
     is_negated: bool
@@ -57,7 +57,7 @@ _LOGARITHMS: Final[Mapping[bool, Side]] = {False: "log_true", True: "log_false"}
 
 
 def law_of(relaxation: Relaxation) -> Law | None:
-    """Return what a clause costs under a relaxation; None if no sum of sides tells it."""
+    """Return how clauses are penalised under a relaxation; None if none of the three kinds fits."""
     tnorm = relaxation.tnorm
     if not tnorm.has_bounded_gradients:
         return None
@@ -68,13 +68,13 @@ def law_of(relaxation: Relaxation) -> Law | None:
 
 
 def literals_of(plan: Plan, number: int, law: Law) -> list[Member] | None:
-    """Return the literals that the cost of a step follows from; None if it is no clause."""
+    """Return the literals that the penalty of a step depends on; None if it is no clause."""
     if law == Law("excess", "log_true"):
         return _of_implication(plan, number)
-    found = breaking(plan, number, lambda step: _literal(plan, step), _negated)
+    found = violating_literals(plan, number, lambda step: _literal(plan, step), _negated)
     if found is None or len(found) < 2:
         return None
-    if law.cost == "excess":  # 1 less all falsities: one truth less the falsities of the others
+    if law.cost == "excess":  # 1 − (all falsities) = one truth − (the other falsities)
         *others, last = found
         turned = [Member(one.read, _FALSITIES[one.is_negated], -1) for one in others]
         return [Member(last.read, _TRUTHS[last.is_negated], 1), *turned]
@@ -82,7 +82,7 @@ def literals_of(plan: Plan, number: int, law: Law) -> list[Member] | None:
 
 
 def _of_implication(plan: Plan, number: int) -> list[Member] | None:
-    """Return the literals of an implication between conjunctions; the latter are taken away."""
+    """Return the literals of an implication of conjunctions; those on the right have sign −1."""
     step = plan.steps[number]
     if not isinstance(step, Connect) or step.kind is not Implies:
         return None
@@ -115,7 +115,7 @@ def _negated(literal: _Literal) -> _Literal:
     return _Literal(literal.read, not literal.is_negated)
 
 
-def breaking(
+def violating_literals(
     plan: Plan,
     number: int,
     literal_of: Callable[[int], T | None],
@@ -123,14 +123,14 @@ def breaking(
     *,
     is_denied: bool = True,
 ) -> list[T] | None:
-    """Return the literals that break a step when all of them are true; None if it is no clause.
+    """Return the literals that violate a step when all are true; None if it is no clause.
 
-    `literal_of` gives the literal that a step is, if it is one. Without `is_denied` these are the
-    literals of a conjunction. All ways to write a clause with ¬, ∧, ∨ and → are known.
+    `literal_of` returns the literal of a step, or None. With `is_denied=False`, return the literals
+    that satisfy the step when all are true. Clauses may be written with ¬, ∧, ∨ and →.
     """
 
     def below(part: int, *, is_denied: bool) -> list[T] | None:
-        return breaking(plan, part, literal_of, negated, is_denied=is_denied)
+        return violating_literals(plan, part, literal_of, negated, is_denied=is_denied)
 
     literal = literal_of(number)
     if literal is not None:

@@ -1,4 +1,4 @@
-"""What a route is, a way to evaluate a rule, and what it is chosen by beside shapes."""
+"""The interface of a route, a way to evaluate a rule, and the surroundings that it depends on."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from residuum.losses.degrees.tensors import is_traced
 from residuum.losses.inputs.calls import Call, Case
 
 Evaluate = Callable[[Call], Tensor | None]
-"""Returns the penalties of a call: one per example, or rules × batch of several rules.
+"""Returns the penalties of a call: one per example, or rules × batch for several rules.
 
-None hands the call over to the next route, because of its values.
+Returns None to hand the call over to the next route, because of its values.
 """
 
 
@@ -24,25 +24,26 @@ class Route(Protocol):
 
     @property
     def name(self) -> str:
-        """What `explain` calls it."""
+        """The name of the route in `explain`."""
         ...
 
     @property
     def hands_over_because(self) -> str:
-        """What `explain` says where a call is handed over."""
+        """The reason that `explain` gives if a call is handed over."""
         ...
 
     def prepare(self, case: Case, around: Surroundings) -> Evaluate | str:
-        """Return how calls of a case are evaluated, or why they cannot be, in words."""
+        """Return a function that evaluates calls of a case, or the reason why there is none."""
         ...
 
 
 class Surroundings(NamedTuple):
-    """What a route is chosen by beside shapes.
+    """The state of PyTorch that a route depends on.
 
-    `is_transformed` says that torch.compile or torch.func is at work. `why_not_ordinary` says why
-    values cannot be looked at, or gradients are not taken backwards, and `why_not_multiplied` why
-    matrices would not be multiplied exactly; None if nothing is in the way.
+    `is_transformed` says that torch.compile or torch.func is active. `why_not_ordinary` is the
+    reason why Python cannot look at values, or why gradients are not taken by a backward pass.
+    `why_not_multiplied` is the reason why a matrix product would be inexact. None stands for no
+    obstacle.
     """
 
     is_transformed: bool
@@ -54,12 +55,12 @@ ORDINARY = Surroundings(False, None, None)
 
 
 def is_transformed() -> bool:
-    """Return whether torch.compile or torch.func is at work."""
+    """Return whether torch.compile or torch.func is active."""
     return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
 
 
 def surroundings_of(inputs: Sequence[Tensor]) -> Surroundings:
-    """Return the surroundings of a call with some tensors."""
+    """Return the surroundings of a call with these inputs."""
     if is_transformed():
         why = "torch.compile and torch.func cannot look at values"
         return Surroundings(True, why, why)
@@ -67,9 +68,9 @@ def surroundings_of(inputs: Sequence[Tensor]) -> Surroundings:
     if not inputs:
         why_not = "no tensors are given"
     elif is_traced(inputs[0]):
-        why_not = "a CUDA graph is captured, which cannot look at values"
+        why_not = "the capture of a CUDA graph cannot look at values"
     elif forward_ad._current_level >= 0 and any(map(_is_dual, inputs)):
-        why_not = "derivatives are taken forwards"
+        why_not = "derivatives are taken in forward mode"
     multiplied = why_not or _why_not_multiplied(inputs[0])
     if multiplied is None:
         return ORDINARY
@@ -82,9 +83,9 @@ def _is_dual(given: Tensor) -> bool:
 
 def _why_not_multiplied(given: Tensor) -> str | None:
     if given.is_cuda and torch.are_deterministic_algorithms_enabled():
-        return "deterministic algorithms are asked for"
+        return "torch.use_deterministic_algorithms is on"
     try:
         is_exact = torch.get_float32_matmul_precision() == "highest"
-    except RuntimeError:  # a precision was set for one backend alone
+    except RuntimeError:  # a precision was set for a single backend
         is_exact = False
     return None if is_exact else "float32 matrices are multiplied with less than full precision"

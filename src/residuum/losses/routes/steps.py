@@ -1,6 +1,6 @@
 """The general route: a plan step by step, from the sides of its slots to degrees and penalties.
 
-Every rule can be evaluated like this, and every other route is held to it by test.
+It evaluates every rule. Tests compare every other route with it.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ Sides = Callable[[int, Side], Tensor]
 
 @final
 class StepsRoute:
-    """All groundings at once, one tensor operation for each step of the plan."""
+    """Evaluates all groundings at once, with a few tensor operations for each step of the plan."""
 
     name: Final = "steps"
-    hands_over_because: Final = "it never does"
+    hands_over_because: Final = "this route never hands over"
 
     def __init__(self, definition: Definition) -> None:
         self._definition = definition
 
     def prepare(self, _case: Case, _around: Surroundings) -> Evaluate | str:
-        """Return how calls are evaluated, or why they are not."""
+        """Return a function that evaluates calls of a case, or the reason why there is none."""
         if self._definition.is_several and self._definition.plan.rank:
-            return "rules with variables are evaluated together only as clauses"
+            return "several rules with variables are evaluated together only as clauses"
         return self.evaluate
 
     def evaluate(self, call: Call) -> Tensor:
@@ -64,7 +64,7 @@ def per_example(given: Tensor, call: Call, rank: int) -> Tensor:
     value: Tensor = torch.as_tensor(given, device=call.device)
     if 0 not in call.batch or not value.dtype.is_floating_point:
         return value.expand((*call.batch, *(1,) * rank)).reshape(call.batch)
-    # An empty batch costs nothing and still belongs to the graph of its inputs.
+    # An empty batch costs nothing, but must stay connected to the graph of its inputs.
     nothing: Tensor = sum((one.sum() for one in call.inputs), value.new_zeros(()))
     return nothing.expand(call.batch)
 
@@ -88,7 +88,7 @@ def evaluation_of(definition: Definition, call: Call) -> Evaluation:
 
 @final
 class Evaluation:
-    """One run of a plan: degrees of steps, each computed once."""
+    """One evaluation of a plan. The degree of each step is computed once."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class Evaluation:
         self._sides = sides
         self._indices = indices
         self._masks = masks
-        self._device = device  # constants are not there by themselves
+        self._device = device  # where constants must be created
         self._lifted = lifted
         self._window = window
         self._detach = detach
@@ -119,10 +119,10 @@ class Evaluation:
         self._slot_penalties: dict[int, Tensor] = {}
         self._pool: dict[Side, Tensor] = {}
 
-    # Penalties: what the outermost conjunctions add up
+    # Penalties: outermost conjunctions aggregate penalties, not degrees
 
     def total(self) -> Tensor:
-        """Return the penalty of the rule, its outermost conjunctions not yet capped."""
+        """Return the penalty of the rule. Sums of outermost conjunctions are not capped."""
         root = self._plan.steps[-1]
         if self._lifted is not None and isinstance(root, Connect):
             parts = [self._penalty(root.operands[p], is_outermost=True) for p in self._lifted.alone]
@@ -147,7 +147,7 @@ class Evaluation:
         ]
 
     def _along_group(self, group: Group) -> Tensor:
-        """Return the penalties of rules alike in shape: (*batch, rules)."""
+        """Return the penalties of a group of rules of one shape: (*batch, rules)."""
         assert self._lifted is not None
         depths = [len(slot.domains) for slot in self._plan.slots]
         pool = self._lifted.pool
@@ -200,7 +200,7 @@ class Evaluation:
                 parts[place] = _detached(parts[place])
                 return tnorm.penalty(self._relaxation.imply(*parts))
             case Read(slot) if tnorm.penalties_add_up:
-                # Penalties of what is read often are computed once, where it comes from.
+                # Computed once for the whole slot, whose entries may be read many times.
                 if slot not in self._slot_penalties:
                     self._slot_penalties[slot] = tnorm.penalty(self._of_slot(slot))
                 return self._place(number)(self._slot_penalties[slot])
@@ -213,7 +213,7 @@ class Evaluation:
 
     def _capped(self, penalty: Any) -> Any:
         tnorm = self._relaxation.tnorm
-        if not tnorm.penalties_add_up or tnorm.limit == math.inf:  # the largest is no more
+        if not tnorm.penalties_add_up or tnorm.limit == math.inf:  # a maximum stays below the limit
             return penalty
         return TENSORS.minimum(penalty, as_float(tnorm.limit))
 
@@ -222,7 +222,7 @@ class Evaluation:
         return total if is_outermost else self._capped(total)
 
     def _gather(self, number: int, step: Quantify, penalty: Any) -> Any:
-        """Return the penalty of all groundings together: their sum, or the largest."""
+        """Return the penalty of all groundings of a quantifier: their sum, or the largest."""
         dimensions = self._dimensions(step)
         lengths = self._lengths(number, step)
         known = torch.as_tensor(penalty, device=self._device)
@@ -232,7 +232,7 @@ class Evaluation:
             penalty = penalty.masked_fill(~mask, 0.0)
         return self._aggregation.along(penalty, dimensions, keepdim=True)
 
-    # Degrees: everything inside
+    # Degrees: everything below the outermost conjunctions
 
     def degree(self, number: int) -> Degree:
         """Return the degree of a step."""
@@ -266,14 +266,14 @@ class Evaluation:
                 return (logic.equate if kind is Iff else logic.imply)(*parts)
 
     def _conjuncts(self, number: int) -> list[Degree]:
-        """Return what a step is the conjunction of, nested ones flattened: they are associative."""
+        """Return the conjuncts of a step. Nested conjunctions are flattened."""
         step = self._plan.steps[number]
         if isinstance(step, Connect) and step.kind is And:
             return [degree for part in step.operands for degree in self._conjuncts(part)]
         return [self.degree(number)]
 
-    # What a degree computes later must not hold `self`, which holds the degree: such a cycle
-    # would keep the tensors of a run until Python looks for cycles.
+    # The functions of a lazy degree must not hold `self`, which holds the degree: the reference
+    # cycle would keep tensors alive until garbage is collected.
 
     def _read(self, number: int, step: Read) -> Degree:
         place, sides = self._place(number), self._sides
@@ -283,13 +283,13 @@ class Evaluation:
         return degree_with(lambda side: self._sides(slot, side))
 
     def _place(self, number: int) -> Callable[[Tensor], Tensor]:
-        """Return how the entries that an atom reads are put over the axes."""
+        """Return a function that reads the entries of an atom and puts them over the axes."""
         access, index = self._layout.accesses[number], self._indices.get(number)
         rank, window = self._plan.rank, self._window
         return lambda given: read(given, access, index, rank, window)
 
     def _along(self, x: Degree, number: int, step: Quantify) -> Degree:
-        """Return the conjunction of a degree over the axes of a quantifier."""
+        """Return the conjunction of a degree along the axes of a quantifier."""
         along = _Along(
             self._dimensions(step),
             self._plan.rank,
@@ -319,7 +319,7 @@ class Evaluation:
 
 
 def _spread(x: Tensor, rank: int, lengths: Mapping[int, int]) -> Tensor:
-    """Return x with its full length along the axes: what they do not change counts often."""
+    """Return x expanded along the axes, so that a number is counted once for each grounding."""
     shape = [1] * (rank - x.dim()) + list(x.shape)
     for dimension, length in lengths.items():
         shape[dimension - rank] = length
@@ -385,7 +385,7 @@ class _Along:
 
 
 def _in_pairs(x: Tensor, dimension: int, conjoin: Callable[[Degree, Degree], Degree]) -> Tensor:
-    """Return the conjunction along a dimension."""
+    """Return the conjunction along a dimension, by pairs of halves."""
     if x.shape[dimension] == 0:
         shape = list(x.shape)
         shape[dimension] = 1

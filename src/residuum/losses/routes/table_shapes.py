@@ -1,7 +1,8 @@
-"""Rules whose groundings are a table: some literals vary along an axis each, and settle the others.
+"""Tables: groundings in which some literals, the arms, vary along one axis each.
 
-Those of `A(i) & B(j) -> C(f(i, j))` are such a table, with A along one axis and B along the other;
-for C it lists what is read. Nothing need be multiplied by a matrix, and little need be looked up.
+The groundings of `A(i) & B(j) -> C(f(i, j))` are a table with the arms A and B. The arms determine
+what all other literals read: for C, the table lists the columns. A table needs no matrix product,
+and only the other literals need an index.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from residuum.losses.routes import thresholds
 
 
 class Arm(NamedTuple):
-    """A literal along one axis of the table: the columns that it reads, one after the other.
+    """A literal that varies along one axis of the table. `entries` are the columns that it reads.
 
-    `stride` is how far apart they are in the table as one list.
+    `stride` is the distance of neighbours along this axis in the flattened table.
     """
 
     entries: slice
@@ -33,7 +34,7 @@ class Arm(NamedTuple):
 
 
 class Other(NamedTuple):
-    """A literal that the arms settle: the column that it reads in each grounding of the table."""
+    """A literal that is no arm: the column that it reads in each grounding of the table."""
 
     columns: Tensor
     sign: int
@@ -41,9 +42,9 @@ class Other(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """The arms of a rule, the last and longest of them outermost, its other literals, and its rows.
+    """The arms and the other literals of a rule. The last arm is the longest and outermost.
 
-    `rows` are the numbers that the groundings of the table have among clauses.
+    `rows` has the number of the clause of each grounding.
     """
 
     arms: tuple[Arm, ...]
@@ -51,13 +52,13 @@ class Table:
     rows: Tensor
 
     def to(self, device: torch.device) -> Table:
-        """Return the same on a device."""
+        """Return the same table with its tensors on a device."""
         others = tuple(Other(columns.to(device), sign) for columns, sign in self.others)
         return replace(self, others=others, rows=self.rows.to(device))
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """The sizes of the arms, the last one's first."""
+        """The sizes of the arms, in reverse order."""
         return tuple(arm.size for arm in reversed(self.arms))
 
     @cached_property
@@ -66,44 +67,44 @@ class Table:
         return math.prod(self.shape)
 
     def along(self, number: int, sides: Tensor) -> Tensor:
-        """Return what an arm reads, along its own axis."""
+        """Return the sides that an arm reads, in a shape that broadcasts over the table."""
         arm = self.arms[number]
         before = len(self.arms) - 1 - number
         return sides[arm.entries].view((1,) * before + (arm.size,) + (1,) * number + (-1,))
 
     def groups(self, examples: int, *, is_whole: bool) -> list[slice]:
-        """Return parts of the examples for which one step along the outermost axis fits a chunk."""
+        """Return parts of the batch for which one step along the outermost axis fits a chunk."""
         most = max(thresholds.SIDE_BY_SIDE, thresholds.CHUNK // math.prod(self.shape[1:]))
         return _parts(examples, examples if is_whole else most)
 
     def chunks(self, examples: int, *, is_whole: bool) -> list[slice]:
-        """Return parts of the outermost axis."""
+        """Return parts of the outermost axis, so small that each fits a chunk."""
         outermost = self.shape[0]
         most = max(1, thresholds.CHUNK // (math.prod(self.shape[1:]) * examples))
         return _parts(outermost, outermost if is_whole else most)
 
 
 def _parts(size: int, most: int) -> list[slice]:
-    """Return parts that are alike in size, and no larger than the most."""
+    """Return parts of nearly equal size, each no larger than `most`."""
     count = math.ceil(size / most)
     ends = [size * part // count for part in range(count + 1)]
     return [slice(*pair) for pair in itertools.pairwise(ends)]
 
 
 Admits = Callable[[int, Sequence[int]], bool]
-"""Says whether the literal of a number, which reads some columns, may be an arm."""
+"""Says whether a literal may be an arm, given its number and the columns that it reads."""
 
 
 def find_table(listed: Any, taken: int, admits: Admits = lambda *_: True) -> Table | None:
-    """Return the table that groundings are, if they are one of two axes or more.
+    """Return the table of some groundings; None if they form no table of two or more axes.
 
-    `listed` has the columns of each row, literals × rows; those of literals that are taken away
-    count on from the number `taken`, if any are.
+    `listed` is literals × rows: the column of each literal. Columns of subtracted literals are
+    numbered from `taken` on; 0 says that no literal is subtracted.
     """
     count = listed.shape[1]
     columns = listed % taken if taken else listed
     is_taken = (listed >= taken) if taken else np.zeros_like(listed, dtype=bool)
-    if (is_taken != is_taken[:, :1]).any():  # clauses of a conjunction that are unlike
+    if (is_taken != is_taken[:, :1]).any():  # clauses of different forms
         return None
     signs = [-1 if first else 1 for first in is_taken[:, 0].tolist()]
     found: dict[int, range] = {}
@@ -119,7 +120,7 @@ def find_table(listed: Any, taken: int, admits: Admits = lambda *_: True) -> Tab
             continue
         finer = place + _steps(read, entries) * stride
         if np.count_nonzero(np.bincount(finer)) < stride * len(used):
-            continue  # it goes along with an arm that there is
+            continue  # it varies together with an earlier arm
         found[number] = entries
         place = finer
         stride *= len(used)
@@ -128,7 +129,7 @@ def find_table(listed: Any, taken: int, admits: Admits = lambda *_: True) -> Tab
     arms: dict[int, Arm] = {}
     place = np.zeros(count, dtype=np.int64)
     stride = 1
-    for number in sorted(found, key=lambda one: len(found[one])):  # parts of the last are small
+    for number in sorted(found, key=lambda one: len(found[one])):  # the longest arm is last
         entries = found[number]
         arms[number] = Arm(
             slice(entries.start, entries.stop, entries.step), len(entries), stride, signs[number]
@@ -137,7 +138,7 @@ def find_table(listed: Any, taken: int, admits: Admits = lambda *_: True) -> Tab
         stride *= len(entries)
     rows = np.full(count, -1)
     rows[place] = np.arange(count)
-    if (rows < 0).any():  # some groundings read the same, and others are excluded
+    if (rows < 0).any():  # some groundings are missing, others occur twice
         return None
     others = [
         Other(torch.from_numpy(columns[number][rows]), signs[number])
@@ -155,5 +156,5 @@ def _evenly_spaced(used: Sequence[int]) -> range | None:
 
 
 def _steps(read: Any, entries: range) -> Any:
-    """Return how far along its axis each grounding is."""
+    """Return the step of each grounding along an axis."""
     return (read - entries.start) // entries.step

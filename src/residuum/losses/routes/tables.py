@@ -1,8 +1,8 @@
 """The route for tables: `A(i) & B(j) -> C(f(i, j))`, with A along one axis and B along the other.
 
-Arms are spread over the table, and the gradients that come back to them are added up along the
-other axes. Only the other literals are looked up. Sides are columns × examples. Where at most one
-class of a softmax can matter, a cross of the table is enough (`crosses.py`).
+Arms are broadcast over the table, and their gradients are summed over the other axes. Only the
+other literals need an index. Sides are columns × examples. Where at most one class of a softmax
+matters, a cross of the table is enough (`crosses.py`).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from residuum.losses.routes.route import Evaluate, Surroundings
 from residuum.losses.routes.table_shapes import Table
 
 Sums = tuple[Tensor, Tensor | None]
-"""A value for each example, and the gradients of all sides if they are wanted."""
+"""A penalty for each example, and the gradients of all sides, or None if they are not wanted."""
 
 
 @final
 class TablesRoute:
-    """Groundings as a table of two axes or more, or the cross of the likeliest classes in it."""
+    """Evaluates groundings as a table of two or more axes, or by a cross of the table."""
 
     name: Final = "tables"
     hands_over_because: Final = NEEDS_CARE
@@ -46,7 +46,7 @@ class TablesRoute:
         self._definition = definition
 
     def prepare(self, case: Case, around: Surroundings) -> Evaluate | str:
-        """Return how calls are evaluated, or why they are not."""
+        """Return a function that evaluates calls of a case, or the reason why there is none."""
         clauses = usable_clauses(self._definition, case, around)
         if isinstance(clauses, str):
             return clauses
@@ -61,7 +61,7 @@ class TablesRoute:
 
 
 def table_sums(clauses: Clauses, sides: Sides, part: Part) -> Outcome:
-    """Return what all groundings of a table cost together: the kernel of this route."""
+    """Return the total penalty of all groundings of a table: the kernel of this route."""
     rows = sides.rows()
     falsities = sides.falsities() if clauses.cost == "complement" else None
     value, found = _of_table(clauses, rows, falsities, wants_gradients=part.wants_gradients)
@@ -79,14 +79,14 @@ def table_sums(clauses: Clauses, sides: Sides, part: Part) -> Outcome:
 def _of_table(
     clauses: Clauses, rows: Tensor, falsities: Tensor | None, *, wants_gradients: bool
 ) -> Sums:
-    """Return what a table costs, and the gradients of the rows, or of their logarithms.
+    """Return the penalty of a table, and the gradients of the rows.
 
-    Falsities are those of truths that are multiplied.
+    For products, `falsities` are 1 − rows, and the gradients are those of the logarithms.
     """
     if clauses.cross is not None:
         return clauses.cross.excess(rows, wants_gradients=wants_gradients)
     table = clauses.table
-    assert table is not None  # for there is no matrix
+    assert table is not None  # otherwise there is a matrix
     pools = (rows,) if falsities is None else (rows, falsities)
     add_up = sum_of_excesses if falsities is None else sum_of_complements
     each = [
@@ -103,17 +103,17 @@ def _of_table(
 
 def _gradients_of_rows(clauses: Clauses, upstream: Tensor | None, *kept: Tensor) -> Tensor:
     found = kept[0] if upstream is None else kept[0] * upstream.reshape(-1)
-    return found.div_(kept[1]) if clauses.cost == "complement" else found  # those of logarithms
+    return found.div_(kept[1]) if clauses.cost == "complement" else found  # of logarithms so far
 
 
 def _products_again(clauses: Clauses, logs: Tensor) -> Tensor:
-    """Return the penalties once more. In a table all clauses are as long."""
+    """Return the penalties by operations that can be differentiated twice."""
     first, *others = (logs.index_select(0, place) for place in clauses.literals)
     return costs_again(clauses, sum(others, first))
 
 
 def _excesses_again(clauses: Clauses, rows: Tensor) -> Tensor:
-    """Return the penalties of a table whose gradients do not vary with its rows."""
+    """Return the penalties of a table that is piecewise linear, for second derivatives."""
     with torch.no_grad():
         _, gradients = _of_table(clauses, rows, None, wants_gradients=True)
     assert gradients is not None
@@ -121,7 +121,7 @@ def _excesses_again(clauses: Clauses, rows: Tensor) -> Tensor:
 
 
 def _once_again(clauses: Clauses, logs: Tensor) -> Tensor:
-    """Return the penalties of a table of products, too large for second derivatives."""
+    """Return the penalties of a table of products that is too large for second derivatives."""
     with torch.no_grad():
         value, found = _of_table(clauses, logs.exp(), -torch.expm1(logs), wants_gradients=True)
     assert found is not None
@@ -129,7 +129,7 @@ def _once_again(clauses: Clauses, logs: Tensor) -> Tensor:
 
 
 class _LastGradientOfTable(NamedTuple):
-    """The gradients of columns × examples from those of the examples."""
+    """The gradients of columns × examples from the gradients of the examples."""
 
     given: int = 1
     again: None = None
@@ -139,7 +139,7 @@ class _LastGradientOfTable(NamedTuple):
 
 
 def sum_of_excesses(table: Table, sides: Tensor, *, wants_gradients: bool) -> Sums:
-    """Return how much sides exceed, added up or taken away by the signs of the literals."""
+    """Return the sum over groundings of max(0, s), where s is the signed sum of sides."""
     *within, outermost = (
         table.along(number, sides) if arm.sign > 0 else -table.along(number, sides)
         for number, arm in enumerate(table.arms)
@@ -164,9 +164,10 @@ def sum_of_excesses(table: Table, sides: Tensor, *, wants_gradients: bool) -> Su
 def sum_of_complements(
     table: Table, truths: Tensor, falsities: Tensor, *, wants_gradients: bool
 ) -> Sums:
-    """Return −log(1 − x), where x is a product of truths, and the gradients of their logarithms.
+    """Return the sum over groundings of −log(1 − x), where x is a product of truths.
 
-    One less a product is the sum of each falsity times the truths before it: nothing cancels.
+    Gradients are those of the logarithms of the truths. 1 − x is computed without cancellation: the
+    sum of each falsity times the truths before it.
     """
     *within, (last, last_false) = (
         (table.along(number, truths), table.along(number, falsities))
@@ -194,7 +195,7 @@ def sum_of_complements(
 
 
 class _Part(NamedTuple):
-    """Some of the outermost axis: what the other literals read there, and memory for it."""
+    """A part of the outermost axis, the columns that other literals read there, and buffers."""
 
     along: slice
     others: Sequence[tuple[Tensor, int]]
@@ -202,21 +203,21 @@ class _Part(NamedTuple):
 
 
 class _Total:
-    """What the parts of a table come to."""
+    """Sums penalties and gradients over the parts of a table."""
 
     def __init__(self, table: Table, sides: Tensor, *, wants_gradients: bool) -> None:
         self._table = table
         self._sides = sides
         self._value = sides.new_zeros(sides.shape[1])
         self._gradients: dict[int, Tensor] = {}
-        if wants_gradients:  # of what is added up and of what is taken away
+        if wants_gradients:  # separately for sign 1 and sign −1
             self._gradients = {1: torch.zeros_like(sides)}
             if any(other.sign < 0 for other in table.others):
                 self._gradients[-1] = torch.zeros_like(sides)
             self._inner = sides.new_zeros(*table.shape[1:], sides.shape[1])
 
     def parts(self) -> Iterator[_Part]:
-        """Return the parts of the table, which use the same memory one after the other."""
+        """Yield the parts of the table. All of them use the same buffers."""
         table, examples = self._table, self._sides.shape[1]
         chunks = table.chunks(examples, is_whole=self._sides.is_cuda)
         longest = max(chunk.stop - chunk.start for chunk in chunks)
@@ -231,11 +232,11 @@ class _Total:
             yield _Part(along, others, (slack[:count], flat, rest[:count]))
 
     def add(self, costs: Tensor) -> None:
-        """Add the costs of a part."""
+        """Add the penalties of a part."""
         self._value += costs.view(-1, costs.shape[-1]).sum(0)
 
     def add_gradients(self, part: _Part, weights: Tensor) -> None:
-        """Add the gradients of a part, to what its literals read."""
+        """Add the gradients of a part to the sides that its literals read."""
         flat = weights.view(-1, weights.shape[-1])
         for columns, sign in part.others:
             self._gradients[sign].index_add_(0, columns, flat)
@@ -245,7 +246,7 @@ class _Total:
         own.add_(weights.flatten(1, -2).sum(1), alpha=outermost.sign)
 
     def finish(self) -> Sums:
-        """Return the value and the gradients of all sides."""
+        """Return the total penalty and the gradients of all sides."""
         if not self._gradients:
             return self._value, None
         gradients = self._gradients[1]

@@ -1,7 +1,7 @@
-"""Every threshold of evaluation, with what it was measured by.
+"""All thresholds of the evaluation of rules, with the measurements behind them.
 
-Times are CPU time of one thread of an AMD EPYC, unless a GPU is named. `docs/benchmarks.md` has the
-tables. A threshold stands here, and is read as `thresholds.NAME`, so that one place decides.
+Times are CPU times of one thread of an AMD EPYC, unless a GPU is named. `docs/benchmarks.md` has
+the tables. Read a threshold as `thresholds.NAME`, so that tests can change it.
 """
 
 from __future__ import annotations
@@ -11,57 +11,57 @@ from typing import Final
 # Memory
 
 CPU_BLOCK: Final = 1 << 18
-"""Groundings evaluated at a time on a CPU: a number for each is 1 MiB, which its cache holds."""
+"""Groundings evaluated at a time on a CPU. One float for each is 1 MiB, which fits the cache."""
 
 CPU_ROWS: Final = 140_000
-"""Groundings of clauses at a time on a CPU, if a batch has more than a block.
+"""Groundings of clauses evaluated at a time on a CPU, if a batch has more than one block.
 
 The sum rule with 10 classes and 8,192 examples is fastest in six parts of this size.
 """
 
 GPU_BLOCK: Final = 1 << 26
-"""Groundings evaluated at a time on a GPU: 256 MiB for a number each, which keep it busy."""
+"""Groundings evaluated at a time on a GPU. One float for each is 256 MiB, which keep it busy."""
 
 LARGEST_BLOCK: Final = 1 << 28
-"""Groundings that are never evaluated at once: 1 GiB for a number each."""
+"""The most groundings that are ever evaluated at once. One float for each is 1 GiB."""
 
 CHUNK: Final = 1 << 17
-"""Groundings of clauses or of a table that are in the cache at a time on a CPU.
+"""Groundings of clauses or of a table computed at a time on a CPU, so that they stay in the cache.
 
-Fresh memory costs more than arithmetic there.
+On a CPU, access to new memory costs more than arithmetic.
 """
 
 # Clauses
 
 MOST_ENTRIES: Final = 160
-"""Columns of a matrix of clauses. A grounding costs a multiplication for each of them."""
+"""The most columns of a matrix of clauses. A grounding costs one multiplication per column."""
 
 LARGEST_MATRIX: Final = 1 << 17
-"""Numbers of a matrix of clauses: 512 KiB, which stay in the cache beside what they multiply."""
+"""The most entries of a matrix of clauses: 512 KiB, which stay in the cache."""
 
 MOST_ROWS: Final = 1 << 20
-"""Groundings that are listed as clauses at all."""
+"""The most groundings that are listed as clauses."""
 
 FEW_GROUNDINGS: Final = 1 << 14
-"""Groundings up to which the number of steps costs more than arithmetic: a matrix takes one."""
+"""Groundings up to which one matrix product is faster than several smaller operations."""
 
 WORTH_OF_A_LITERAL: Final = 6
-"""Columns that a matrix may have on a CPU for each literal of a clause.
+"""The most columns of a matrix on a CPU, for each literal of a clause.
 
-With more of them it is faster to read the places of the literals than to multiply by 0: 200
-clauses take 1.3 times as long by a matrix alone under Łukasiewicz.
+With more columns, to read literals by their places is faster than to multiply by 0: 200 clauses
+under Łukasiewicz take 1.3 times as long by a matrix.
 """
 
 # Tables and crosses
 
 FEWEST_EXAMPLES: Final = 4
-"""Examples from which on a table is faster with the examples side by side."""
+"""The fewest examples for which the route for tables is faster than the steps."""
 
 SIDE_BY_SIDE: Final = 32
-"""Examples of a table that are evaluated together in any case: fewer are slow to look up."""
+"""The fewest examples of a table that are evaluated together: an index is slow for fewer."""
 
 WORTH_OF_A_CROSS: Final = 8
-"""Groundings that a cross must save for each grounding it has, for it takes more steps.
+"""The fewest groundings of a table for each grounding of its cross, which needs more operations.
 
 The sum rule with 300 classes takes 7 times as long without a cross under Łukasiewicz, and 27 times
 under `s-godel`; with 100 classes 1.7 and 1.9 times.
@@ -70,65 +70,65 @@ under `s-godel`; with 100 classes 1.7 and 1.9 times.
 # Minima
 
 MINIMA_RULES: Final = 32
-"""Rules whose gradients are computed at a time on a CPU: they stay in the cache."""
+"""Rules whose gradients are computed at a time on a CPU, so that they stay in the cache."""
 
 MINIMA_BLOCK: Final = 1 << 17
-"""Sides that are compared at a time on a CPU, at least."""
+"""Sides that are compared at a time on a CPU; if one row has more, it is compared at once."""
 
 MAXIMUM_FOLD: Final = 64
-"""Rows side by side in which the largest is looked for, a power of 2.
+"""Rows that are folded next to each other before a maximum is taken, a power of 2.
 
-PyTorch is slow at it where there are few examples.
+PyTorch is slow at maxima over rows if there are few examples.
 """
 
 # Steps
 
 FEWEST_ALIKE: Final = 4
-"""Ground rules of one shape from which on they are evaluated together."""
+"""The fewest ground rules of one shape that are evaluated together."""
 
 SMALL_SOFTMAX: Final = 1 << 14
-"""Logits of a softmax up to which several of one shape are computed as one.
+"""The most logits of a softmax for which several softmaxes of one shape are computed as one.
 
-There the cost is in the number of calls.
+For so few logits, each call of PyTorch costs more than its arithmetic.
 """
 
 MANY_SOFTMAXES: Final = 512
-"""Softmaxes side by side from which on a CPU is faster with marks of 1 than with places.
+"""The fewest softmaxes for which a CPU finds the likeliest class faster by marks than by indices.
 
-The sum rule with 10 classes takes 1.1 to 1.25 times as long without marks.
+The sum rule with 10 classes takes 1.1 to 1.25 times as long by indices.
 """
 
 # CUDA graphs
 
 LAUNCH_BOUND: Final = 1 << 21
-"""Groundings of a batch up to which an H200 takes longer to launch kernels than to run them."""
+"""The most groundings of a batch for which an H200 launches kernels slower than it runs them."""
 
 RECORDED_AT: Final = 3
-"""The call of one signature at which it is recorded, which takes as long as a few dozen calls."""
+"""A signature is recorded at this call. To record takes as long as a few dozen calls."""
 
 MOST_RECORDINGS: Final = 16
-"""Recordings of a rule, each of which keeps memory."""
+"""The most recordings of a rule. Each of them keeps memory."""
 
 MOST_COUNTED: Final = 256
-"""Signatures whose calls are counted at a time: where there are more, hardly any comes again."""
+"""The most signatures whose calls are counted. If there are more, hardly any of them repeats."""
 
 # Exact probabilities
 
 MOST_STATES: Final = 1 << 20
-"""Joint states of variables that one table may have: 4 MiB of logarithms for each example."""
+"""The most joint states of variables in one table: 4 MiB of logarithms for each example."""
 
-# What is remembered; the oldest is forgotten first
+# Caches
 
 MOST_LAYOUTS: Final = 256
-"""Signatures of shapes, and layouts for lengths of sequences."""
+"""The most signatures of shapes, and the most layouts for lengths of sequences, in a cache."""
 
 MOST_BATCHES: Final = 16
-"""Batch sizes for which clauses keep the order of their columns."""
+"""The most batch sizes for which clauses keep their stacks of slots."""
 
 MOST_ELIMINATIONS: Final = 64
-"""Shapes for which the order of summing variables out is kept."""
+"""The most shapes for which an order of summing out variables is kept."""
 
 # Questions
 
 MOST_TRIED: Final = 1 << 20
-"""Groundings that `explain` evaluates to see what one softmax decides."""
+"""The most groundings that `explain` evaluates to see what one softmax decides."""

@@ -1,10 +1,9 @@
 # mypy: disable-error-code="no-untyped-call, no-any-return"
 """Rules inside `torch.compile`: a whole rule is one operator, which takes its usual route.
 
-A trace cannot look at values, so that it would have to compute whatever is accurate anywhere, even
-where it is not needed. The routes look at values first and know their gradients, and are faster
-than the same rule traced and fused. So a trace has one operator for a rule, and fuses what comes
-before and after it.
+A trace cannot look at values, so that it would have to compute every case, needed or not. The
+routes look at values first, know their gradients, and are faster than the same rule traced and
+fused. So a trace has one operator for a rule, and fuses the operations before and after it.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from residuum.losses.inputs.calls import Call
 
 
 class Evaluator(Protocol):
-    """Finds the penalties of a rule, or of several: rules × batch."""
+    """Computes the penalties of one rule, or rules × batch for several."""
 
-    def at_once(self, inputs: Sequence[Tensor], lengths: Tensor | None) -> Tensor:
-        """Return the penalties of tensors that are checked, none of them broadcast."""
+    def penalties_of(self, inputs: Sequence[Tensor], lengths: Tensor | None) -> Tensor:
+        """Return the penalties of checked tensors, all with the full batch shape."""
         ...
 
 
@@ -33,8 +32,8 @@ _EVALUATORS: Final[WeakValueDictionary[int, Evaluator]] = WeakValueDictionary()
 _NUMBERS: Final = itertools.count()
 
 
-def enrol(evaluator: Evaluator) -> int:
-    """Return a number by which operators find an evaluator while it is in use."""
+def register(evaluator: Evaluator) -> int:
+    """Register an evaluator and return the number by which operators find it while it exists."""
     number = next(_NUMBERS)
     _EVALUATORS[number] = evaluator
     return number
@@ -43,8 +42,8 @@ def enrol(evaluator: Evaluator) -> int:
 def penalties(call: Call, depths: Sequence[int], number: int, rules: int | None) -> Tensor:
     """Return the penalties of a call as one operator of a trace.
 
-    `depths` says of each tensor how many dimensions are not of the batch. `rules` is None for a
-    single rule, whose penalties have the shape of the batch.
+    `depths` is the number of dimensions of each tensor after the batch. `rules` is the number of
+    rules, or None for a single rule, whose penalties have the shape of the batch.
     """
     inputs = [
         given.expand((*call.batch, *given.shape[given.dim() - depth :]))
@@ -61,10 +60,10 @@ def penalties(call: Call, depths: Sequence[int], number: int, rules: int | None)
 
 
 class _OfOneRule(torch.autograd.Function):
-    """The penalties of a rule, whose gradients are found with them.
+    """The penalties of a rule, with gradients computed in the forward pass.
 
-    An example's penalty depends on that example alone, so that the gradients of their sum are
-    those of each.
+    The penalty of an example depends only on that example. So the gradient of the sum of all
+    penalties has the gradient of each.
     """
 
     @staticmethod
@@ -84,7 +83,7 @@ class _OfOneRule(torch.autograd.Function):
 
 
 class _OfSeveralRules(torch.autograd.Function):
-    """The penalties of several rules, which are evaluated once more for their gradients."""
+    """The penalties of several rules, evaluated again in the backward pass for their gradients."""
 
     @staticmethod
     def forward(
@@ -107,11 +106,11 @@ class _OfSeveralRules(torch.autograd.Function):
 
 
 def _spread(upstream: Tensor, like: Tensor) -> Tensor:
-    """Return one number per example, for all entries of an example."""
+    """Return one number per example, in a shape that broadcasts over the entries of an example."""
     return upstream.reshape(upstream.shape + (1,) * (like.dim() - upstream.dim()))
 
 
-# The operators, of which a trace knows no more than the shapes of what they return
+# The operators. A trace knows only the shapes of their results.
 
 
 def _penalties(
@@ -122,14 +121,14 @@ def _penalties(
     number: int,
     _rules: int | None,
 ) -> list[Tensor]:
-    """Return penalties, and the gradients of their sum that are wanted."""
+    """Return the penalties, and the gradients of their sum for the inputs that want them."""
     if not any(wants):
         with torch.no_grad():
-            return [_EVALUATORS[number].at_once(inputs, lengths)]
+            return [_EVALUATORS[number].penalties_of(inputs, lengths)]
     with _recorded():
         value, leaves = _evaluated(inputs, lengths, wants, number)
         found = torch.autograd.grad(value.sum(), leaves, materialize_grads=True)
-    return [value.detach(), *map(_apart, found)]
+    return [value.detach(), *map(_copied, found)]
 
 
 def _gradients(
@@ -139,24 +138,24 @@ def _gradients(
     wants: Sequence[bool],
     number: int,
 ) -> list[Tensor]:
-    """Return the gradients that are wanted, from those of the penalties."""
+    """Return the gradients of the inputs that want them, from the gradients of the penalties."""
     with _recorded():
         value, leaves = _evaluated(inputs, lengths, wants, number)
         found = torch.autograd.grad((value * upstream).sum(), leaves, materialize_grads=True)
-    return list(map(_apart, found))
+    return list(map(_copied, found))
 
 
 def _evaluated(
     inputs: Sequence[Tensor], lengths: Tensor | None, wants: Sequence[bool], number: int
 ) -> tuple[Tensor, list[Tensor]]:
-    """Return penalties, and the tensors whose gradients are wanted."""
+    """Return the penalties, and the tensors that want gradients."""
     given = [one.detach().requires_grad_(wanted) for one, wanted in zip(inputs, wants, strict=True)]
-    return _EVALUATORS[number].at_once(given, lengths), list(itertools.compress(given, wants))
+    return _EVALUATORS[number].penalties_of(given, lengths), list(itertools.compress(given, wants))
 
 
 @contextmanager
 def _recorded() -> Iterator[None]:
-    """Have gradients recorded inside of an operator, which PyTorch runs below autograd."""
+    """Turn autograd on inside an operator, which PyTorch runs below autograd."""
     keys = torch._C.DispatchKey
     with (
         torch._C._SetExcludeDispatchKeyGuard(keys.AutogradFunctionality, False),
@@ -166,8 +165,8 @@ def _recorded() -> Iterator[None]:
         yield
 
 
-def _apart(gradient: Tensor) -> Tensor:
-    """Return a gradient with memory of its own: those of alike inputs are parts of one tensor."""
+def _copied(gradient: Tensor) -> Tensor:
+    """Return a copy of a gradient: those of several inputs may be parts of one tensor."""
     return gradient.clone(memory_format=torch.contiguous_format)
 
 
@@ -201,7 +200,7 @@ def _like(given: Tensor) -> Tensor:
     return torch.empty_like(given, memory_format=torch.contiguous_format)
 
 
-# Not by `torch.library.custom_op`: what it checks at each call takes as long as a small rule.
+# Not by `torch.library.custom_op`: its checks at each call take as long as a small rule.
 _LIBRARY: Final = torch.library.Library("residuum", "DEF")
 for _operator, _fake, _schema in (
     (_penalties, _like_penalties, "Tensor[] i, Tensor? l, bool[] w, int b, int n, int? r"),
