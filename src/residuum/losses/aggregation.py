@@ -3,6 +3,9 @@
 The t-norm decides. With an additive generator penalties add up; without one the largest
 counts. A new way to aggregate is a class with the methods of `Aggregation`, chosen in
 `aggregation_of`.
+
+Routes that know a conjunction to be a sum (clauses, tables) or a maximum (minima) take it
+themselves: `TNorm.penalties_add_up` in `relaxations/tnorms.py` tells them which.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 The falsity of the likeliest class of a softmax is the sum of the other probabilities, which keeps
 its digits where 1 − p and log p round to 0. The gradient keeps its digits too, so that a network
 that is saturated and wrong still learns. A class masked by −inf has probability 0.
+
+`fused_logits.py` computes the same for routes with gradients by hand: change both.
 """
 
 from __future__ import annotations

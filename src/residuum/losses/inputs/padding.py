@@ -1,4 +1,8 @@
-"""Padded sequences: their lengths, and masks of their padding."""
+"""Padded sequences: their lengths, and masks of their padding.
+
+Routes that evaluate step by step use these masks. The route for clauses makes its own mask from
+the lengths (`routes/clauses.py`), and `exact` takes examples of one length at a time.
+"""
 
 from __future__ import annotations
 
