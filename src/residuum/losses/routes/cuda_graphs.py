@@ -52,7 +52,7 @@ class CudaGraphsRoute:
 
     name: Final = "CUDA graphs"
     hands_over_because: Final = (
-        f"a call is recorded when it comes for time {thresholds.RECORDED_AT}, and replayed unless its "
+        f"call {thresholds.RECORDED_AT} of its kind is recorded, and later ones are replayed unless their "
         "values need another route, or hooks or modes of PyTorch must see its operations"
     )
 
