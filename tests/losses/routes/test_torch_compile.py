@@ -11,6 +11,11 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # warnings from inside PyTorc
 RELAXATIONS = ("r-product", "s-product", "lukasiewicz-maxsat", "s-godel", "r-godel")
 
 
+@pytest.fixture(autouse=True)
+def _seed():
+    torch.manual_seed(0)
+
+
 def operators_in(function, *given):
     """Return the names of the operators that a trace of a function calls."""
     found = []
@@ -44,9 +49,7 @@ def with_gradients(function, given):
 def test_values_and_gradients_equal_those_outside(name, scale):
     rule = rs.compile(SUM, name, domains={"d": 5}, reduction="none")
     given = {slot: scale * torch.randn(6, 5) for slot in "PQS"}
-    torch.testing.assert_close(
-        with_gradients(traced(rule), given), with_gradients(rule, given), rtol=1e-6, atol=1e-40
-    )
+    torch.testing.assert_close(with_gradients(traced(rule), given), with_gradients(rule, given))
 
 
 def test_a_trace_has_one_operator_for_a_rule():
@@ -121,3 +124,11 @@ def test_a_deleted_rule_is_removed_from_the_registry():
     before = len(torch_compile._EVALUATORS)
     del rule
     assert len(torch_compile._EVALUATORS) < before
+
+
+def test_an_exported_program_does_not_depend_on_this_process():
+    rule = rs.compile(SUM, "s-product", domains={"d": 5}, reduction="none")
+    given = {slot: torch.randn(6, 5) for slot in "PQS"}
+    program = torch.export.export(rule, (given,))
+    assert not any("residuum" in str(node.target) for node in program.graph.nodes)
+    torch.testing.assert_close(program.module()(given), rule(given))

@@ -52,8 +52,8 @@ class CudaGraphsRoute:
 
     name: Final = "CUDA graphs"
     hands_over_because: Final = (
-        f"call {thresholds.RECORDED_AT} of its kind is recorded, and later ones are replayed unless their "
-        "values need another route, or hooks or modes of PyTorch must see its operations"
+        f"call {thresholds.RECORDED_AT} of a kind is recorded, and later ones are replayed, unless "
+        "values need another route, or hooks or modes of PyTorch must see the operations"
     )
 
     def __init__(self, definition: Definition, steps: StepsRoute) -> None:

@@ -50,64 +50,8 @@ def penalties(call: Call, depths: Sequence[int], number: int, rules: int | None)
         for given, depth in zip(call.inputs, depths, strict=True)
     ]
     wants = [torch.is_grad_enabled() and given.requires_grad for given in inputs]
-    if not any(wants):
-        given = inputs, call.lengths, wants, len(call.batch), number, rules
-        return torch.ops.residuum.penalties(*given)[0]
-    function = _OfOneRule if rules is None else _OfSeveralRules
-    about = number, rules, len(call.batch), wants
-    found: Tensor = function.apply(about, call.lengths, *inputs)
-    return found
-
-
-class _OfOneRule(torch.autograd.Function):
-    """The penalties of a rule, with gradients computed in the forward pass.
-
-    The penalty of an example depends only on that example. So the gradient of the sum of all
-    penalties has the gradient of each.
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any, about: tuple[Any, ...], lengths: Tensor | None, *inputs: Tensor
-    ) -> Tensor:
-        number, rules, batch, wants = about
-        value, *known = torch.ops.residuum.penalties(inputs, lengths, wants, batch, number, rules)
-        ctx.wants = wants
-        ctx.save_for_backward(*known)
-        return value
-
-    @staticmethod
-    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
-        found = iter([_spread(upstream, one) * one for one in ctx.saved_tensors])
-        return None, None, *(next(found) if wanted else None for wanted in ctx.wants)
-
-
-class _OfSeveralRules(torch.autograd.Function):
-    """The penalties of several rules, evaluated again in the backward pass for their gradients."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, about: tuple[Any, ...], lengths: Tensor | None, *inputs: Tensor
-    ) -> Tensor:
-        number, rules, batch, wants = about
-        nothing = [False] * len(wants)
-        [value] = torch.ops.residuum.penalties(inputs, lengths, nothing, batch, number, rules)
-        ctx.number, ctx.wants, ctx.has_lengths = number, wants, lengths is not None
-        ctx.save_for_backward(*inputs, *([] if lengths is None else [lengths]))
-        return value
-
-    @staticmethod
-    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
-        saved = list(ctx.saved_tensors)
-        lengths = saved.pop() if ctx.has_lengths else None
-        given = upstream, saved, lengths, ctx.wants, ctx.number
-        found = iter(torch.ops.residuum.gradients(*given))
-        return None, None, *(next(found) if wanted else None for wanted in ctx.wants)
-
-
-def _spread(upstream: Tensor, like: Tensor) -> Tensor:
-    """Return one number per example, in a shape that broadcasts over the entries of an example."""
-    return upstream.reshape(upstream.shape + (1,) * (like.dim() - upstream.dim()))
+    given = inputs, call.lengths, wants, len(call.batch), number, rules
+    return torch.ops.residuum.penalties(*given)[0]
 
 
 # The operators. A trace knows only the shapes of their results.
@@ -119,16 +63,46 @@ def _penalties(
     wants: Sequence[bool],
     _batch: int,
     number: int,
-    _rules: int | None,
+    rules: int | None,
 ) -> list[Tensor]:
-    """Return the penalties, and the gradients of their sum for the inputs that want them."""
-    if not any(wants):
+    """Return the penalties, and for a single rule the gradients of the inputs that want them.
+
+    The penalty of an example depends only on that example. So the gradient of the sum of all
+    penalties has the gradient of each. Several rules are evaluated again in the backward pass.
+    """
+    if rules is not None or not any(wants):
         with torch.no_grad():
             return [_EVALUATORS[number].penalties_of(inputs, lengths)]
     with _recorded():
         value, leaves = _evaluated(inputs, lengths, wants, number)
         found = torch.autograd.grad(value.sum(), leaves, materialize_grads=True)
     return [value.detach(), *map(_copied, found)]
+
+
+def _save(ctx: Any, inputs: tuple[Any, ...], output: list[Tensor]) -> None:
+    given, lengths, ctx.wants, _, ctx.number, ctx.rules = inputs
+    ctx.inputs = 0
+    if ctx.rules is None:
+        ctx.save_for_backward(*output[1:])
+    else:
+        ctx.inputs = len(given)
+        ctx.save_for_backward(*given, *([] if lengths is None else [lengths]))
+
+
+def _backward(ctx: Any, upstream: Sequence[Tensor]) -> tuple[Any, ...]:
+    saved = list(ctx.saved_tensors)
+    if ctx.rules is None:
+        found = iter([_spread(upstream[0], one) * one for one in saved])
+    else:
+        given, lengths = saved[: ctx.inputs], next(iter(saved[ctx.inputs :]), None)
+        about = upstream[0], given, lengths, ctx.wants, ctx.number
+        found = iter(torch.ops.residuum.gradients(*about))
+    return [next(found) if wanted else None for wanted in ctx.wants], None, None, None, None, None
+
+
+def _spread(upstream: Tensor, like: Tensor) -> Tensor:
+    """Return one number per example, in a shape that broadcasts over the entries of an example."""
+    return upstream.reshape(upstream.shape + (1,) * (like.dim() - upstream.dim()))
 
 
 def _gradients(
@@ -183,6 +157,8 @@ def _like_penalties(
         dtype = torch.promote_types(dtype, given.dtype)
     shape = inputs[0].shape[:batch]
     value = inputs[0].new_empty(shape if rules is None else (rules, *shape), dtype=dtype)
+    if rules is not None:
+        return [value]
     return [value, *map(_like, itertools.compress(inputs, wants))]
 
 
@@ -209,3 +185,4 @@ for _operator, _fake, _schema in (
     _name = _LIBRARY.define(f"{_operator.__name__[1:]}({_schema}) -> Tensor[]")
     _LIBRARY.impl(_name, torch.compiler.disable(_operator), "CompositeExplicitAutograd")
     torch.library.register_fake(f"residuum::{_name}", _fake, lib=_LIBRARY)
+torch.library.register_autograd("residuum::penalties", _backward, setup_context=_save, lib=_LIBRARY)
