@@ -13,7 +13,7 @@ from residuum.study.digits.data.batches import ImageTensors
 from residuum.study.digits.data.images import load_images
 from residuum.study.digits.settings import Settings
 from residuum.study.digits.task import DigitTask, JointTask, OperatorTask
-from residuum.training.checkpoints import ChangedError, Checkpoints
+from residuum.training.checkpoints import ChangedError, Checkpoints, Progress
 from residuum.training.loop import Training
 
 PLAIN = Settings(
@@ -109,8 +109,8 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_were_not(images, tmp_path)
     assert not stopped.run(until=0.0)
     checkpoints = Checkpoints(tmp_path, pytest.fail)
     checkpoints.save(["first", "second"], stopped)
-    assert checkpoints.progress("first") == (1, False)
-    assert checkpoints.progress("third") == (0, False)
+    assert checkpoints.progress("first") == Progress(1, is_over=False)
+    assert checkpoints.progress("third") == Progress(0, is_over=False)
     resumed = training_of(RUNS[1::-1], images, "adam")  # in another order
     checkpoints.restore(["second", "first"], resumed)
     assert resumed.run()
@@ -143,7 +143,7 @@ def test_a_checkpoint_whose_header_makes_no_sense_is_set_aside(tmp_path, header)
     path, notes = tmp_path / "run.safetensors", []
     checkpoints = Checkpoints(tmp_path, notes.append)
     path.write_bytes(safetensors.torch.save({}, metadata))
-    assert checkpoints.progress("run") == (0, False)
+    assert checkpoints.progress("run") == Progress(0, is_over=False)
     path.write_bytes(safetensors.torch.save({}, metadata))
     with pytest.raises(ChangedError, match="found 0 that can be used"):
         checkpoints.restore(["run"], SimpleNamespace(state=[]))
