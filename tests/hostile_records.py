@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from residuum.results import Curve
+from residuum.results import Curve, Divergence
 
 WRONG = (
     None, True, False, -1, 0, 1, 0.5, 1e-320, 1.7e308, 2**1000, "", "abc", "\x1b[31m", "12",
@@ -21,6 +21,11 @@ def damaged(record):
         for value in WRONG:
             yield replace(record, configuration={**known, name: value})
     yield replace(record, configuration={})
+    lost = replace(record, measures={}, outcomes={}, diverged=Divergence(1, ["parameters"]))
+    for place, curves in enumerate(
+        (record.curves, {}, dict.fromkeys(record.curves, Curve([], [])))
+    ):
+        yield replace(lost, curves=curves, configuration={**known, "seed": 1000 + place})
     yield replace(record, configuration={**known, "unheard of": 1})
     yield from (replace(record, **{kind: {}}) for kind in ("measures", "curves", "outcomes"))
     for name in record.measures:

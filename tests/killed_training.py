@@ -49,7 +49,8 @@ class Stopping(Silent):
         self.runs = runs
 
     def epoch_is_over(self, stage, epoch, curves):
-        assert {len(values) for one in curves for values in one.losses.values()} == {epoch}
+        going_on = [one for one in curves if one.diverged is None]
+        assert {len(values) for one in going_on for values in one.losses.values()} == {epoch}
         if (stage.name, epoch) == self.when:
             raise StopError
 

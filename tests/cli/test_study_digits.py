@@ -11,9 +11,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
+import torch
 
 from made_up_runs import run, runs
 from residuum.results import Store, write_archive
+from residuum.study.digits.task import JointTask
 
 TINY = ("--digit-size", "20", "--pair-size", "40", "--seeds", "0")
 MEASURES = {
@@ -68,6 +70,31 @@ def test_a_pipeline_learns_in_three_stages(residuum, store):
     [record] = Store(store)
     stages = {name.split(":")[0] for name in record.curves}
     assert stages == {"Digit", "Sum", "Product"}
+
+
+def test_a_run_that_diverged_is_said_to_have_diverged(residuum, store, monkeypatch):
+    losses = JointTask.losses
+
+    def exploding(task, step):
+        factors = torch.where(task._seeds == 1, torch.nan, 1.0)
+        return {name: loss * factors for name, loss in losses(task, step).items()}
+
+    monkeypatch.setattr(JointTask, "losses", exploding)
+    words = ("study", "digits", *TINY, "--epochs", "3", "-r", "r-product", "--seeds", "1")
+    words = (*words, "--store", str(store))
+    code, out, err = residuum(*words)
+    assert code == 0
+    assert "joint: r-product, seed 1 diverged in epoch 1: " in err
+    assert "r-product (1 of 2 diverged): loss of labels" in err
+    assert "PAIR 40, seed 1: diverged in epoch 1: joint: loss/" in err
+    assert "1 of 2 broken" in out
+    assert "1 of 2 runs are broken" in out
+    code, out, _ = residuum(*words, "--json")
+    calm, wild = json.loads(out)
+    assert calm["diverged"] is None
+    assert calm.keys() - wild.keys() >= MEASURES
+    assert (wild["seed"], wild["diverged"]["epoch"]) == (1, 1)
+    assert "joint: parameters" in wild["diverged"]["not_finite"]
 
 
 def test_a_norm_for_gradients_makes_other_runs(residuum, store):

@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from residuum.results import Curve, Record
+from residuum.results import Curve, Divergence, Record
 
 texts = st.text(max_size=8)  # without surrogates
 names = st.text(min_size=1, max_size=8)
@@ -19,7 +19,7 @@ curves = epochs.flatmap(
 )
 arrays = st.lists(st.booleans(), max_size=40).map(lambda bits: np.array(bits, dtype=np.bool_))
 counts = st.lists(st.integers(0, 255), max_size=40).map(lambda n: np.array(n, dtype=np.uint8))
-records = st.builds(
+measured = st.builds(
     Record,
     study=names,
     scheme=st.integers(0, 10**9),
@@ -30,3 +30,13 @@ records = st.builds(
     seconds=st.floats(0, 1e9),
     environment=flat,
 )
+divergences = st.builds(Divergence, st.integers(1, 10**6), st.lists(names, min_size=1, max_size=3))
+diverged = st.builds(
+    Record,
+    study=names,
+    scheme=st.integers(0, 10**9),
+    configuration=flat,
+    curves=st.dictionaries(names, curves, max_size=3),
+    diverged=divergences,
+)
+records = measured | diverged

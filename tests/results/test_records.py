@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from random_records import records
 
 from residuum.errors import RecordError
-from residuum.results import Curve, Record, encoding, run_id
+from residuum.results import Curve, Divergence, Record, encoding, run_id
 from residuum.results import records as module
 from residuum.results.encoding import from_line, to_line
 
@@ -167,7 +167,40 @@ def test_any_difference_makes_records_unequal():
         {"outcomes": {}}, {"environment": {"numpy": "3"}}, {"scheme": 2}, {"study": "chunking"},
         {"configuration": {}},
     ]  # fmt: skip
+    early, late = (record(diverged=Divergence(epoch, ["parameters"])) for epoch in (1, 2))
+    assert early == record(diverged=Divergence(1, ("parameters",)))
+    assert early not in (late, record(), record(diverged=Divergence(1, ["loss"])))
     assert not [change for change in others if record(**{**full, **change}) == record(**full)]
+
+
+def test_the_line_of_a_run_that_did_not_diverge_is_as_before():
+    assert '"diverged"' not in to_line(record())
+    line = to_line(record(diverged=Divergence(3, ["parameters"])))
+    assert '"diverged":{"epoch":3,"not_finite":["parameters"]}' in line
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"diverged": True}, "to be a Divergence or None"),
+        ({"diverged": {"epoch": 1}}, "to be a Divergence or None"),
+        ({"measures": {"Sum": 0.0}}, "no measures and no outcomes of a run that diverged"),
+        ({"outcomes": {"Sum": np.zeros(3, np.bool_)}}, "no measures and no outcomes"),
+    ],
+)
+def test_a_diverged_run_is_never_measured(changes, words):
+    with pytest.raises(RecordError, match=words):
+        record(**{"diverged": Divergence(1, ["parameters"]), **changes})
+
+
+@pytest.mark.parametrize(
+    ("epoch", "names"),
+    [(0, ["a"]), (-1, ["a"]), (True, ["a"]), (1.0, ["a"]), (1, []), (1, "a"), (1, [""]), (1, [2]),
+     (1, None), (None, ["a"]), (2**2000, ["a"])],
+)  # fmt: skip
+def test_a_divergence_has_an_epoch_and_names(epoch, names):
+    with pytest.raises(RecordError):
+        Divergence(epoch, names)
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
@@ -250,6 +283,12 @@ def broken_lines():
         ('"measures":{', '"measures":[],"m":{'),
         ('"measures":', '"measured":'),
         ('"measures":', '"more":1,"measures":'),
+        ('"measures":', '"diverged":null,"measures":'),
+        ('"measures":', '"diverged":{},"measures":'),
+        ('"measures":', '"diverged":{"epoch":1,"not_finite":["a"]},"measures":'),
+        ('"measures":', '"diverged":{"epoch":1,"not_finite":["a"],"more":1},"measures":'),
+        ('"measures":', '"diverged":{"epoch":"1","not_finite":["a"]},"measures":'),
+        ('"measures":', '"diverged":{"epoch":1,"not_finite":"a"},"measures":'),
         ('"epochs":[1,2]', '"epochs":[2,1]'),
         ('"epochs":[1,2]', '"epochs":[0,true]'),
         ('"epochs":[1,2]', '"epochs":3'),

@@ -1,11 +1,13 @@
-"""The best state of each run is the first with the highest finite score."""
+"""The best state of a run is the first with the highest score; a run that diverges is stopped."""
 
 import math
 
 import pytest
 import torch
 
-from residuum.training.loop import Best, Training, are_finite
+from residuum.results.records import Divergence
+from residuum.training.checkpoints import Checkpoints, Progress
+from residuum.training.loop import Best, Curves, Training, are_finite
 
 
 def considered(*rows):
@@ -86,18 +88,102 @@ class Falling:
 
 
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
-def test_a_state_that_diverged_is_not_chosen_and_changes_no_other_run(optimiser):
+def test_a_run_that_diverges_is_stopped_and_changes_no_other_run(optimiser):
     rates = [0.001, 1e200, 0.002]
     task = Falling(rates)
     training = Training(task, optimiser, epochs=4, judge_every=2)
-    training.run()
+    assert training.run()
+    assert training.epoch == 4
     calm = Falling(rates[::2])
     alone = Training(calm, optimiser, epochs=4, judge_every=2)
     alone.run()
     assert training.curves[::2] == alone.curves
-    assert not any(map(math.isfinite, training.curves[1].losses["total"]))
-    assert training.curves[1].measures["score"] == [-math.inf] * 2
+    wild = training.curves[1]
+    assert [*map(math.isfinite, wild.losses["total"])] == [False]
+    assert (wild.judged, wild.measures) == ([], {})
+    assert wild.diverged == Divergence(1, ["loss/total", "loss/half", "parameters"])
+    assert wild.by_name()["loss/half"].epochs == (1,)
     assert training.best.epochs.tolist() == [2, -1, 2]
     training.best.restore()
     alone.best.restore()
     assert torch.equal(task.networks["only"].x[::2], calm.networks["only"].x)
+
+
+def test_a_stack_whose_runs_have_all_diverged_ends_at_once():
+    task = Falling([1e200, 1e250])
+    task.judge = None  # nobody is left to be judged
+    training = Training(task, "sgd", epochs=1000, judge_every=1)
+    assert training.run()
+    assert training.epoch == 1
+    assert all(curves.diverged for curves in training.curves)
+
+
+class Exploding(Falling):
+    """The loss of the second run becomes what it is told in one epoch, and is finite otherwise."""
+
+    def __init__(self, when, part, value):
+        super().__init__([0.001, 0.001])
+        self._when, self._part, self._value = when, part, value
+
+    def begin(self, epoch):
+        self._epoch = epoch
+
+    def parts(self, _run):
+        return ("total", "half", "idle")
+
+    def losses(self, step):
+        found = {**super().losses(step), "idle": torch.full((2,), torch.nan)}
+        if self._epoch + 1 == self._when:
+            found[self._part] = found[self._part] * torch.tensor([1.0, self._value])
+        return found
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_record_can_say_which_loss_was_not_finite(value):
+    training = Training(Exploding(3, "total", value), "sgd", epochs=6, judge_every=2)
+    training.run()
+    # `half` follows from the parameters, and `idle` was never finite.
+    diverged = training.curves[1].diverged
+    assert diverged == Divergence(3, ["loss/total", "loss/half", "parameters"])
+    assert (training.curves[1].judged, len(training.curves[1].losses["half"])) == ([2], 3)
+    assert training.curves[0].diverged is None
+    assert training.curves[0].judged == [2, 4, 6]
+    assert training.best.epochs.tolist() == [2, 2]
+    found = training.curves[1].by_name()
+    assert (found["loss/half"].epochs, found["dev/score"].epochs) == ((2, 3), (2,))
+
+
+def test_a_part_of_the_loss_without_weight_may_be_nan():
+    training = Training(Exploding(3, "half", math.nan), "sgd", epochs=6, judge_every=2)
+    training.run()
+    assert [curves.diverged for curves in training.curves] == [None, None]
+
+
+def test_a_diverged_run_is_kept_in_its_checkpoint(tmp_path):
+    checkpoints = Checkpoints(tmp_path, pytest.fail)
+    training = Training(Exploding(3, "total", math.nan), "adam", epochs=6, judge_every=2)
+    while training.epoch < 4:
+        training.run(until=0.0)
+    checkpoints.save(["calm", "wild"], training)
+    assert checkpoints.progress("calm") == Progress(4, is_over=False)
+    assert checkpoints.progress("wild") == Progress(3, is_over=True, has_diverged=True)
+    resumed = Training(Falling([0.001]), "adam", epochs=6, judge_every=2)
+    resumed.task.parts = training.task.parts
+    checkpoints.restore(["wild"], resumed)
+    assert resumed.is_over
+    assert resumed.curves[0].diverged == training.curves[1].diverged
+    assert str(resumed.curves[0]) == str(training.curves[1])  # NaN included
+    resumed.task.losses = None
+    assert resumed.run()
+    assert resumed.epoch == 3
+
+
+def test_a_run_that_is_left_out_has_neither_curves_nor_a_checkpoint(tmp_path):
+    checkpoints = Checkpoints(tmp_path, pytest.fail)
+    training = Training(Falling([0.001, 0.002]), "sgd", epochs=3, judge_every=1)
+    training.left_out = frozenset([1])
+    training.run()
+    assert training.curves[1] == Curves()
+    assert training.best.epochs.tolist() == [1, -1]
+    checkpoints.save(["first", "second"], training)
+    assert checkpoints.progress("second") == Progress(0, is_over=False)

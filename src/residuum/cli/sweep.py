@@ -20,6 +20,7 @@ from residuum.cli.study.watching import Words, watching
 from residuum.errors import ResiduumError
 from residuum.reports import check_picture, save_picture
 from residuum.results import Record, Store, default_store, mean_and_deviation
+from residuum.study.broken_runs import value_of
 from residuum.training.devices import DeviceName, find_device
 
 if TYPE_CHECKING:
@@ -171,6 +172,8 @@ def words_of(sweep: Sweep) -> Words[Any]:
 
     def done(record: Record) -> str:
         settings = {name: record.configuration[name] for name in named}
+        if record.diverged:
+            return f"{in_words(settings)}: {record.diverged}"
         return f"{in_words(settings)}: DEV {dev_value(record, sweep.measure):.2f}%"
 
     return replace(words, done=done)
@@ -182,7 +185,12 @@ def _as_object(winner: Winner) -> dict[str, Any]:
         "settings": dict(winner.settings),
         "dev": winner.value,
         "runs": [
-            {"id": one.id, "seed": one.configuration["seed"], **one.measures}
+            {
+                "id": one.id,
+                "seed": one.configuration["seed"],
+                "diverged": None if one.diverged is None else asdict(one.diverged),
+                **one.measures,
+            }
             for one in winner.records
         ],
     }
@@ -199,11 +207,13 @@ def _print_winners(sweep: Sweep, winners: Sequence[Winner]) -> None:
             continue
         say(f"  {in_words(winner.settings)}: {sweep.measure} on DEV {winner.value:.2f}%")
         found = (f"{name} {_mean_and_deviation(winner.records, name)}" for name in measures)
-        say(f"  on TEST, {len(winner.records)} seeds: {', '.join(found)}")
+        lost = sum(record.diverged is not None for record in winner.records)
+        note = f"; {lost} of them diverged and count at chance level" if lost else ""
+        say(f"  on TEST, {len(winner.records)} seeds: {', '.join(found)}{note}")
 
 
 def _mean_and_deviation(records: Sequence[Record], measure: str) -> str:
-    found = mean_and_deviation([record.measures[measure] for record in records])
+    found = mean_and_deviation([value_of(record, measure) for record in records])
     return f"{found.mean:.2f}%" + ("" if found.deviation is None else f" ± {found.deviation:.2f}")
 
 

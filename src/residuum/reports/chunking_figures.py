@@ -13,6 +13,7 @@ import numpy as np
 from residuum.reports.colours import SERIES, Look, looks
 from residuum.reports.figures import INK, caption, house_style, new_figure, settle, short
 from residuum.results import Record, mean_and_deviation
+from residuum.study.broken_runs import value_of
 from residuum.study.chunking.findings import of_presets
 from residuum.study.shared_rules import but_weight
 
@@ -138,7 +139,7 @@ def draw_chunking_weights(found: Mapping[str, Weighed]) -> Figure:
 
 def _draw_measure(place: Axes, weighed: Weighed, measure: str, look: Look) -> None:
     def summary(runs: Iterable[Record]) -> tuple[float, float]:
-        found = mean_and_deviation([run.measures[measure] for run in runs])
+        found = mean_and_deviation([value_of(run, measure) for run in runs])
         return found.mean, found.deviation or 0.0
 
     points: list[tuple[float, Sequence[Record], Stroke]] = []

@@ -11,6 +11,7 @@ from residuum.reports.blocks import Block, Fold, Heading, Picture, Section, Tabl
 from residuum.reports.chunking_figures import draw_chunking_weights, weigh
 from residuum.reports.colours import looks
 from residuum.reports.study_blocks import (
+    broken_runs,
     claims_of,
     no_runs,
     numbers_of,
@@ -65,6 +66,7 @@ def chunking_section(records: Sequence[Record]) -> Section:
         [
             intro,
             run_counts(runs, len(chosen.records)),
+            *broken_runs(findings),
             *_what_is_missing(findings),
             *claims_of(evaluate(findings, runs.own)),
             *([Text(NOTES)] if chosen.records else []),

@@ -76,14 +76,15 @@ def scores_by_weight(records: Iterable[Record]) -> dict[int, dict[str, Points]]:
     """Return the weight of the rules and the best score on DEV of each joint run.
 
     The pairs are grouped by size of DIGIT and relaxation. A relaxation with fewer than two weights
-    is left out. A run whose Digit was never usable has the score 0.
+    is left out. A run that diverged, or whose Digit was never usable, has the score 0.
     """
     found: defaultdict[int, defaultdict[str, list[tuple[float, float]]]]
     found = defaultdict(lambda: defaultdict(list))
     for record in records:
         known: Any = record.configuration
-        if SCORE in record.curves and known["weight"] > 0:
-            score = max([0.0, *(value for _, value in mean_curve(record, [SCORE]))])
+        if known["protocol"] == "joint" and known["weight"] > 0:
+            reached = [] if record.diverged else mean_curve(record, [SCORE])
+            score = max([0.0, *(value for _, value in reached)])
             found[known["digit_size"]][known["relaxation"]].append((known["weight"], score))
     kept: dict[int, dict[str, Points]] = {
         size: {

@@ -14,6 +14,7 @@ from residuum.reports.digits_figures import (
     scores_by_weight,
 )
 from residuum.reports.study_blocks import (
+    broken_runs,
     claims_of,
     no_runs,
     numbers_of,
@@ -63,6 +64,7 @@ def digits_section(records: Sequence[Record]) -> Section:
         [
             intro,
             run_counts(runs, len(chosen.records)),
+            *broken_runs(findings),
             *_what_is_missing(findings),
             *claims_of(evaluate(findings, runs.own)),
             *([Text(NOTES)] if kinds else []),

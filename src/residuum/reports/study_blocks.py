@@ -17,6 +17,7 @@ from residuum.reports.blocks import (
 )
 from residuum.results import Record
 from residuum.study import table_format as tables
+from residuum.study.grouped_runs import GroupedRuns
 from residuum.study.skipped_records import Sifted, tell_skipped
 from residuum.study.verdicts import Verdict
 
@@ -65,6 +66,12 @@ def run_counts(runs: Runs, in_tables: int) -> Text:
         f"{count_of(len(runs.own) - len(runs.finished), 'run')} of tuning; "
         f"{count_of(runs.outdated, 'run')} of another version of the study left out."
     )
+
+
+def broken_runs(findings: GroupedRuns[Any, Any]) -> list[Block]:
+    """Return a sentence with the number of broken runs, if there are any in the tables."""
+    words = findings.tell_broken()
+    return [Text(f"In the tables {words}")] if words else []
 
 
 def claims_of(verdicts: Sequence[Verdict]) -> list[Block]:

@@ -13,6 +13,7 @@ from residuum.results.finding import ARCHIVES as ARCHIVES
 from residuum.results.finding import archived_records as archived_records
 from residuum.results.finding import find_records as find_records
 from residuum.results.records import Curve as Curve
+from residuum.results.records import Divergence as Divergence
 from residuum.results.records import Record as Record
 from residuum.results.records import run_id as run_id
 from residuum.results.statistics import Best as Best

@@ -19,12 +19,13 @@ import reprlib
 import textwrap
 import zlib
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, Final, NoReturn, TypeVar
 
 import numpy as np
 
 from residuum.errors import RecordError
-from residuum.results.records import MOST_OUTCOMES, Curve, Outcomes, Record
+from residuum.results.records import MOST_OUTCOMES, Curve, Divergence, Outcomes, Record
 
 CHECKSUM_LENGTH: Final = 16
 """Hexadecimal digits: 64 bits, so that one of 10¹⁹ damaged records passes as sound."""
@@ -36,6 +37,7 @@ _KEYS: Final = (
     "id", "study", "scheme", "configuration", "measures", "curves", "outcomes", "seconds",
     "environment",
 )  # fmt: skip
+_OPTIONAL: Final = ("diverged", "checksum")
 _NUMBERS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _KINDS: Final = {dict: "an object", list: "a list", str: "text", int: "a whole number"}
 Kind = TypeVar("Kind", bound="dict[str, Any] | list[Any] | str | int")
@@ -60,6 +62,8 @@ def to_line(record: Record) -> str:
         "seconds": record.seconds,
         "environment": dict(record.environment),
     }
+    if record.diverged:
+        content["diverged"] = asdict(record.diverged)
     if record.is_verified:
         content["checksum"] = _checksum(content)
     return json.dumps(content, separators=(",", ":"), allow_nan=False)
@@ -107,12 +111,13 @@ def _parsed(line: str | bytes) -> dict[str, Any]:
         raise RecordError(f"expected a line of JSON, found a long integer ({error})") from None
     entries: dict[str, Any] = _expect(content, dict, "the line")
     missing = [key for key in _KEYS if key not in entries]
-    unknown = sorted(entries.keys() - {*_KEYS, "checksum"})
+    unknown = sorted(entries.keys() - {*_KEYS, *_OPTIONAL})
     if missing:
         raise RecordError(f"expected the keys {', '.join(_KEYS)}, found none of {missing}")
     if unknown:
         raise RecordError(
-            f"expected the keys {', '.join(_KEYS)} and checksum, found {reprlib.repr(unknown)} too"
+            f"expected the keys {', '.join((*_KEYS, *_OPTIONAL))}, found {reprlib.repr(unknown)} "
+            "too"
         )
     return entries
 
@@ -134,6 +139,7 @@ def _record(content: dict[str, Any], is_verified: bool) -> Record:
         seconds=content["seconds"],
         environment=content["environment"],
         is_verified=is_verified,
+        diverged=_read_divergence(content["diverged"]) if "diverged" in content else None,
     )
 
 
@@ -169,6 +175,17 @@ def _read_curve(value: object, where: str) -> Curve:
     epochs = _expect(curve.get("epochs"), list, f"{where}['epochs']")
     values = _expect(curve.get("values"), list, f"{where}['values']")
     return Curve(epochs, [_read(value) for value in values])
+
+
+def _read_divergence(value: object) -> Divergence:
+    content = _expect(value, dict, "diverged")
+    if content.keys() != {"epoch", "not_finite"}:
+        raise RecordError(
+            "expected the keys epoch and not_finite in `diverged`, found "
+            f"{reprlib.repr(sorted(content))}"
+        )
+    names = _expect(content["not_finite"], list, "diverged['not_finite']")
+    return Divergence(content["epoch"], names)
 
 
 def _all_packed(outcomes: Mapping[str, Outcomes]) -> dict[str, dict[str, Any]]:

@@ -56,6 +56,37 @@ class Curve:
 
 
 @final
+@dataclass(frozen=True)
+class Divergence:
+    """The epoch after which a run was stopped, and what was then infinite or NaN.
+
+    `not_finite` names curves of losses, such as `joint: loss/labels`, and `parameters`.
+    """
+
+    epoch: int
+    not_finite: Sequence[str]
+
+    def __post_init__(self) -> None:
+        if not _is_whole(self.epoch) or not 0 < self.epoch < LARGEST_INTEGER:
+            raise RecordError(
+                "expected the `epoch` of a divergence to be a whole number from 1 on, got "
+                f"{reprlib.repr(self.epoch)}; correct it"
+            )
+        if isinstance(self.not_finite, str) or not isinstance(self.not_finite, Sequence):
+            raise RecordError(
+                "expected `not_finite` to be a list of names, got "
+                f"{reprlib.repr(self.not_finite)}; give a list"
+            )
+        names = tuple(_name(name, "a name in not_finite") for name in self.not_finite)
+        if not names:
+            raise RecordError("expected `not_finite` to name something, got nothing; name it")
+        object.__setattr__(self, "not_finite", names)
+
+    def __str__(self) -> str:
+        return f"diverged in epoch {self.epoch}: {', '.join(self.not_finite)} not finite"
+
+
+@final
 @dataclass(frozen=True, eq=False)
 class Record:
     """One run of a study. All values are checked, copied and read-only.
@@ -63,8 +94,9 @@ class Record:
     `configuration` is all that the run depends on, its seed included. A study raises `scheme` when
     the same configuration comes to mean something else. `measures` are in percent. `outcomes` hold
     one entry per test example: Booleans (right or wrong), or counts up to 255 as `uint8` (the
-    chunks found in a sentence). `is_verified` is False if the record was read without a checksum,
-    because an older residuum wrote it; damage to it is not noticed. Equality ignores it.
+    chunks found in a sentence). A run that `diverged` was stopped and not measured: it has neither
+    measures nor outcomes. `is_verified` is False if the record was read without a checksum, because
+    an older residuum wrote it; damage to it is not noticed. Equality ignores it.
     """
 
     study: str
@@ -76,6 +108,7 @@ class Record:
     seconds: float = 0.0
     environment: Mapping[str, Scalar] = field(default_factory=dict)
     is_verified: bool = True
+    diverged: Divergence | None = None
 
     def __post_init__(self) -> None:
         seconds = _number(self.seconds, "seconds")
@@ -105,6 +138,8 @@ class Record:
                 f"expected at most {MOST_OUTCOMES:,} outcomes in a record, got {count:,}; "
                 "record fewer examples"
             )
+        if self.diverged is not None:
+            _check_divergence(self.diverged, checked)
         for name, value in checked.items():
             kept = MappingProxyType(value) if isinstance(value, dict) else value
             object.__setattr__(self, name, kept)
@@ -128,7 +163,7 @@ class Record:
         """Return the content in a form where NaN equals NaN, and 0.0 differs from -0.0."""
         curves = {name: (curve.epochs, curve.values) for name, curve in self.curves.items()}
         outcomes = {name: (a.dtype, a.tobytes()) for name, a in self.outcomes.items()}
-        described = (dict(self.measures), curves, self.seconds)
+        described = (dict(self.measures), curves, self.seconds, self.diverged)
         kept = (dict(self.configuration), dict(self.environment))
         return self.study, self.scheme, repr(described), json.dumps(kept), outcomes
 
@@ -223,6 +258,19 @@ def _checked_curve(value: object, name: str) -> Curve:
             f"expected `curves[{name!r}]` to be a Curve, got {reprlib.repr(value)}; make it a Curve"
         )
     return value
+
+
+def _check_divergence(value: object, content: Mapping[str, Any]) -> None:
+    if not isinstance(value, Divergence):
+        raise RecordError(
+            f"expected `diverged` to be a Divergence or None, got {reprlib.repr(value)}; "
+            "make it a Divergence"
+        )
+    if content["measures"] or content["outcomes"]:
+        raise RecordError(
+            "expected no measures and no outcomes of a run that diverged, got "
+            f"{len(content['measures'])} and {len(content['outcomes'])}; leave them out"
+        )
 
 
 def _checked_outcomes(value: object, name: str) -> Outcomes:

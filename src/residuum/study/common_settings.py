@@ -124,18 +124,18 @@ class Lasting(Protocol):
         """Epochs of the warm-up."""
 
     @property
-    def earlier_stages(self) -> tuple[str, ...]:
-        """Names of the settings that count the epochs of stages before the main training."""
+    def lengths(self) -> tuple[str, ...]:
+        """Names of other settings that count epochs: of earlier stages, and of ramps."""
 
 
 L = TypeVar("L", bound=Lasting)
 
 
 def of_length(settings: L, epochs: int | None) -> L:
-    """Return the settings for this many epochs; the warm-up and earlier stages keep their share."""
+    """Return the settings for this many epochs; the warm-up and `lengths` keep their share."""
     if epochs is None:
         return settings
     share = epochs / settings.epochs
-    earlier = {name: math.ceil(getattr(settings, name) * share) for name in settings.earlier_stages}
+    lengths = {name: math.ceil(getattr(settings, name) * share) for name in settings.lengths}
     warm_up = min(epochs, math.ceil(settings.warm_up * share))
-    return replace(settings, epochs=epochs, warm_up=warm_up, **earlier)
+    return replace(settings, epochs=epochs, warm_up=warm_up, **lengths)

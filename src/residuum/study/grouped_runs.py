@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -21,6 +22,14 @@ from residuum.results import (
     mean_and_deviation,
     paired_t_test,
     resample,
+)
+from residuum.study.broken_runs import (
+    LEAST_RUNS,
+    MARGIN,
+    Broken,
+    count_broken,
+    value_of,
+    without_diverged,
 )
 
 RESAMPLES: Final = 1000
@@ -76,9 +85,17 @@ class GroupedRuns(ABC, Generic[SettingT, SystemT]):
     def kind(self, measure: str) -> str | None:
         """Return the kind of examples that a measure averages; None if outcomes are unknown."""
 
+    @property
     @abstractmethod
-    def outcomes(self, kind: str, runs: Sequence[Record]) -> Outcomes:
-        """Return the outcomes of the runs of one system, for all measures of a kind."""
+    def main_measure(self) -> str:
+        """The measure that shows whether a run is broken."""
+
+    @abstractmethod
+    def outcomes(self, kind: str, runs: Sequence[Record], like: Record) -> Outcomes:
+        """Return the outcomes of the runs of one system, for all measures of a kind.
+
+        A run that diverged has outcomes at chance level, for the same examples as the run `like`.
+        """
 
     def units(self, kind: str, run: Record) -> npt.NDArray[np.int64] | None:  # noqa: ARG002
         """Return the units that each example consists of; None if each example is one unit."""
@@ -94,14 +111,43 @@ class GroupedRuns(ABC, Generic[SettingT, SystemT]):
         return list(self._runs.get(setting, ()))
 
     def values(self, setting: SettingT, system: SystemT, measure: str) -> Values:
-        """Return the values of a measure by seed; empty if there is no run."""
+        """Return the values of a measure by seed; empty if there is no run.
+
+        A run that diverged counts at chance level.
+        """
         runs = self._runs.get(setting, {}).get(system, {})
-        return {seed: runs[seed].measures[measure] for seed in sorted(runs)}
+        return {seed: value_of(runs[seed], measure) for seed in sorted(runs)}
 
     def summary(self, setting: SettingT, system: SystemT, measure: str) -> Summary | None:
         """Return the mean and the deviation over seeds; None if there is no run."""
         values = self.values(setting, system, measure)
         return mean_and_deviation(list(values.values())) if values else None
+
+    def median(self, setting: SettingT, system: SystemT, measure: str) -> float | None:
+        """Return the median over seeds; None if there is no run."""
+        values = self.values(setting, system, measure)
+        return median(values.values()) if values else None
+
+    def tell_broken(self) -> str:
+        """Say how many runs are broken, and what that means; empty if none is."""
+        cells = [
+            self.broken(setting, system)
+            for setting in self.settings
+            for system in self.systems(setting)
+        ]
+        total = Broken(*(sum(column) for column in zip(*cells, strict=True))) if cells else None
+        if total is None or not total.broken:
+            return ""
+        return (
+            f"{total.broken} of {total.runs} runs are broken: they diverged, or end more than "
+            f"{MARGIN:g} points below the median of at least {LEAST_RUNS} runs with the same "
+            "settings. A run that diverged was not measured, and counts at chance level."
+        )
+
+    def broken(self, setting: SettingT, system: SystemT) -> Broken:
+        """Return how many runs of a system are broken, and how many runs there are."""
+        runs = self._runs.get(setting, {}).get(system, {})
+        return count_broken(runs.values(), self.main_measure)
 
     def compare(
         self, setting: SettingT, first: SystemT, second: SystemT, measure: str
@@ -112,6 +158,8 @@ class GroupedRuns(ABC, Generic[SettingT, SystemT]):
         if not seeds or kind is None:
             return self.compare_by_seeds(setting, first, second, measure)
         resampled = self._resampled(setting, seeds, kind)
+        if resampled is None:
+            return self.compare_by_seeds(setting, first, second, measure)
         return resampled.compare(_label(first, measure), _label(second, measure))
 
     def compare_measures(
@@ -123,6 +171,8 @@ class GroupedRuns(ABC, Generic[SettingT, SystemT]):
         if not seeds or kind is None:
             return None
         resampled = self._resampled(setting, seeds, kind)
+        if resampled is None:
+            return None
         return resampled.compare(_label(system, first), _label(system, second))
 
     def compare_by_seeds(
@@ -167,9 +217,16 @@ class GroupedRuns(ABC, Generic[SettingT, SystemT]):
         seeds = [set(runs.get(system, {})) for system in systems]
         return tuple(sorted(set.intersection(*seeds)))
 
-    def _resampled(self, setting: SettingT, seeds: tuple[int, ...], kind: str) -> Resampled:
-        """Resample all systems that have these seeds together, and cache the result."""
+    def _resampled(self, setting: SettingT, seeds: tuple[int, ...], kind: str) -> Resampled | None:
+        """Resample all systems that have these seeds together, and cache the result.
+
+        Return None if all runs of the setting diverged: then no run has outcomes.
+        """
         key = setting, seeds, kind
+        everything = (run for runs in self._runs[setting].values() for run in runs.values())
+        like = next(iter(without_diverged(everything)), None)
+        if like is None:
+            return None
         if key not in self._kept:
             ours = {
                 system: [runs[seed] for seed in seeds]
@@ -179,9 +236,9 @@ class GroupedRuns(ABC, Generic[SettingT, SystemT]):
             systems = {
                 _label(system, measure): found
                 for system, runs in ours.items()
-                for measure, found in self.outcomes(kind, runs).items()
+                for measure, found in self.outcomes(kind, runs, like).items()
             }
-            units = self.units(kind, next(iter(ours.values()))[0])
+            units = self.units(kind, like)
             self._kept[key] = resample(systems, units, resamples=RESAMPLES)
         return self._kept[key]
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 import torch
 
 from residuum.errors import RecordError
-from residuum.results.records import Curve, Outcomes, Record, run_id
+from residuum.results.records import Curve, Divergence, Outcomes, Record, run_id
 from residuum.results.store import Store
 from residuum.training.checkpoints import ChangedError, Checkpoints, Progress
 from residuum.training.devices import environment
@@ -37,6 +37,10 @@ class Run(Protocol):
     @property
     def stack(self) -> tuple[Any, ...]:
         """The settings that runs must have in common to be trained together."""
+
+    @property
+    def seed(self) -> int:
+        """The seed of the run."""
 
     @property
     def relaxation(self) -> str:
@@ -183,10 +187,11 @@ def next_stack(progress: Mapping[R, Sequence[Progress]], most: int) -> list[R]:
     """Return the runs to train next, given how far the stages of each run have come.
 
     A run that is trained but not in the store was stopped while it was measured. Such a run is
-    measured alone, so that another stop loses at most one measurement.
+    measured alone, so that another stop loses at most one measurement. A run that diverged needs
+    nothing but a record.
     """
     for run, stages in progress.items():
-        if all(stage.is_over for stage in stages):
+        if all(stage.is_over for stage in stages) or any(stage.has_diverged for stage in stages):
             return [run]
     return stacks(list(progress), most, progress.__getitem__)[0]
 
@@ -204,30 +209,43 @@ def stacks(runs: Sequence[R], most: int, progress: Callable[[R], object]) -> lis
 
 
 def make_records(experiment: Experiment[R], runs: Sequence[R], finish: Finish) -> list[Record]:
-    """Train runs that share their shapes stage by stage, measure them, and return their records."""
+    """Train runs that share their shapes stage by stage, measure them, and return their records.
+
+    A run that diverges in a stage takes no part in later stages, and is not measured.
+    """
     started = time.monotonic()
     stack = experiment.prepare(runs)
     curves: list[dict[str, Curve]] = [{} for _ in runs]
+    diverged: dict[int, Divergence] = {}
     for stage in experiment.stages(runs[0]):
+        if len(diverged) == len(runs):
+            break
         training = stack.training(stage)
+        training.left_out = frozenset(diverged)
         finish(training, stage)
         training.best.restore()
-        for mine, found in zip(curves, _curves_of(training), strict=True):
-            mine |= {experiment.curve_name(stage, name): curve for name, curve in found.items()}
-    measured = stack.measure()
+        for run, found in enumerate(training.curves):
+            named = _curves_of(training, run)
+            curves[run] |= {experiment.curve_name(stage, name): one for name, one in named.items()}
+            if found.diverged:
+                names = [experiment.curve_name(stage, one) for one in found.diverged.not_finite]
+                diverged[run] = Divergence(found.diverged.epoch, names)
+    nothing = Measured({}, {})
+    measured = [nothing] * len(runs) if len(diverged) == len(runs) else stack.measure()
     seconds = (time.monotonic() - started) / len(runs)
     return [
         Record(
             study=experiment.name,
             scheme=experiment.scheme,
             configuration=run.configuration,
-            measures=found.measures,
+            measures={} if place in diverged else found.measures,
             curves=mine,
-            outcomes=found.outcomes,
+            outcomes={} if place in diverged else found.outcomes,
             seconds=seconds,
             environment=environment(experiment.device, len(runs)),
+            diverged=diverged.get(place),
         )
-        for run, mine, found in zip(runs, curves, measured, strict=True)
+        for place, (run, mine, found) in enumerate(zip(runs, curves, measured, strict=True))
     ]
 
 
@@ -246,12 +264,11 @@ def _with_checkpoints(
         if any(checkpoints.progress(name).epoch for name in names):
             checkpoints.restore(names, training)
         in_progress = Stage(runs, stage, training.epochs)
-        is_over = training.epoch >= training.epochs
-        if not is_over:
+        if not training.is_over:
             checkpoints.require_space(training)
-        while not is_over:
+        while not training.is_over:
             try:
-                is_over = training.run(
+                training.run(
                     lambda epoch, curves: watch.epoch_is_over(in_progress, epoch, curves),
                     until=time.monotonic() + BETWEEN_CHECKPOINTS,
                 )
@@ -266,12 +283,15 @@ def _checkpoint(experiment: Experiment[R], run: R, stage: str) -> str:
     return f"{id_of(experiment, run)}.{stage}"
 
 
-def _curves_of(training: Training) -> list[dict[str, Curve]]:
-    """Return the curves of each run, and as `selected` the epoch of its best state."""
-    return [
-        {**curves.by_name(), "selected": Curve([training.epochs], [float(epoch)])}
-        for curves, epoch in zip(training.curves, training.best.epochs, strict=True)
-    ]
+def _curves_of(training: Training, run: int) -> dict[str, Curve]:
+    """Return the curves of a run, and as `selected` the epoch of its best state.
+
+    The best state of a diverged run is not used, so it has no such curve.
+    """
+    curves = training.curves[run].by_name()
+    if training.is_learning(run):
+        curves["selected"] = Curve([training.epochs], [float(training.best.epochs[run])])
+    return curves
 
 
 def _add(store: Store, record: Record, checkpoints: Checkpoints) -> None:

@@ -13,6 +13,7 @@ from statistics import stdev
 from typing import Any, Final, Protocol, TypeVar
 
 from residuum.results import Record, welch_t_test
+from residuum.study.broken_runs import value_of
 from residuum.study.common_settings import PAPER
 from residuum.study.decisions import (
     Decision,
@@ -152,7 +153,7 @@ def _are_worse_without_warm_up(
 ) -> Decision:
     """Compare runs without a warm-up with the runs of some relaxations in the tables."""
     runs = [run for run in about.without_warm_up(records) if about.is_comparable(run)]
-    ablated = best_kinds(runs, about.setting_of, about.dev_score)
+    ablated = best_kinds(runs, about.measures, about.setting_of, about.dev_score)
     differences = [
         difference_of(f"{measure} of {name}, {about.words(setting)}", usual, values[measure])
         for setting, values in ablated.items()
@@ -170,7 +171,7 @@ def learns_nothing(
 ) -> Decision:
     """Decide whether the main measure stays at chance under a relaxation."""
     words, measure = about.main_measure
-    found = [record.measures[measure] for record in about.without_warm_up(records)]
+    found = [value_of(record, measure) for record in about.without_warm_up(records)]
     if not found:
         return Decision("open", f"missing: runs of {about.relaxation}")
     evidence = f"{words} from {min(found):.1f}% to {max(found):.1f}% in {len(found)} runs"
@@ -206,10 +207,11 @@ def is_less_sensitive_to_weight(
 
 def best_kinds(
     records: Iterable[Record],
+    measures: Iterable[str],
     setting_of: Callable[[Record], SettingT],
     score: Callable[[Record], float],
 ) -> dict[SettingT, dict[str, Values]]:
-    """Return the measures of runs, by setting, measure and seed.
+    """Return some measures of runs, by setting, measure and seed.
 
     Runs of one kind differ in nothing but the seed. If a setting has several kinds, the kind with
     the best mean score counts.
@@ -222,12 +224,8 @@ def best_kinds(
     for setting, groups in kinds.items():
         best = max(groups.values(), key=lambda group: mean_of([score(run) for run in group]))
         found[setting] = {
-            measure: {
-                int(str(run.configuration["seed"])): run.measures[measure]
-                for run in best
-                if measure in run.measures  # a run may lack the F1 of a kind of chunk
-            }
-            for measure in best[0].measures
+            measure: {int(str(run.configuration["seed"])): value_of(run, measure) for run in best}
+            for measure in measures
         }
     return found
 

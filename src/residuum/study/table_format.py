@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, Protocol
 
 from residuum.results import Summary
+from residuum.study.broken_runs import Broken
 
 MISSING: Final = "–"
 
@@ -47,6 +48,13 @@ def shown(summary: Summary | None, decimals: int = 1) -> str:
     if summary is None:
         return MISSING
     return marked(summary.mean, summary.deviation, False, "", decimals)
+
+
+def beside_broken(text: str, median: float | None, broken: Broken, decimals: int = 1) -> str:
+    """Return the text of a cell, with the median and the number of broken runs if there are any."""
+    if median is None or not broken.broken:
+        return text
+    return f"{text}, median {median:.{decimals}f}, {broken}"
 
 
 def marked(

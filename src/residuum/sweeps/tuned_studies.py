@@ -168,8 +168,11 @@ TUNED: Final[Mapping[str, Tuned]] = {"digits": TunedDigits(), "chunking": TunedC
 def dev_value(record: Record, measure: str) -> float:
     """Return a measure on DEV of the state that a run selected; 0 if it selected none.
 
-    For a run of several stages this is the mean over the stages that have the measure.
+    A run that diverged has selected none. For a run of several stages this is the mean over the
+    stages that have the measure.
     """
+    if record.diverged:
+        return 0.0
     found = []
     for name, curve in record.curves.items():
         stage, measured, tail = name.rpartition(f"dev/{measure}")

@@ -23,8 +23,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from residuum.errors import ResiduumError
+from residuum.errors import RecordError, ResiduumError
 from residuum.files import replacing
+from residuum.results.records import Divergence
 from residuum.training.loop import Curves, Training
 
 SPARE: Final = 2**24
@@ -40,10 +41,14 @@ class ChangedError(ResiduumError):
 
 
 class Progress(NamedTuple):
-    """The number of epochs that a run has done, and whether its training is over."""
+    """The number of epochs that a run has done, and whether its training is over.
+
+    A run that `has_diverged` is over, in whatever epoch.
+    """
 
     epoch: int
     is_over: bool
+    has_diverged: bool = False
 
 
 class _Kept(NamedTuple):
@@ -59,7 +64,9 @@ class _UnusableError(Exception):
 
 
 _UNREADABLE: Final = "it is damaged, or from another version of residuum"
-_DAMAGED: Final = (SafetensorError, KeyError, TypeError, ValueError, OverflowError, RecursionError)
+_DAMAGED: Final = (
+    SafetensorError, RecordError, KeyError, TypeError, ValueError, OverflowError, RecursionError,
+)  # fmt: skip
 
 
 @final
@@ -99,7 +106,9 @@ class Checkpoints:
             with self._explained(), safe_open(self._path(name), "pt") as file:
                 header = json.loads(file.metadata()["residuum"])
             epoch = int(header["epoch"])
-            return Progress(epoch, is_over=epoch >= int(header["epochs"]))
+            has_diverged = _read_curves(header["curves"]).diverged is not None
+            is_over = has_diverged or epoch >= int(header["epochs"])
+            return Progress(epoch, is_over, has_diverged)
         except FileNotFoundError:
             return nothing
         except CheckpointError:
@@ -109,16 +118,19 @@ class Checkpoints:
             return nothing
 
     def save(self, names: Sequence[str], training: Training) -> None:
-        """Write the state of each run, replacing older files."""
+        """Write the state of each run that is not left out, replacing older files."""
         states = [state.detach().cpu() for state in training.state]
         for run, name in enumerate(names):
+            if run in training.left_out:
+                continue
+            curves = training.curves[run]
             mine = [state[run].contiguous() for state in states]
             header = json.dumps(
                 {
                     "name": name,
-                    "epoch": training.epoch,
+                    "epoch": curves.diverged.epoch if curves.diverged else training.epoch,
                     "epochs": training.epochs,
-                    "curves": asdict(training.curves[run]),
+                    "curves": asdict(curves),
                 }
             )
             metadata = {"residuum": header, "checksum": str(_checksum(header, mine))}
@@ -172,7 +184,7 @@ class Checkpoints:
                 state = [file.get_tensor(str(place)) for place in range(len(file.keys()))]
             header = json.loads(metadata["residuum"])
             is_sound = int(metadata["checksum"]) == _checksum(metadata["residuum"], state)
-            kept = _Kept(int(header["epoch"]), Curves(**header["curves"]), state)
+            kept = _Kept(int(header["epoch"]), _read_curves(header["curves"]), state)
             found = header["name"]
         except CheckpointError:
             raise
@@ -213,13 +225,22 @@ class Checkpoints:
         return self.folder / f"{name}.unusable"
 
 
+def _read_curves(content: dict[str, Any]) -> Curves:
+    """Return the curves of a header; raise one of `_DAMAGED` if they are none."""
+    curves = Curves(**content)
+    if curves.diverged is not None:
+        curves.diverged = Divergence(**content["diverged"])
+    return curves
+
+
 def _check(kept: _Kept, training: Training, run: int) -> None:
     """Raise _UnusableError if a file cannot come from this run of this training."""
     if _layout(kept.state) != _layout([state[run] for state in training.state]):
         raise _UnusableError("its tensors are not those of this training")
     if not 1 <= kept.epoch <= training.epochs:
         raise _UnusableError(f"it is of epoch {kept.epoch}, not of 1 to {training.epochs}")
-    judged = [epoch for epoch in range(1, kept.epoch + 1) if training.is_judged(epoch)]
+    last = kept.epoch - 1 if kept.curves.diverged else kept.epoch
+    judged = [epoch for epoch in range(1, last + 1) if training.is_judged(epoch)]
     parts = dict.fromkeys(training.task.parts(run), kept.epoch)
     if _lengths(kept.curves.losses) != parts or kept.curves.judged != judged:
         raise _UnusableError("its losses are not those of this run")

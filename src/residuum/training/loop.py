@@ -9,12 +9,12 @@ import math
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, final
+from typing import Final, Protocol, final
 
 import torch
 from torch import Tensor, nn
 
-from residuum.results.records import Curve
+from residuum.results.records import Curve, Divergence
 from residuum.training.cuda_graphs import Stepper
 from residuum.training.optimisers import OPTIMISERS, clipped
 from residuum.training.rates import OptimiserName, Rates
@@ -41,7 +41,8 @@ class Task(Protocol):
     def losses(self, step: Tensor) -> Mapping[str, Tensor]:
         """Return the parts of the loss of a step, one number per run; `total` is minimised.
 
-        If a run does not have a part, its number is ignored.
+        If a run does not have a part, its number is ignored. A run diverges when its `total` is
+        infinite or NaN; another part may be NaN while it has no weight.
         """
 
     def parts(self, run: int) -> Sequence[str]:
@@ -53,28 +54,40 @@ class Task(Protocol):
     def judge(self) -> Mapping[str, Tensor]:
         """Return measures on development data, one number per run; `score` selects the best state.
 
-        The score of a diverged run is ignored.
+        The numbers of a diverged run are ignored.
         """
 
 
 @dataclass
 class Curves:
-    """The curves of one run: losses of every epoch, and measures of the epochs that were judged."""
+    """The curves of one run: losses of every epoch, and measures of the epochs that were judged.
+
+    The curves of a run that `diverged` end in that epoch, in which it was not judged.
+    """
 
     losses: dict[str, list[float]] = field(default_factory=dict)
     judged: list[int] = field(default_factory=list)
     measures: dict[str, list[float]] = field(default_factory=dict)
+    diverged: Divergence | None = None
 
     def by_name(self) -> dict[str, Curve]:
-        """Return the curves for a record: losses and measures of the epochs that were judged."""
+        """Return the curves for a record: losses and measures of the epochs that were judged.
+
+        The losses of a diverged run also have its last epoch.
+        """
+        epochs = [*self.judged, self.diverged.epoch] if self.diverged else self.judged
         losses = {
-            f"loss/{name}": Curve(self.judged, [_short(values[epoch - 1]) for epoch in self.judged])
+            f"{LOSS}{name}": Curve(epochs, [_short(values[epoch - 1]) for epoch in epochs])
             for name, values in self.losses.items()
         }
         measures = {
             f"dev/{name}": Curve(self.judged, values) for name, values in self.measures.items()
         }
         return {**losses, **measures}
+
+
+LOSS: Final = "loss/"
+"""What names of losses begin with in records."""
 
 
 def _short(loss: float) -> float:
@@ -89,6 +102,9 @@ Watcher = Callable[[int, Sequence[Curves]], None]
 @final
 class Training:
     """The training of a stack of runs, which can stop between epochs and continue later.
+
+    A run whose loss or parameters are not finite after an epoch has diverged: it is not judged any
+    more, and its curves end. The other runs go on. The runs in `left_out` are treated likewise.
 
     `clip` has a number or None for each run: its gradient is scaled down to at most this norm.
     """
@@ -116,6 +132,7 @@ class Training:
         device = self._parameters[0].device
         runs = len(self._parameters[0])
         self.curves = [Curves() for _ in range(runs)]
+        self.left_out: frozenset[int] = frozenset()
         self._most: Tensor | None = None
         if any(most is not None for most in clip):
             norms = [math.inf if most is None else most for most in clip]
@@ -132,13 +149,26 @@ class Training:
 
         Return whether the training is over.
         """
-        while self.epoch < self.epochs:
+        while not self.is_over:
             self._run_epoch()
             if watch is not None:
                 watch(self.epoch, self.curves)
             if time.monotonic() >= until:
                 break
-        return self.epoch >= self.epochs
+        return self.is_over
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all epochs are done, or no run is left to train."""
+        return self.epoch >= self.epochs or self._have_all_diverged
+
+    @property
+    def _have_all_diverged(self) -> bool:
+        return not any(map(self.is_learning, range(len(self.curves))))
+
+    def is_learning(self, run: int) -> bool:
+        """Return whether a run has not diverged, and is not left out."""
+        return self.curves[run].diverged is None and run not in self.left_out
 
     @property
     def state(self) -> list[Tensor]:
@@ -161,11 +191,16 @@ class Training:
         for step in range(self.task.steps):
             self._stepper.take(step, key)
         self.epoch += 1
-        sums = {name: total.tolist() for name, total in self._sums.items()}
+        found = [*self._sums.values(), are_finite(self._parameters).double()]
+        *sums, are_sound = torch.stack(found).tolist()  # one transfer from the device
         for run, curves in enumerate(self.curves):
-            for name in self.task.parts(run):
-                curves.losses.setdefault(name, []).append(sums[name][run])
-        if self.is_judged(self.epoch):
+            if self.is_learning(run):
+                losses = dict(zip(self._sums, (row[run] for row in sums), strict=True))
+                mine = {name: losses[name] for name in self.task.parts(run)}
+                curves.diverged = _divergence(self.epoch, mine, curves, bool(are_sound[run]))
+                for name, loss in mine.items():
+                    curves.losses.setdefault(name, []).append(loss)
+        if self.is_judged(self.epoch) and not self._have_all_diverged:
             self._judge()
         self.is_between_epochs = True
 
@@ -188,14 +223,33 @@ class Training:
         for network in self.task.networks.values():
             network.eval()
         measures = {name: value.double().cpu() for name, value in self.task.judge().items()}
-        has_diverged = ~are_finite(self._parameters).cpu()
-        measures["score"] = measures["score"].masked_fill(has_diverged, -torch.inf)
-        self.best.consider(measures["score"], self.epoch)
+        learning = [self.is_learning(run) for run in range(len(self.curves))]
+        scores = measures["score"].masked_fill(~torch.tensor(learning), -torch.inf)
+        self.best.consider(scores, self.epoch)
         values = {name: value.tolist() for name, value in measures.items()}
         for run, curves in enumerate(self.curves):
-            curves.judged.append(self.epoch)
-            for name, row in values.items():
-                curves.measures.setdefault(name, []).append(row[run])
+            if learning[run]:
+                curves.judged.append(self.epoch)
+                for name, row in values.items():
+                    curves.measures.setdefault(name, []).append(row[run])
+
+
+def _divergence(
+    epoch: int, losses: Mapping[str, float], before: Curves, has_finite_parameters: bool
+) -> Divergence | None:
+    """Return what is not finite after an epoch; None if the run may go on.
+
+    `losses` are those of the epoch, and `before` are the curves up to the epoch before. A part
+    that was NaN before is not named: it has no weight yet.
+    """
+    if math.isfinite(losses["total"]) and has_finite_parameters:
+        return None
+    found = [
+        f"{LOSS}{name}"
+        for name, loss in losses.items()
+        if not math.isfinite(loss) and math.isfinite(before.losses.get(name, [0.0])[-1])
+    ]
+    return Divergence(epoch, found if has_finite_parameters else [*found, "parameters"])
 
 
 def are_finite(parameters: Iterable[Tensor]) -> Tensor:

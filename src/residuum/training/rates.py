@@ -80,6 +80,17 @@ class Rated(Protocol):
         """The learning rate of the warm-up."""
 
 
+def ramp(moment: float, epochs: int) -> float:
+    """Return the share of its value that something has which grows linearly from 0 over epochs.
+
+    >>> [ramp(moment, 4) for moment in (0, 1, 3.5, 4, 9)]
+    [0.0, 0.25, 0.875, 1.0, 1.0]
+    >>> ramp(0, 0)
+    1.0
+    """
+    return min(1.0, moment / epochs) if epochs else 1.0
+
+
 def rates_of(runs: Sequence[Rated], epoch: int, steps: int) -> Rates:
     """Return the learning rates of an epoch.
 

@@ -177,3 +177,30 @@ def test_both_decodings_are_measured_and_one_obeys_the_rules(uninterrupted):
         assert measures["viterbi_violations"] == 0
     # Taggers that have seen so little break rules by the likeliest tags.
     assert any(one["measures"]["violations"] > 0 for one in uninterrupted.values())
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_run_that_diverges_changes_no_other_run_and_its_record_says_so(store, stopped):
+    tame, calm = replace(RUN, relaxation="s-godel"), replace(RUN, seed=20)
+    wild = replace(tame, learning_rate=1e300)
+    if stopped:
+        with pytest.raises(StopError):
+            train([wild, calm], store, Stopping("Tag", 3))
+        assert list(store) == []
+    train([wild, calm], store)
+    record = store.get(id_of(wild))
+    assert (record.measures, record.outcomes) == ({}, {})
+    assert record.diverged.epoch <= 2
+    assert "parameters" in record.diverged.not_finite
+    assert "selected" not in record.curves
+    # After a stop the calm run goes on alone, which changes the last digits of float32.
+    with Store(store.path.with_name("other.sqlite")) as other:
+        train([tame, calm], other)
+        expected = content(other.get(id_of(calm)))
+    found = content(store.get(id_of(calm)))
+    if stopped:
+        assert found["measures"]["soft_violations"] == pytest.approx(
+            expected["measures"]["soft_violations"], rel=1e-5
+        )
+    else:
+        assert found == expected

@@ -22,8 +22,11 @@ from residuum.results.records import run_id
 from residuum.results.store import Store
 from residuum.study import running
 from residuum.study.digits import experiment
+from residuum.study.digits.experiment import STAGES
 from residuum.study.digits.settings import TUNING, Settings
 from residuum.study.digits.task import JointTask
+from residuum.training.checkpoints import Checkpoints
+from residuum.training.loop import Training
 
 
 @pytest.fixture(autouse=True)
@@ -236,26 +239,79 @@ def test_runs_stopped_while_measured_are_measured_one_by_one(store, uninterrupte
     assert found_in(store)[id_of(JOINT)] == uninterrupted[id_of(JOINT)]
 
 
+WILD = [
+    replace(JOINT, seed=50, learning_rate=1e200),
+    replace(PIPELINE, seed=50, digit_rate=1e200),
+    replace(PIPELINE, seed=60, learning_rate=1e200),
+]
+"""Runs that diverge: in their only stage, in the first and in the second of three stages."""
+
+
 def test_a_run_that_diverges_changes_no_other_run_and_its_record_says_so(store, uninterrupted):
-    wild = [
-        replace(JOINT, seed=50, learning_rate=1e200),
-        replace(PIPELINE, seed=50, digit_rate=1e200),
-    ]
-    train([*RUNS, *wild], store)
+    train([*RUNS, *WILD], store)
     found = found_in(store)
     for name, expected in uninterrupted.items():
-        ours = found[name]
-        for key, measure in expected["measures"].items():
-            assert ours["measures"][key] == pytest.approx(measure, abs=1e-9)
-        for key, curve in expected["curves"].items():
-            assert ours["curves"][key]["values"] == pytest.approx(curve["values"], abs=1e-9)
-    for run, stage in zip(wild, ("joint", "Digit"), strict=True):
+        assert found[name] == expected
+    for run, stage in zip(WILD, ("joint", "Digit", "Sum"), strict=True):
         record = store.get(id_of(run))
-        assert math.isnan(record.curves[f"{stage}: loss/total"].values[-1])
-        assert set(record.curves[f"{stage}: dev/score"].values) == {-math.inf}
-        assert record.curves[f"{stage}: selected"].values == (-1.0,)
-        assert set(record.measures.values()) == {0.0}
-        assert not any(array.any() for array in record.outcomes.values())
+        assert (record.measures, record.outcomes) == ({}, {})
+        assert record.diverged.epoch == 1
+        assert {f"{stage}: loss/total", f"{stage}: parameters"} <= {*record.diverged.not_finite}
+        assert record.curves[f"{stage}: loss/total"].epochs == (1,)
+        assert not math.isfinite(record.curves[f"{stage}: loss/total"].values[-1])
+        assert f"{stage}: selected" not in record.curves
+        assert not any(name.startswith("Product: ") for name in record.curves)
+        assert from_line(to_line(record)) == record
+
+
+@pytest.mark.parametrize("wild", WILD)
+def test_a_run_that_diverges_alone_is_neither_trained_on_nor_measured(store, wild, monkeypatch):
+    monkeypatch.setattr(experiment, "measure", None)
+    watch = Silent()
+    train([replace(wild, epochs=1000, digit_epochs=1000)], store, watch)
+    (record,) = store
+    assert record.diverged.epoch < 5
+    assert watch.over == [record.id]
+
+
+@pytest.mark.parametrize("wild", WILD)
+def test_a_diverged_run_that_was_stopped_is_not_trained_again(store, wild, monkeypatch):
+    class StoppedLater(Silent):
+        def epoch_is_over(self, stage, epoch, _curves):
+            if epoch == 3 and stage.name == ("joint" if wild.protocol == "joint" else "Sum"):
+                raise StopError
+
+    calm = replace(wild, learning_rate=0.01, digit_rate=0.02, seed=70)
+    with pytest.raises(StopError):
+        train([calm, wild], store, StoppedLater())
+    assert list(store) == []
+    assert [stage.has_diverged for stage in progress_of(store, wild)].count(
+        True
+    ) == 1  # it is known before it is restored
+
+    def never(*_):
+        raise AssertionError("the run is trained again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Training, "_run_epoch", never)
+        with pytest.raises(AssertionError, match="trained again"):  # of the calm run
+            train([calm, wild], store)
+    (record,) = store
+    assert (record.id, record.diverged.epoch) == (id_of(wild), 1)
+    train([calm, wild], store)
+    assert store.get(id_of(calm)).diverged is None
+    assert list(store.path.with_name("runs.sqlite.checkpoints").iterdir()) == []
+
+
+def progress_of(store, run):
+    checkpoints = Checkpoints(store.path.with_name("runs.sqlite.checkpoints"), pytest.fail)
+    return [checkpoints.progress(f"{id_of(run)}.{stage}") for stage in STAGES[run.protocol]]
+
+
+def test_a_run_of_tuning_that_diverges_says_so(store):
+    train(WILD[:1], store, study=TUNING)
+    (record,) = store
+    assert record.diverged is not None
 
 
 def test_records_are_complete_and_survive_json(store):

@@ -11,7 +11,6 @@ import torch
 
 from residuum.study.digits.data.sets import Sets
 from residuum.study.digits.measures import measure
-from residuum.study.digits.networks import Classifiers
 
 LABELS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 3, 3, 8, 0, 1, 7]
 """Of 16 images, each of which is one pixel: its own number."""
@@ -265,27 +264,3 @@ def test_coherence_is_with_what_digit_says_be_it_right_or_wrong():
 def test_who_errs_nowhere_scores_100_everywhere(votes):
     for name, shares in measured(made(0.0, seed=4), votes).measures.items():
         assert shares.tolist() == [100.0] * RUNS, name
-
-
-def test_a_run_that_has_diverged_is_right_about_nothing():
-    networks = {
-        name: Classifiers(name, [0, 20], 8, 8 * width, precision="float64")
-        for name, width in (("Digit", 1), ("Sum", 2), ("Product", 2))
-    }
-    chance = torch.Generator().manual_seed(1)
-    images = SimpleNamespace(
-        test=torch.randn((len(LABELS), 8, 8), generator=chance).double(),
-        test_labels=torch.tensor(LABELS),
-        device=torch.device("cpu"),
-    )
-    before = measure(networks, images, SETS)
-    with torch.no_grad():
-        for network in networks.values():
-            for parameter in network.parameters():
-                parameter[1].fill_(torch.nan)
-    after = measure(networks, images, SETS)
-    for name, shares in after.measures.items():
-        assert shares.tolist() == [before.measures[name][0], 0.0]
-    for name, are_right in after.outcomes.items():
-        assert torch.equal(are_right[0], before.outcomes[name][0])
-        assert not are_right[1].any()

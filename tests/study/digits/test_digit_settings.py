@@ -1,7 +1,7 @@
 """Chosen settings are found by relaxation, sizes and options, and given ones override them."""
 
 import math
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import product
 from typing import get_args
 
@@ -9,6 +9,7 @@ import pytest
 
 from residuum.errors import ResiduumError
 from residuum.results.records import run_id
+from residuum.study.common_settings import of_length
 from residuum.study.digits import settings
 from residuum.study.digits.data.sets import PairPool
 from residuum.study.digits.settings import WarmUps, preset
@@ -125,15 +126,29 @@ def test_settings_of_options_are_for_options_and_relaxations_there_are(monkeypat
                 assert relaxations.keys() <= table.keys()
 
 
-def test_a_run_without_clipping_keeps_its_identity():
+ADDED = {"clip": 100, "weight_ramp": 3, "rate_ramp": 2}
+"""Settings that are younger than some records, with values that are not their defaults."""
+
+
+def test_settings_that_came_later_are_left_out_at_their_defaults():
     run = chosen()
-    assert "clip" not in run.configuration
-    assert run.configuration.keys() | {"clip"} == {one.name for one in fields(run)}
-    clipped = chosen(clip=100)
-    assert clipped.configuration == {**run.configuration, "clip": 100}
-    assert run_id("digits", chosen(clip=None).configuration, 1) == run_id(
-        "digits", run.configuration, 1
+    assert run.configuration.keys() == {one.name for one in fields(run)} - ADDED.keys()
+    for name, value in ADDED.items():
+        assert chosen(**{name: value}).configuration == {**run.configuration, name: value}
+        default = chosen(**{name: getattr(run, name)})
+        assert run_id("digits", default.configuration, 1) == run_id("digits", run.configuration, 1)
+
+
+@pytest.mark.parametrize("name", ["weight_ramp", "rate_ramp"])
+def test_ramps_are_not_longer_than_the_training(name):
+    for wrong in (-1, 6):
+        with pytest.raises(ResiduumError, match=f"{name}: expected from 0 to the 5 epochs, got"):
+            chosen(**{name: wrong})
+    assert getattr(of_length(chosen(**{name: 4}), 3), name) == 3  # 2.4, rounded up
+    pipeline = replace(
+        chosen(**{name: 4}), protocol="pipeline", digit_epochs=2, digit_rate=0.1, weight=1.0
     )
+    assert getattr(pipeline.digit_stage, name) == 2
 
 
 @pytest.mark.parametrize("clip", [0, -1.0, math.inf, math.nan])

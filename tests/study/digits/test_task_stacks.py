@@ -1,5 +1,6 @@
 """A run in a stack has the same numbers as alone, after a stop, and in another stack."""
 
+import math
 import zlib
 from dataclasses import replace
 from types import SimpleNamespace
@@ -13,7 +14,7 @@ from residuum.study.digits.data.batches import ImageTensors
 from residuum.study.digits.data.images import load_images
 from residuum.study.digits.settings import Settings
 from residuum.study.digits.task import DigitTask, JointTask, OperatorTask
-from residuum.training.checkpoints import ChangedError, Checkpoints
+from residuum.training.checkpoints import ChangedError, Checkpoints, Progress
 from residuum.training.loop import Training
 
 PLAIN = Settings(
@@ -76,6 +77,33 @@ def test_a_clipped_run_moves_as_with_pytorch(images):
             torch.testing.assert_close(ours[0], theirs[0].detach(), rtol=0, atol=1e-6)
 
 
+def test_weights_and_rates_grow_step_by_step(images):
+    ramped = replace(PLAIN, weight_ramp=3, rate_ramp=2, epochs=4, schedule="constant")
+    others = [replace(PLAIN, epochs=4), replace(ramped, warm_up=1, warm_up_rate=0.5)]
+    runs = [ramped, *others]
+    task = JointTask(runs, sets_of(runs), images)
+    assert task.steps == 3
+    weights, rates, usual = [], [], []
+    for epoch in range(4):
+        task.begin(epoch)
+        table = task.rates(epoch)
+        assert table["Digit"] == table["Sum"] == table["Product"]
+        for step in range(3):
+            parts = {name: loss[0] for name, loss in task.losses(torch.tensor(step)).items()}
+            rules = parts["sum_coherence"] + parts["product_coherence"]
+            weights.append(((parts["total"] - parts["labels"]) / rules).item())
+        rates += [row[0] for row in table["Sum"]]
+        usual += [row[1] for row in table["Sum"]]
+        if epoch == 0:
+            assert [row[2] for row in table["Sum"]] == pytest.approx([0, 0.5 / 6, 1 / 6])
+    ninths = [*(step / 9 for step in range(9)), 1, 1, 1]
+    assert weights == pytest.approx([0.1 * share for share in ninths], abs=1e-12)
+    sixths = [*(step / 6 for step in range(6)), 1, 1, 1, 1, 1, 1]
+    assert rates == pytest.approx([0.02 * share for share in sixths])
+    falling = [0.02 * (1 + math.cos(math.pi * step / 12)) / 2 for step in range(12)]
+    assert usual == pytest.approx(falling)
+
+
 def test_a_run_without_clipping_is_the_same_beside_a_clipped_one(images):
     plain, beside = training_of([PLAIN], images), training_of([PLAIN, CLIPPED], images)
     alone = training_of([CLIPPED], images)
@@ -109,8 +137,8 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_were_not(images, tmp_path)
     assert not stopped.run(until=0.0)
     checkpoints = Checkpoints(tmp_path, pytest.fail)
     checkpoints.save(["first", "second"], stopped)
-    assert checkpoints.progress("first") == (1, False)
-    assert checkpoints.progress("third") == (0, False)
+    assert checkpoints.progress("first") == Progress(1, is_over=False)
+    assert checkpoints.progress("third") == Progress(0, is_over=False)
     resumed = training_of(RUNS[1::-1], images, "adam")  # in another order
     checkpoints.restore(["second", "first"], resumed)
     assert resumed.run()
@@ -143,7 +171,7 @@ def test_a_checkpoint_whose_header_makes_no_sense_is_set_aside(tmp_path, header)
     path, notes = tmp_path / "run.safetensors", []
     checkpoints = Checkpoints(tmp_path, notes.append)
     path.write_bytes(safetensors.torch.save({}, metadata))
-    assert checkpoints.progress("run") == (0, False)
+    assert checkpoints.progress("run") == Progress(0, is_over=False)
     path.write_bytes(safetensors.torch.save({}, metadata))
     with pytest.raises(ChangedError, match="found 0 that can be used"):
         checkpoints.restore(["run"], SimpleNamespace(state=[]))

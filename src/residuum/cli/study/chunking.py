@@ -254,10 +254,12 @@ def _done(record: Record) -> str:
     known: Any = record.configuration
     system = System(*(known[name] for name in System._fields))
     measures = record.measures
+    run = f"{system.relaxation}{label(system)}, {100 * known['fraction']:g}%, seed {known['seed']}"
+    if record.diverged:
+        return f"{run}: {record.diverged}"
     return (
-        f"{system.relaxation}{label(system)}, {100 * known['fraction']:g}%, seed {known['seed']}: "
-        f"F1 {measures['f1']:.2f}%, {measures['violations']:.2f}% of transitions break the rules; "
-        f"F1 {measures['viterbi_f1']:.2f}% if none may"
+        f"{run}: F1 {measures['f1']:.2f}%, {measures['violations']:.2f}% of transitions break "
+        f"the rules; F1 {measures['viterbi_f1']:.2f}% if none may"
     )
 
 

@@ -14,7 +14,7 @@ from residuum.study.chunking.findings import Decoding, Findings, of_presets, sif
 from residuum.study.chunking.scoring import f1_of_words
 from residuum.study.chunking.settings import STUDY
 from residuum.study.chunking.tables import DECIMALS, NOTES, TITLES, tables
-from residuum.study.table_format import MISSING, shown
+from residuum.study.table_format import MISSING, beside_broken, shown
 
 _SHOWN: Final[dict[Decoding, tuple[str, ...]]] = {
     "argmax": ("f1", "violations", "soft_violations"),
@@ -30,8 +30,17 @@ def print_summary(records: Sequence[Record], corpus: Corpus, decoding: Decoding)
     for setting in findings.settings:
         rows = []
         for system in findings.systems(setting):
-            found = [findings.summary(setting, system, measure) for measure in measures]
-            rows.append([findings.name(system), *(shown(one, DECIMALS) for one in found)])
+            broken = findings.broken(setting, system)
+            found = [
+                beside_broken(
+                    shown(findings.summary(setting, system, measure), DECIMALS),
+                    findings.median(setting, system, measure),
+                    broken,
+                    DECIMALS,
+                )
+                for measure in measures
+            ]
+            rows.append([findings.name(system), *found])
         words = mean_and_deviation([f1_of_words(corpus, setting.fraction, seed) for seed in seeds])
         say(
             f"{setting.corpus}, {100 * setting.fraction:g}% of the sentences: "
@@ -40,6 +49,8 @@ def print_summary(records: Sequence[Record], corpus: Corpus, decoding: Decoding)
         )
         baseline = ["each word as it mostly is", shown(words, DECIMALS), MISSING, MISSING]
         print_table(["", "F1", "break rules", "by probability"], [*rows, baseline])
+    if broken_runs := findings.tell_broken():
+        say(broken_runs)
 
 
 def print_tables(
@@ -59,6 +70,7 @@ def print_tables(
     print_report(
         tables(findings, decodings),
         NOTES,
+        findings.tell_broken(),
         chosen,
         evaluate(findings, sound),
         skipped,

@@ -226,10 +226,14 @@ def _common(run: Settings) -> str:
 
 def _done(record: Record) -> str:
     known, measures = record.configuration, record.measures
-    return (
+    run = (
         f"{known['relaxation']}, {known['protocol']}, DIGIT {known['digit_size']:,}, "
-        f"PAIR {known['pair_size']:,}, seed {known['seed']}: "
-        f"Digit {measures['digit_accuracy']:.1f}%, operators "
+        f"PAIR {known['pair_size']:,}, seed {known['seed']}"
+    )
+    if record.diverged:
+        return f"{run}: {record.diverged}"
+    return (
+        f"{run}: Digit {measures['digit_accuracy']:.1f}%, operators "
         f"{measures['operator_accuracy']:.1f}%, coherence {measures['coherence']:.1f}%"
     )
 

@@ -14,7 +14,7 @@ from residuum.study.digits.data.sets import Sets
 from residuum.study.digits.findings import OUTCOMES, Findings, System, of_presets, sift
 from residuum.study.digits.settings import STUDY, WarmUps
 from residuum.study.digits.tables import NOTES, tables
-from residuum.study.table_format import MISSING, shown
+from residuum.study.table_format import MISSING, beside_broken, shown
 
 
 def print_summary(records: Sequence[Record], images: ImagesName, sets: Sets) -> None:
@@ -32,8 +32,16 @@ def print_summary(records: Sequence[Record], images: ImagesName, sets: Sets) -> 
             rows = []
             for name in names:
                 system = System(protocol, name)
-                found = [findings.summary(setting, system, measure) for measure in OUTCOMES]
-                rows.append([name, *map(shown, found)])
+                broken = findings.broken(setting, system)
+                found = [
+                    beside_broken(
+                        shown(findings.summary(setting, system, measure)),
+                        findings.median(setting, system, measure),
+                        broken,
+                    )
+                    for measure in OUTCOMES
+                ]
+                rows.append([name, *found])
             say(
                 f"{protocol}, {setting.images}, DIGIT {setting.digit_size:,}, PAIR "
                 f"{setting.pair_size:,}: percent of test examples; "
@@ -41,6 +49,8 @@ def print_summary(records: Sequence[Record], images: ImagesName, sets: Sets) -> 
             )
             heads = ["relaxation", "Digit", "Sum and Product", "coherence"]
             print_table(heads, [*rows, ["one answer for all", *answers]])
+    if broken_runs := findings.tell_broken():
+        say(broken_runs)
 
 
 def print_tables(
@@ -63,6 +73,7 @@ def print_tables(
     print_report(
         tables(findings),
         NOTES,
+        findings.tell_broken(),
         chosen,
         evaluate(findings, sound),
         skipped,

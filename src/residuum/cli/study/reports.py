@@ -14,6 +14,7 @@ from residuum.study.verdicts import Verdict, told
 def print_report(
     tables: Sequence[Table],
     notes: str,
+    broken: str,
     chosen: Chosen,
     verdicts: Sequence[Verdict],
     skipped: Sequence[Skipped],
@@ -23,7 +24,8 @@ def print_report(
 ) -> None:
     """Print tables, the number of records outside them, and the verdicts on claims.
 
-    Skipped records are named on stderr.
+    `broken` says how many runs are broken; it is empty if none is. Skipped records are named on
+    stderr.
     """
     if skipped:
         say(f"residuum: {tell_skipped(skipped)}", err=True)
@@ -42,6 +44,8 @@ def print_report(
             say(table.title)
             print_table(table.heads, table.lines(bold=""))
     say(notes)
+    if broken:
+        say(broken)
     if chosen.left_out:
         count = chosen.left_out + len(chosen.records)
         say(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -64,11 +65,15 @@ def train(
 
 
 def as_object(record: Record, measures: Mapping[str, float] | None = None) -> dict[str, Any]:
-    """Return a run as a flat object: id, settings, measures, seconds and environment."""
+    """Return a run as a flat object: id, settings, measures, seconds and environment.
+
+    A run that diverged has no measures; `diverged` says where. It is None for other runs.
+    """
     return {
         "id": record.id,
         **record.configuration,
         **(record.measures if measures is None else measures),
+        "diverged": None if record.diverged is None else asdict(record.diverged),
         "seconds": record.seconds,
         "environment": dict(record.environment),
     }

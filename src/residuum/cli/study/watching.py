@@ -103,7 +103,11 @@ class Watching(Generic[R]):
             f"{_count(len(self._runs), 'run')} done, "
             f"{_duration(self._clock.time_left(done, each))} left"
         )
-        is_judged = epoch in curves[0].judged
+        for run, mine in zip(stage.runs, curves, strict=True):
+            if mine.diverged and mine.diverged.epoch == epoch:
+                name = f"{self._words.row(run)}, seed {run.seed}"
+                self._screen.note(f"{stage.name}: {name} {mine.diverged}")
+        is_judged = any(epoch in mine.judged for mine in curves)
         rows = list(_rows([self._words.row(run) for run in stage.runs], curves))
         self._screen.show(heading, rows, is_judged)
         self._stop_if_asked()
@@ -195,24 +199,30 @@ class _Screen:
         table = Table(title=Text(printable(heading)), title_justify="left", box=SIMPLE_HEAD)
         table.add_column("", no_wrap=True)
         losses = dict.fromkeys(name for row in rows for name in row.losses)
-        measures = rows[0].measures
+        measures = dict.fromkeys(name for row in rows for name in row.measures)
         for kind, names in (("loss", losses), ("DEV", measures)):
             for name in names:
                 short = name.removesuffix("_coherence").removesuffix("_accuracy")
                 table.add_column(Text(printable(f"{kind}: {short}")), justify="right")
         for row in rows:
             costs = (f"{row.losses[name]:.3g}" if name in row.losses else "" for name in losses)
-            shares = (f"{row.measures[name]:.1f}%" for name in measures)
+            shares = (
+                f"{row.measures[name]:.1f}%" if name in row.measures else "" for name in measures
+            )
             table.add_row(Text(printable(row.name)), *costs, *shares)
         self._live.update(table)
 
 
 def _rows(names: Sequence[str], curves: Sequence[Curves]) -> Iterator[Row]:
-    """Yield a row for the runs with each name."""
+    """Yield a row for the runs with each name; runs that diverged are only counted."""
     rows: dict[str, list[Curves]] = {}
     for name, mine in zip(names, curves, strict=True):
         rows.setdefault(name, []).append(mine)
-    for name, members in rows.items():
+    for row, all_members in rows.items():
+        # A run that diverged in an earlier stage has no losses.
+        members = [one for one in all_members if one.losses and one.diverged is None]
+        lost = len(all_members) - len(members)
+        name = f"{row} ({lost} of {len(all_members)} diverged)" if lost else row
         losses = _means([one.losses for one in members])
         if not math.isnan(losses.get("total", math.nan)):  # a part with weight 0 is NaN
             losses = {part: loss for part, loss in losses.items() if not math.isnan(loss)}
@@ -232,6 +242,8 @@ def _means(curves: Sequence[Mapping[str, Sequence[float]]]) -> dict[str, float]:
 
 
 def _line(row: Row) -> str:
+    if not row.losses:
+        return row.name
     losses = ", ".join(f"{name} {value:.3g}" for name, value in row.losses.items())
     measures = ", ".join(f"{name} {value:.1f}%" for name, value in row.measures.items())
     return f"{row.name}: loss of {losses}; on DEV {measures}".replace("_", " ")

@@ -79,8 +79,8 @@ class About(NamedTuple):
         return Setting(CORPUS, self.embeddings, known["fraction"])
 
     def dev_score(self, record: Record) -> float:
-        """Return the best F1 of a run on DEV; 0 if the run diverged at once."""
-        return max(0.0, *record.curves["dev/score"].values)
+        """Return the best F1 of a run on DEV; 0 if the run diverged."""
+        return 0.0 if record.diverged else max(0.0, *record.curves["dev/score"].values)
 
     def without_warm_up(self, records: Iterable[Record]) -> list[Record]:
         """Return the measured runs of `relaxation` that have no warm-up."""

@@ -54,6 +54,8 @@ def fault_of(record: Record) -> str:
     fault = sifting.fault_of_settings(record, Settings, SCHEME)
     if not fault and record.configuration["embeddings"] == "":  # without vectors it is None
         fault = "has word vectors without a name as the setting `embeddings`"
+    if record.diverged:
+        return fault
     fault = fault or sifting.fault_of_scores(record, ["dev/score"])
     if not fault and record.study == STUDY:
         fault = sifting.fault_of_measures(record, _MEASURES) or _fault_of_outcomes(record)
@@ -72,7 +74,7 @@ def _fault_of_outcomes(record: Record) -> str:
 
 
 def _tested_on(record: Record) -> MeasuredOn | None:
-    if record.study != STUDY:
+    if record.study != STUDY or record.diverged:
         return None
     return MeasuredOn(str(record.configuration["corpus"]), len(record.outcomes["gold"]))
 
@@ -133,11 +135,25 @@ class Findings(GroupedRuns[Setting, System]):
         """Return `sentence` for an F1; None for other measures, known only by seed."""
         return "sentence" if measure in F1.values() else None
 
-    def outcomes(self, kind: str, runs: Sequence[Record]) -> GroupedOutcomes:  # noqa: ARG002
-        """Return F1 as ratios in percent: twice the correct chunks over guessed plus gold ones."""
+    @property
+    def main_measure(self) -> str:
+        """The F1 of the likeliest tags."""
+        return F1["argmax"]
+
+    def outcomes(self, kind: str, runs: Sequence[Record], like: Record) -> GroupedOutcomes:  # noqa: ARG002
+        """Return F1 as ratios in percent: twice the correct chunks over guessed plus gold ones.
+
+        A run that diverged found no chunk.
+        """
+        gold = like.outcomes["gold"]
+        nothing = {"gold": gold}
 
         def counts(name: str) -> npt.NDArray[np.float64]:
-            return np.array([run.outcomes[name] for run in runs], np.float64)
+            found = [
+                run.outcomes[name] if run.diverged is None else nothing.get(name, 0 * gold)
+                for run in runs
+            ]
+            return np.array(found, np.float64)
 
         return {
             measure: Ratio(

@@ -120,8 +120,8 @@ class Settings:
         )  # fmt: skip
 
     @property
-    def earlier_stages(self) -> tuple[str, ...]:
-        """The settings that count epochs of stages before the main training: none."""
+    def lengths(self) -> tuple[str, ...]:
+        """Other settings that count epochs: none."""
         return ()
 
     def relaxation_at(self, epoch: int) -> str:

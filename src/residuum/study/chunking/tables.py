@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from residuum.results import Comparison, Summary, find_best_of_each, holm
+from residuum.study.broken_runs import Broken
 from residuum.study.chunking.findings import F1, Decoding, Findings, Setting, System, label
 from residuum.study.chunking.published import published_f1
 from residuum.study.common_settings import PAPER
 from residuum.study.decisions import SIGNIFICANCE
-from residuum.study.table_format import MISSING, Table, marked
+from residuum.study.table_format import MISSING, Table, beside_broken, marked
 
 NOTES: Final = (
     "Means in percent, with deviations over seeds (divided by n − 1), above what was printed; "
@@ -103,11 +104,16 @@ def tables_of(findings: Findings, texts: Texts, decodings: Sequence[Decoding]) -
 
 
 class Cell(NamedTuple):
-    """A mean over seeds, whether no other is significantly better, and the printed figure."""
+    """A mean over seeds, whether no other is significantly better, and the printed figure.
+
+    `broken` counts the broken runs of the cell, in whatever measure the table shows.
+    """
 
     summary: Summary | None
     printed: float | None
     is_best: bool
+    median: float | None
+    broken: Broken
 
 
 @dataclass(frozen=True)
@@ -159,6 +165,8 @@ class Figures:
                 "mean": cell.summary.mean,
                 "deviation": cell.summary.deviation,
                 "seeds": cell.summary.count,
+                "median": cell.median,
+                "broken": cell.broken.broken,
                 "is_best": cell.is_best,
                 "printed": cell.printed,
             }
@@ -199,6 +207,8 @@ def make_figures(
                 _printed(texts, measure, row, name),
                 # With a single relaxation there is nothing to compare.
                 row in best and len(found) > 1 and name in best[row].ties,
+                findings.median(texts.setting(row), row.system(name), measure),
+                findings.broken(texts.setting(row), row.system(name)),
             )
             for name in names
         )
@@ -220,7 +230,8 @@ def _printed(texts: Texts, measure: str, row: Row, relaxation: str) -> float | N
 def _shown(cell: Cell, bold: str) -> str:
     if cell.summary is None:
         return MISSING
-    return marked(cell.summary.mean, cell.summary.deviation, cell.is_best, bold, DECIMALS)
+    text = marked(cell.summary.mean, cell.summary.deviation, cell.is_best, bold, DECIMALS)
+    return beside_broken(text, cell.median, cell.broken, DECIMALS)
 
 
 @dataclass(frozen=True)

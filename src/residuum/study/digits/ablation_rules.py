@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import Any, Final
 
 from residuum.results import Record, holm, paired_t_test
+from residuum.study.broken_runs import value_of, without_diverged
 from residuum.study.decisions import (
     SIGNIFICANCE,
     Decision,
@@ -81,7 +82,7 @@ def _by_length(runs: Sequence[Record], measure: str) -> dict[int, Values]:
         length, seed = known.pop("warm_up"), known.pop("seed")
         known.pop("judge_every")
         if length:
-            kinds[tuple(known.items())][length][seed] = record.measures[measure]
+            kinds[tuple(known.items())][length][seed] = value_of(record, measure)
     widest = max(kinds.values(), key=len, default={})
     return {length: widest[length] for length in sorted(widest)}
 
@@ -104,7 +105,8 @@ def digit_decays_unless_frozen(
 ) -> Decision:
     """Decide whether Digit gets worse on DEV after the warm-up if its network is not frozen."""
     before, after = [], []
-    for record in measured_runs(records, relaxation=about.relaxation, freeze=False):
+    runs = measured_runs(records, relaxation=about.relaxation, freeze=False)
+    for record in without_diverged(runs):
         warm_up: Any = record.configuration["warm_up"]
         curve = record.curves["joint: dev/digit_accuracy"]
         later = [
@@ -129,7 +131,7 @@ def warm_up_reaches_a_share(
 ) -> Decision:
     """Decide whether the warm-up alone reaches 40% of the final coherence; 30% to 50% count."""
     shares = []
-    for record in measured_runs(records, relaxation=about.relaxation):
+    for record in without_diverged(measured_runs(records, relaxation=about.relaxation)):
         share = _share_of_warm_up(record)
         if share is not None:
             shares.append(100 * share)
@@ -152,7 +154,7 @@ def gains_more_over_batches(
     """
     kinds: dict[object, dict[int, float]] = defaultdict(dict)
     whole: dict[object, int] = {}
-    for record in measured_runs(records, relaxation=about.relaxation):
+    for record in without_diverged(measured_runs(records, relaxation=about.relaxation)):
         known: Any = dict(record.configuration)
         batch = known.pop("batch")
         kind = tuple(known.items())
@@ -184,16 +186,18 @@ def weight_matters(findings: Findings, records: Sequence[Record], about: About) 
     S-Gödel is left out: a weight acts otherwise on a minimum than on a sum.
     """
     by_setting: dict[Setting, dict[str, Values]] = defaultdict(dict)
+    measure = about.measures[0]
     for name in PAPER_BY_PROTOCOL["joint"]:
         runs = measured_runs(records, relaxation=name, weight=1)
-        for setting, values in best_kinds(runs, about.setting_of, about.dev_score).items():
-            by_setting[setting][name] = values[about.measures[0]]
+        kinds = best_kinds(runs, [measure], about.setting_of, about.dev_score)
+        for setting, values in kinds.items():
+            by_setting[setting][name] = values[measure]
     differences = [
         difference_of(f"{name}, {about.words(setting)}", chosen, values)
         for setting, by_name in by_setting.items()
         for name, values in by_name.items()
         if name != "s-godel"
-        and (chosen := findings.values(setting, System("joint", name), about.measures[0]))
+        and (chosen := findings.values(setting, System("joint", name), measure))
     ]
     if not differences:
         return Decision("open", "missing: runs with a weight of 1")
@@ -207,7 +211,7 @@ def converges_in_time(_findings: Findings, records: Sequence[Record], _about: Ab
     """
     chosen: list[float] = []
     lost = 0
-    for record in measured_runs(records):
+    for record in without_diverged(measured_runs(records)):
         known: Any = record.configuration
         if known["epochs"] >= LONG and known["schedule"] != "cosine":
             chosen += record.curves["joint: selected"].values
@@ -231,8 +235,8 @@ def restarts_vary_less(_findings: Findings, records: Sequence[Record], about: Ab
     for record in measured_runs(records):
         known = dict(record.configuration)
         schedule = known.pop("schedule")
-        rest = tuple(value for name, value in known.items() if name not in ("seed", "period"))
-        found[rest][schedule].append(record.measures[about.measures[0]])
+        rest = tuple(entry for entry in known.items() if entry[0] not in ("seed", "period"))
+        found[rest][schedule].append(value_of(record, about.measures[0]))
     both = [group for group in found.values() if "restarts" in group and len(group) > 1]
     without = [sample for group in both for name, sample in group.items() if name != "restarts"]
     with_restarts = [group["restarts"] for group in both]

@@ -64,8 +64,8 @@ class About(NamedTuple):
         return Setting(*(known[name] for name in Setting._fields))
 
     def dev_score(self, record: Record) -> float:
-        """Return the best score of a joint run on DEV; 0 if its Digit was never usable."""
-        return max(0.0, *record.curves["joint: dev/score"].values)
+        """Return the best score of a joint run on DEV; 0 if it diverged or had no usable Digit."""
+        return 0.0 if record.diverged else max(0.0, *record.curves["joint: dev/score"].values)
 
     def without_warm_up(self, records: Iterable[Record]) -> list[Record]:
         """Return the measured joint runs of `relaxation` that have no warm-up."""

@@ -14,6 +14,7 @@ from residuum.errors import ResiduumError
 from residuum.results import Record
 from residuum.results.records import canonical
 from residuum.study import skipped_records as sifting
+from residuum.study.broken_runs import value_of
 from residuum.study.common_settings import of_length
 from residuum.study.digits.data.sets import DRAWS_PER_IMAGE, draw_pair_test
 from residuum.study.digits.settings import SCHEME, STUDY, Settings, WarmUps, preset
@@ -61,6 +62,8 @@ def sift(records: Iterable[Record]) -> Sifted:
 def fault_of(record: Record) -> str:
     """Say what keeps a record from being a run of the study; empty if nothing does."""
     fault = sifting.fault_of_settings(record, Settings, SCHEME)
+    if record.diverged:
+        return fault
     if not fault and record.configuration["protocol"] == "joint":
         fault = sifting.fault_of_scores(record, _SCORES) or _fault_of_curves(record)
     if not fault and record.study == STUDY:
@@ -93,7 +96,7 @@ def _fault_of_outcomes(record: Record) -> str:
 
 
 def _tested_on(record: Record) -> MeasuredOn | None:
-    if record.study != STUDY:
+    if record.study != STUDY or record.diverged:
         return None
     return MeasuredOn(str(record.configuration["images"]), len(record.outcomes["digit"]))
 
@@ -159,10 +162,22 @@ class Findings(GroupedRuns[Setting, System]):
             return None
         return "image" if measure == "digit_accuracy" else "pair"
 
-    def outcomes(self, kind: str, runs: Sequence[Record]) -> GroupedOutcomes:
+    @property
+    def main_measure(self) -> str:
+        """The accuracy of Sum and Product."""
+        return "operator_accuracy"
+
+    def outcomes(self, kind: str, runs: Sequence[Record], like: Record) -> GroupedOutcomes:
         """Return the outcome of each example in percent: 50 if one of both operators is right."""
         return {
-            measure: np.array([_percent(run, names) for run in runs])
+            measure: np.array(
+                [
+                    _percent(run, names)
+                    if run.diverged is None
+                    else np.full(len(like.outcomes[names[0]]), value_of(run, measure))
+                    for run in runs
+                ]
+            )
             for measure, names in OUTCOMES.items()
             if self.kind(measure) == kind
         }

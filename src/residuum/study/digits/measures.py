@@ -13,7 +13,6 @@ from residuum.study.digits.data.images import Images
 from residuum.study.digits.data.sets import Sets
 from residuum.study.digits.networks import CLASSES, Classifiers, predict_images, predict_pairs
 from residuum.study.running import Measured
-from residuum.training.loop import are_finite
 from residuum.training.randomness import purpose, uniform
 
 Votes = Literal["paper", "original"]
@@ -50,9 +49,7 @@ def measure(
     """Return all measures of each run.
 
     `digit_accuracy` is over the images of TEST. `digit_accuracy_in_pairs` is over both images of
-    each pair of PairTEST, as in the paper's figures. All measures of a diverged run are 0.
-    Without this rule the argmax of NaN logits would always be 0, and a network that always
-    answers 0 obeys every law.
+    each pair of PairTEST, as in the paper's figures.
     """
     results, outcomes = _accuracy_and_coherence(networks, images, sets)
     laws = _Laws(networks, images, votes)
@@ -61,11 +58,7 @@ def measure(
         "associativity": laws.associativity(_on(sets.associativity, images)),
         "distributivity": laws.distributivity(_on(sets.distributivity, images)),
     }
-    is_sound = are_finite(p for network in networks.values() for p in network.parameters())
-    return StackedMeasures(
-        {name: shares * is_sound for name, shares in results.items()},
-        {name: are_right & is_sound.unsqueeze(-1) for name, are_right in outcomes.items()},
-    )
+    return StackedMeasures(results, outcomes)
 
 
 def constant_answers(images: Images, sets: Sets) -> dict[str, float]:

@@ -27,7 +27,7 @@ from residuum.study.common_settings import (
 )
 from residuum.study.digits.data.images import ImagesName
 from residuum.study.digits.data.sets import PairPool
-from residuum.training.rates import OptimiserName, Rate, Schedule
+from residuum.training.rates import OptimiserName, Rate, Schedule, ramp
 
 Protocol = Literal["joint", "pipeline"]
 Selection = Literal["coherence", "gold"]
@@ -60,6 +60,8 @@ class Settings:
     `digit_rate`. `selection` says how the best state of a pipeline's Sum and Product is chosen on
     DEV: by coherence, which needs no labels, or by gold labels, as the authors did. With `clip`
     the gradient of the loss by all parameters of the run is scaled down to at most this norm.
+    Weights of rules grow linearly from 0 over the first `weight_ramp` epochs, and learning rates
+    over the first `rate_ramp` epochs of each stage, those of a warm-up included.
     """
 
     images: ImagesName
@@ -88,6 +90,8 @@ class Settings:
     selection: Selection = "coherence"
     precision: Precision = "float32"
     clip: float | None = field(default=None, metadata=ADDED)
+    weight_ramp: int = field(default=0, metadata=ADDED)
+    rate_ramp: int = field(default=0, metadata=ADDED)
 
     def __post_init__(self) -> None:
         for name in ("relaxation", "warm_up_relaxation"):  # `s-yager(2.0)` is `s-yager(2)`
@@ -112,6 +116,12 @@ class Settings:
             raise ResiduumError(
                 f"warm_up: expected at most the {self.epochs} epochs, got {self.warm_up}"
             )
+        for name in ("weight_ramp", "rate_ramp"):
+            if not 0 <= getattr(self, name) <= self.epochs:
+                raise ResiduumError(
+                    f"{name}: expected from 0 to the {self.epochs} epochs, got "
+                    f"{getattr(self, name)}"
+                )
         if self.warm_up and not self.warm_up_rate:
             raise ResiduumError(
                 f"warm_up_rate: expected a rate above 0 for a warm-up of {self.warm_up} epochs, "
@@ -135,9 +145,14 @@ class Settings:
         )  # fmt: skip
 
     @property
-    def earlier_stages(self) -> tuple[str, ...]:
-        """The settings that count epochs of stages before the main training."""
-        return ("digit_epochs",)
+    def lengths(self) -> tuple[str, ...]:
+        """Other settings that count epochs: of the first stage of a pipeline, and of ramps."""
+        return ("digit_epochs", "weight_ramp", "rate_ramp")
+
+    def weight_at(self, moment: float) -> float:
+        """Return the weight of each rule at a possibly fractional epoch, counted from 0."""
+        weight = self.warm_up_weight if moment < self.warm_up else self.weight
+        return weight * ramp(moment, self.weight_ramp)
 
     def relaxation_at(self, epoch: int) -> str:
         """Return the relaxation of an epoch, counted from 0."""
@@ -151,6 +166,8 @@ class Settings:
             epochs=self.digit_epochs,
             learning_rate=self.digit_rate,
             warm_up=min(self.warm_up, self.digit_epochs),
+            weight_ramp=min(self.weight_ramp, self.digit_epochs),
+            rate_ramp=min(self.rate_ramp, self.digit_epochs),
         )
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from residuum.results import Summary
+from residuum.study.broken_runs import Broken
 from residuum.study.digits.data.sets import DIGIT_SIZES
 from residuum.study.digits.findings import OUTCOMES, Findings, Setting, System
 from residuum.study.digits.published import Published, published
 from residuum.study.digits.settings import PAPER_BY_PROTOCOL
-from residuum.study.table_format import MISSING, marked
+from residuum.study.table_format import MISSING, beside_broken, marked
 
 TITLES: Final = {
     "digit_accuracy": "Accuracy of Digit",
@@ -44,12 +45,17 @@ _NUMBERS: Final[dict[tuple[str, int], tuple[int | None, ...]]] = {
 
 
 class Cell(NamedTuple):
-    """A mean over seeds, whether no other is significantly better, and the printed figure."""
+    """A mean over seeds, whether no other is significantly better, and the printed figure.
+
+    `broken` counts the broken runs of the cell, in whatever measure the table shows.
+    """
 
     summary: Summary | None
     printed: Published | None
     is_best: bool
     is_best_by_seeds: bool
+    median: float | None
+    broken: Broken
 
 
 @dataclass(frozen=True)
@@ -106,6 +112,8 @@ class DigitsTable:
                 "mean": cell.summary.mean,
                 "deviation": cell.summary.deviation,
                 "seeds": cell.summary.count,
+                "median": cell.median,
+                "broken": cell.broken.broken,
                 "is_best": cell.is_best,
                 "is_best_by_seeds": cell.is_best_by_seeds,
                 "printed": None if cell.printed is None else [cell.printed.mean, cell.printed.std],
@@ -178,6 +186,8 @@ def _column(
             _figure(setting, system, measure),
             best is not None and system.relaxation in best.ties,
             measure in OUTCOMES and by_seeds is not None and system.relaxation in by_seeds.ties,
+            findings.median(setting, system, measure),
+            findings.broken(setting, system),
         )
         for system in systems
     ]
@@ -196,7 +206,8 @@ def _own(cell: Cell, bold: str) -> str:
     if cell.summary is None:
         return MISSING
     mark = "°" if cell.is_best_by_seeds else ""
-    return marked(cell.summary.mean, cell.summary.deviation, cell.is_best, bold) + mark
+    text = marked(cell.summary.mean, cell.summary.deviation, cell.is_best, bold) + mark
+    return beside_broken(text, cell.median, cell.broken)
 
 
 def _printed(figure: Published | None, bold: str) -> str:

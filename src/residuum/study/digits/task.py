@@ -27,7 +27,7 @@ from residuum.study.digits.measures import operations, percent
 from residuum.study.digits.networks import Classifiers, predict_images, predict_pairs
 from residuum.study.digits.settings import Settings
 from residuum.training.cuda_graphs import concurrently
-from residuum.training.rates import Rates, rates_of
+from residuum.training.rates import Rates, ramp, rates_of
 
 LEAST_ACCURACY: Final = 80.0
 """Percent. A state counts only if Digit is more accurate: a useless Digit obeys rules too."""
@@ -67,7 +67,7 @@ class JointTask:
         self._digits_now = torch.zeros(examples, dtype=torch.int64, device=device)
         self._pairs_now = torch.zeros((*examples, 2), dtype=torch.int64, device=device)
         self._counts_now = torch.zeros(examples, dtype=torch.bool, device=device)
-        self._weights_now = torch.zeros(len(runs), dtype=torch.float64, device=device)
+        self._weights_now = torch.zeros((self.steps, len(runs)), dtype=torch.float64, device=device)
         self._epoch = torch.zeros((), dtype=torch.int64, device=device)
         self._relaxations: tuple[str, ...] = ()
 
@@ -81,7 +81,8 @@ class JointTask:
         for row, seed, digit in zip(self._digits_now, self._seeds, self._digit, strict=True):
             (order,) = cycled(seed.reshape(1), "DIGIT", epoch * count, count, len(digit))
             row.copy_(digit[order])
-        weights = [run.warm_up_weight if epoch < run.warm_up else run.weight for run in self._runs]
+        moments = [epoch + step / self.steps for step in range(self.steps)]
+        weights = [[run.weight_at(moment) for run in self._runs] for moment in moments]
         self._weights_now.copy_(torch.tensor(weights, dtype=torch.float64))
         self._epoch.fill_(epoch)
         self._relaxations = tuple(run.relaxation_at(epoch) for run in self._runs)
@@ -107,10 +108,11 @@ class JointTask:
         }  # fmt: skip
         everything = torch.ones_like(counts)
         labels = self._images.train_labels[digits]
+        weights = self._weights_now.index_select(0, step.reshape(1))[0]
         return stacked_penalties(
             self._relaxations,
             Labelled(labelled, labels, everything),
-            Pairs(outputs, counts, self._weights_now.to(labelled.dtype)),
+            Pairs(outputs, counts, weights.to(labelled.dtype)),
         )
 
     def parts(self, _run: int) -> Sequence[str]:
@@ -119,7 +121,7 @@ class JointTask:
 
     def rates(self, epoch: int) -> Mapping[str, Rates]:
         """Return the learning rates of an epoch; a frozen Digit has a rate of 0."""
-        rates = rates_of(self._runs, epoch, self.steps)
+        rates = _ramped_rates(self._runs, epoch, self.steps)
         learns = [not run.freeze or epoch < run.warm_up for run in self._runs]
         of_digit = [[rate * it for rate, it in zip(row, learns, strict=True)] for row in rates]
         return {"Digit": of_digit, "Sum": rates, "Product": rates}
@@ -138,6 +140,17 @@ class JointTask:
         score = torch.stack(list(found.values())).mean(0)
         is_useless = found["digit_accuracy"] <= LEAST_ACCURACY
         return {**found, "score": score.masked_fill(is_useless, -torch.inf)}
+
+
+def _ramped_rates(runs: Sequence[Settings], epoch: int, steps: int) -> Rates:
+    """Return the learning rates of an epoch; they grow from 0 over `rate_ramp` epochs."""
+    return [
+        [
+            rate * ramp(epoch + step / steps, run.rate_ramp)
+            for rate, run in zip(row, runs, strict=True)
+        ]
+        for step, row in enumerate(rates_of(runs, epoch, steps))
+    ]
 
 
 class _LabelledTask:
@@ -210,7 +223,7 @@ class _LabelledTask:
 
     def rates(self, epoch: int) -> Mapping[str, Rates]:
         """Return the learning rates of an epoch."""
-        return dict.fromkeys(self.networks, rates_of(self._runs, epoch, self.steps))
+        return dict.fromkeys(self.networks, _ramped_rates(self._runs, epoch, self.steps))
 
 
 @final
