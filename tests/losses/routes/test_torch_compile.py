@@ -52,6 +52,21 @@ def test_values_and_gradients_equal_those_outside(name, scale):
     torch.testing.assert_close(with_gradients(traced(rule), given), with_gradients(rule, given))
 
 
+@pytest.mark.parametrize("name", RELAXATIONS[:-1])
+def test_gradients_that_a_route_knows_do_not_go_through_the_engine(name, monkeypatch):
+    rule = rs.compile(SUM, name, domains={"d": 5}, reduction="none")
+    given = {slot: torch.randn(6, 5, requires_grad=True) for slot in "PQS"}
+    function = traced(rule)
+    expected = with_gradients(rule, given)[1:]
+    function(given).sum()  # PyTorch itself asks for gradients while it compiles
+    monkeypatch.setattr(torch.autograd, "grad", None)
+    function(given).sum().backward()
+    found = [one.grad for one in given.values()]
+    monkeypatch.undo()
+    shares = torch.arange(1.0, 7).reshape(6, 1)
+    torch.testing.assert_close([one * shares for one in found], expected)
+
+
 def test_a_trace_has_one_operator_for_a_rule():
     rule = rs.compile(SUM, "s-product", domains={"d": 5}, reduction="none")
     operators = operators_in(rule, {slot: torch.randn(6, 5) for slot in "PQS"})

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from residuum.losses.inputs.calls import Call
+from residuum.losses.routes.gradients import gradients_of
 
 
 class Evaluator(Protocol):
@@ -75,7 +76,7 @@ def _penalties(
             return [_EVALUATORS[number].penalties_of(inputs, lengths)]
     with _recorded():
         value, leaves = _evaluated(inputs, lengths, wants, number)
-        found = torch.autograd.grad(value.sum(), leaves, materialize_grads=True)
+        found = gradients_of(value, leaves, torch.ones_like(value))
     return [value.detach(), *map(_copied, found)]
 
 
@@ -115,7 +116,7 @@ def _gradients(
     """Return the gradients of the inputs that want them, from the gradients of the penalties."""
     with _recorded():
         value, leaves = _evaluated(inputs, lengths, wants, number)
-        found = torch.autograd.grad((value * upstream).sum(), leaves, materialize_grads=True)
+        found = gradients_of(value, leaves, upstream)
     return list(map(_copied, found))
 
 
