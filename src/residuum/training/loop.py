@@ -177,7 +177,7 @@ class Training:
         return not any(map(self.is_learning, range(len(self.curves))))
 
     def is_learning(self, run: int) -> bool:
-        """Return whether a run has not diverged, and is not left out."""
+        """Return whether a run is still trained: it has not diverged, and is not left out."""
         return self.curves[run].diverged is None and run not in self.left_out
 
     @property
@@ -187,7 +187,7 @@ class Training:
 
     @torch.no_grad()
     def restore_best(self) -> None:
-        """Put the best state of each run into the networks, where averages are kept an average."""
+        """Put the best state of each run into the networks; with averages that is an average."""
         self.best.restore()
         for parameter, average in zip(self._parameters, self._averages, strict=False):
             parameter.copy_(average)
