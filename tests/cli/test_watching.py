@@ -15,6 +15,7 @@ from residuum.cli.study.chunking import WORDS as WORDS_OF_CHUNKING
 from residuum.cli.study.digits import WORDS
 from residuum.cli.study.watching import _Clock
 from residuum.cli.study.watching import watching as any_watching
+from residuum.results import Divergence
 from residuum.study.chunking.settings import plan as plan_of_taggers
 from residuum.study.digits.settings import plan
 from residuum.study.running import Stage
@@ -39,9 +40,9 @@ def watching(runs):
     return any_watching(runs, WORDS)
 
 
-def tell(watch):
+def tell(watch, curves=CURVES):
     watch.stack_starts(RUNS)
-    watch.epoch_is_over(Stage(RUNS, "joint", 2), 1, CURVES)
+    watch.epoch_is_over(Stage(RUNS, "joint", 2), 1, curves)
 
 
 def test_lines_say_the_mean_of_each_relaxation(capfd):
@@ -84,6 +85,26 @@ def test_a_loss_that_has_diverged_is_shown(capfd):
     assert "r-product: loss of labels nan; on DEV" in capfd.readouterr().err
 
 
+LOST = Curves({"labels": [math.nan], "total": [math.nan]}, diverged=Divergence(1, ["loss/total"]))
+
+
+def test_runs_that_diverged_are_named_once_and_left_out_of_means(capfd):
+    lost = run("s-product", 1, 90)
+    lost = replace(lost, measures={}, outcomes={}, diverged=LOST.diverged)
+    later = [Curves({"labels": [4.0, 3.0]}, [1, 2], {"score": [1.0, 2.0]}), LOST, LOST, Curves()]
+    with watching(RUNS) as watch:
+        watch.stack_starts(RUNS)
+        watch.epoch_is_over(Stage(RUNS, "joint", 2), 1, [LOST, CURVES[1], LOST, LOST])
+        watch.epoch_is_over(Stage(RUNS, "joint", 2), 2, later)
+        watch.run_is_over(lost)
+    seen = capfd.readouterr().err
+    assert seen.count("r-product, seed 0 diverged in epoch 1: loss/total not finite") == 1
+    assert seen.count("s-product, seed 1 diverged in epoch 1: loss/total not finite") == 1
+    assert "  r-product (1 of 2 diverged): loss of labels 6; on DEV digit accuracy 92.0%" in seen
+    assert "  s-product (2 of 2 diverged)\n" in seen
+    assert "PAIR 5,000, seed 1: diverged in epoch 1: loss/total not finite" in seen
+
+
 def test_stages_before_one_count_as_done(monkeypatch, capfd):
     now = 0.0
     monkeypatch.setattr("time.monotonic", lambda: now)
@@ -95,6 +116,19 @@ def test_stages_before_one_count_as_done(monkeypatch, capfd):
         watch.epoch_is_over(Stage([one_run], "Sum", 4), 1, CURVES[:1])
     # 120 of 2 · 20 + 2 · 4 · 2 · 40 images are gone, and the 80 of this epoch took 8 seconds.
     assert "Sum: epoch 1 of 4, 0 of 1 run done, 56 s left" in capfd.readouterr().err
+
+
+def test_a_terminal_shows_a_row_for_runs_that_diverged(monkeypatch):
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    with watching(RUNS) as watch:
+        tell(watch, [LOST, LOST, *CURVES[2:]])
+    seen = terminal.getvalue()
+    assert "r-product (2 of 2 diverged)" in seen
+    assert "51.0%" in seen
 
 
 def test_a_terminal_shows_a_table_that_is_gone_at_the_end(monkeypatch, capfd):

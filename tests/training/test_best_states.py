@@ -187,3 +187,40 @@ def test_a_run_that_is_left_out_has_neither_curves_nor_a_checkpoint(tmp_path):
     assert training.best.epochs.tolist() == [1, -1]
     checkpoints.save(["first", "second"], training)
     assert checkpoints.progress("second") == Progress(0, is_over=False)
+
+
+def test_the_best_state_is_the_best_average():
+    rates, decay = [0.001, 0.003], 0.9
+    task = Falling(rates)
+    x = task.networks["only"].x
+    task.judge = lambda: {"x": x[:, 0].clone(), "score": -(x[:, 0] - 1.7).abs()}
+    training = Training(task, "sgd", epochs=8, judge_every=1, average=decay)
+    training.run()
+    expected, last = [], []
+    for run, rate in enumerate(rates):
+        number = average = 2.0
+        seen = []
+        for _ in range(8):
+            for _ in range(Falling.steps):
+                number -= rate * 4 * number**3
+                average = decay * average + (1 - decay) * number
+            seen.append(average)
+        assert training.curves[run].measures["x"] == pytest.approx(seen, rel=1e-12)
+        assert x[run].tolist() == pytest.approx([number, number], rel=1e-12)
+        expected.append(min(seen, key=lambda one: abs(one - 1.7)))
+        last.append(seen[-1])
+    assert expected != last  # or nothing is tested
+    training.restore_best()
+    assert x[:, 0].tolist() == pytest.approx(expected, rel=1e-12)
+
+
+def test_without_a_best_state_the_last_average_counts():
+    task = Falling([0.001])
+    x = task.networks["only"].x
+    task.judge = lambda: {"x": x[:, 0].clone(), "score": torch.tensor([-math.inf])}
+    training = Training(task, "sgd", epochs=2, judge_every=1, average=0.9)
+    training.run()
+    raw = x.tolist()
+    training.restore_best()
+    assert x[0, 0].item() == training.curves[0].measures["x"][-1]
+    assert x.tolist() != raw

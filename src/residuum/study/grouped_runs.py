@@ -29,7 +29,6 @@ from residuum.study.broken_runs import (
     Broken,
     count_broken,
     value_of,
-    without_diverged,
 )
 
 RESAMPLES: Final = 1000
@@ -223,8 +222,8 @@ class GroupedRuns(ABC, Generic[SettingT, SystemT]):
         Return None if all runs of the setting diverged: then no run has outcomes.
         """
         key = setting, seeds, kind
-        everything = (run for runs in self._runs[setting].values() for run in runs.values())
-        like = next(iter(without_diverged(everything)), None)
+        runs_here = [run for runs in self._runs[setting].values() for run in runs.values()]
+        like = next((run for run in runs_here if run.diverged is None), None)
         if like is None:
             return None
         if key not in self._kept:

@@ -223,7 +223,7 @@ def make_records(experiment: Experiment[R], runs: Sequence[R], finish: Finish) -
         training = stack.training(stage)
         training.left_out = frozenset(diverged)
         finish(training, stage)
-        training.best.restore()
+        training.restore_best()
         for run, found in enumerate(training.curves):
             named = _curves_of(training, run)
             curves[run] |= {experiment.curve_name(stage, name): one for name, one in named.items()}

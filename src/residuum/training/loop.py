@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, Protocol, final
 
@@ -107,6 +108,10 @@ class Training:
     more, and its curves end. The other runs go on. The runs in `left_out` are treated likewise.
 
     `clip` has a number or None for each run: its gradient is scaled down to at most this norm.
+
+    With `average`, an exponential moving average of the parameters is kept with this decay per
+    step, beginning with the initial parameters. The average is judged, and is the best state. It
+    has no influence on training.
     """
 
     def __init__(
@@ -117,6 +122,7 @@ class Training:
         epochs: int,
         judge_every: int,
         clip: Sequence[float | None] = (),
+        average: float | None = None,
     ) -> None:
         self.task = task
         self.epochs = epochs
@@ -126,9 +132,13 @@ class Training:
         self._owners = [
             name for name, network in task.networks.items() for _ in network.parameters()
         ]
-        self._parameters = [p for network in task.networks.values() for p in network.parameters()]
+        self._parameters: list[Tensor] = [
+            p for network in task.networks.values() for p in network.parameters()
+        ]
         self._optimiser = OPTIMISERS[optimiser](self._parameters)
-        self.best = Best(self._parameters)
+        self._decay = average
+        self._averages = [] if average is None else [p.detach().clone() for p in self._parameters]
+        self.best = Best(self._averages or self._parameters)
         device = self._parameters[0].device
         runs = len(self._parameters[0])
         self.curves = [Curves() for _ in range(runs)]
@@ -167,13 +177,20 @@ class Training:
         return not any(map(self.is_learning, range(len(self.curves))))
 
     def is_learning(self, run: int) -> bool:
-        """Return whether a run has not diverged, and is not left out."""
+        """Return whether a run is still trained: it has not diverged, and is not left out."""
         return self.curves[run].diverged is None and run not in self.left_out
 
     @property
     def state(self) -> list[Tensor]:
         """All tensors that training changes, for checkpoints."""
-        return [*self._parameters, *self._optimiser.state, *self.best.state]
+        return [*self._parameters, *self._optimiser.state, *self._averages, *self.best.state]
+
+    @torch.no_grad()
+    def restore_best(self) -> None:
+        """Put the best state of each run into the networks; with averages that is an average."""
+        self.best.restore()
+        for parameter, average in zip(self._parameters, self._averages, strict=False):
+            parameter.copy_(average)
 
     def is_judged(self, epoch: int) -> bool:
         """Return whether runs are judged after an epoch."""
@@ -213,6 +230,9 @@ class Training:
             name: table.index_select(0, step.reshape(1))[0] for name, table in self._rates.items()
         }
         self._optimiser.step(gradients, [rates[name] for name in self._owners])
+        if self._decay is not None:
+            with torch.no_grad():
+                torch._foreach_lerp_(self._averages, self._parameters, 1 - self._decay)
         for name, loss in losses.items():
             if name not in self._sums:
                 self._sums[name] = torch.zeros_like(loss, dtype=torch.float64)
@@ -222,7 +242,8 @@ class Training:
     def _judge(self) -> None:
         for network in self.task.networks.values():
             network.eval()
-        measures = {name: value.double().cpu() for name, value in self.task.judge().items()}
+        with self._averages_in_place():
+            measures = {name: value.double().cpu() for name, value in self.task.judge().items()}
         learning = [self.is_learning(run) for run in range(len(self.curves))]
         scores = measures["score"].masked_fill(~torch.tensor(learning), -torch.inf)
         self.best.consider(scores, self.epoch)
@@ -232,6 +253,21 @@ class Training:
                 curves.judged.append(self.epoch)
                 for name, row in values.items():
                     curves.measures.setdefault(name, []).append(row[run])
+
+    @contextmanager
+    def _averages_in_place(self) -> Iterator[None]:
+        """Give the networks their averages, if there are any, and then their parameters back.
+
+        Values are copied, because a recorded CUDA graph reads the parameters where they are.
+        """
+        before = [parameter.clone() for parameter in self._parameters[: len(self._averages)]]
+        for parameter, average in zip(self._parameters, self._averages, strict=False):
+            parameter.copy_(average)
+        try:
+            yield
+        finally:
+            for parameter, value in zip(self._parameters, before, strict=False):
+                parameter.copy_(value)
 
 
 def _divergence(

@@ -28,6 +28,8 @@ from residuum.study.digits.task import JointTask
 from residuum.training.checkpoints import Checkpoints
 from residuum.training.loop import Training
 
+STEADY = replace(JOINT, seed=50, clip=0.5, average=0.9, weight_ramp=3, rate_ramp=2)
+
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch):
@@ -46,7 +48,7 @@ def uninterrupted(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(experiment, "_sets", small_runs.small_sets)
         with Store(tmp_path_factory.mktemp("whole") / "runs.sqlite") as store:
-            train(RUNS, store)
+            train([*RUNS, STEADY], store)
             return {record.id: content(record) for record in store}
 
 
@@ -63,6 +65,8 @@ def found_in(store):
         (RUNS[4:], ("Sum", 3)),
         (RUNS[3:], ("Product", 4)),
         (RUNS[2:4], (None, None, 1)),
+        ([STEADY], ("joint", 1)),
+        ([STEADY], ("joint", 3)),
     ],
 )
 def test_a_training_that_a_watcher_stops_continues_exactly(store, uninterrupted, runs, stopping):
@@ -248,7 +252,7 @@ WILD = [
 
 
 def test_a_run_that_diverges_changes_no_other_run_and_its_record_says_so(store, uninterrupted):
-    train([*RUNS, *WILD], store)
+    train([*RUNS, STEADY, *WILD], store)
     found = found_in(store)
     for name, expected in uninterrupted.items():
         assert found[name] == expected

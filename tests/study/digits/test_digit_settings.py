@@ -126,7 +126,7 @@ def test_settings_of_options_are_for_options_and_relaxations_there_are(monkeypat
                 assert relaxations.keys() <= table.keys()
 
 
-ADDED = {"clip": 100, "weight_ramp": 3, "rate_ramp": 2}
+ADDED = {"clip": 100, "weight_ramp": 3, "rate_ramp": 2, "average": 0.99}
 """Settings that are younger than some records, with values that are not their defaults."""
 
 
@@ -137,6 +137,12 @@ def test_settings_that_came_later_are_left_out_at_their_defaults():
         assert chosen(**{name: value}).configuration == {**run.configuration, name: value}
         default = chosen(**{name: getattr(run, name)})
         assert run_id("digits", default.configuration, 1) == run_id("digits", run.configuration, 1)
+
+
+@pytest.mark.parametrize("average", [-0.1, 1.0, 2, math.nan])
+def test_impossible_decays_of_averages_are_refused(average):
+    with pytest.raises(ResiduumError, match="average: expected a decay from 0 to below 1"):
+        chosen(average=average)
 
 
 @pytest.mark.parametrize("name", ["weight_ramp", "rate_ramp"])

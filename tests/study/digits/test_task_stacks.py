@@ -51,6 +51,7 @@ def training_of(runs, images, optimiser="sgd"):
         epochs=runs[0].epochs,
         judge_every=runs[0].judge_every,
         clip=[run.clip for run in runs],
+        average=runs[0].average,
     )
 
 
@@ -77,8 +78,60 @@ def test_a_clipped_run_moves_as_with_pytorch(images):
             torch.testing.assert_close(ours[0], theirs[0].detach(), rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+def test_an_average_of_the_parameters_is_judged_and_kept_and_changes_no_training(
+    images, tmp_path, optimiser
+):
+    decay = 0.8
+    plain = [replace(PLAIN, judge_every=1), replace(PLAIN, judge_every=1, seed=20)]
+    usual = training_of(plain, images, optimiser)
+    parameters = [p for network in usual.task.networks.values() for p in network.parameters()]
+    averages = [p.detach().clone() for p in parameters]
+    step, judge, measures = usual._step, usual.task.judge, []
+
+    def step_and_average(number):
+        step(number)
+        for average, p in zip(averages, parameters, strict=True):
+            average.mul_(decay).add_(p.detach(), alpha=1 - decay)
+
+    usual._stepper._step = step_and_average
+
+    def judge_the_average():
+        kept = [p.detach().clone() for p in parameters]
+        for p, average in zip(parameters, averages, strict=True):
+            p.copy_(average)
+        measures.append(judge())
+        for p, value in zip(parameters, kept, strict=True):
+            p.copy_(value)
+        return measures[-1]
+
+    usual.task.judge = judge_the_average
+    usual.run()
+
+    runs = [replace(run, average=decay) for run in plain]
+    ours = training_of(runs, images, optimiser)
+    ours.run(until=0.0)
+    checkpoints = Checkpoints(tmp_path, pytest.fail)
+    checkpoints.save(["first", "second"], ours)
+    ours = training_of(runs, images, optimiser)
+    checkpoints.restore(["first", "second"], ours)
+    ours.run()
+    found = [p for network in ours.task.networks.values() for p in network.parameters()]
+    for mine, theirs in zip(found, parameters, strict=True):
+        assert torch.equal(mine, theirs)  # the training itself is the same
+    for run, curves in enumerate(ours.curves):
+        accuracies = [float(judged["digit_accuracy"][run]) for judged in measures]
+        assert curves.measures["digit_accuracy"] == pytest.approx(accuracies)
+    assert ours.best.epochs.tolist() == [-1, -1]  # Digit is not usable yet
+    ours.restore_best()
+    for mine, last in zip(found, averages, strict=True):
+        torch.testing.assert_close(mine.detach(), last, rtol=0, atol=1e-12)
+
+
 def test_weights_and_rates_grow_step_by_step(images):
-    ramped = replace(PLAIN, weight_ramp=3, rate_ramp=2, epochs=4, schedule="constant")
+    ramped = replace(
+        PLAIN, relaxation="s-product", weight_ramp=3, rate_ramp=2, epochs=4, schedule="constant"
+    )
     others = [replace(PLAIN, epochs=4), replace(ramped, warm_up=1, warm_up_rate=0.5)]
     runs = [ramped, *others]
     task = JointTask(runs, sets_of(runs), images)

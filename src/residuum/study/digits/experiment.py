@@ -87,6 +87,7 @@ class StackOfDigits:
             epochs=first.epochs,
             judge_every=first.judge_every,
             clip=[run.clip for run in runs],
+            average=first.average,
         )
 
     def _task(self, stage: str, runs: Sequence[Settings]) -> JointTask | DigitTask | OperatorTask:

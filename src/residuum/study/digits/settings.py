@@ -61,7 +61,9 @@ class Settings:
     DEV: by coherence, which needs no labels, or by gold labels, as the authors did. With `clip`
     the gradient of the loss by all parameters of the run is scaled down to at most this norm.
     Weights of rules grow linearly from 0 over the first `weight_ramp` epochs, and learning rates
-    over the first `rate_ramp` epochs of each stage, those of a warm-up included.
+    over the first `rate_ramp` epochs of each stage, those of a warm-up included. With `average`
+    an exponential moving average of the parameters with this decay per step is judged and measured
+    instead of the parameters.
     """
 
     images: ImagesName
@@ -92,6 +94,7 @@ class Settings:
     clip: float | None = field(default=None, metadata=ADDED)
     weight_ramp: int = field(default=0, metadata=ADDED)
     rate_ramp: int = field(default=0, metadata=ADDED)
+    average: float | None = field(default=None, metadata=ADDED)
 
     def __post_init__(self) -> None:
         for name in ("relaxation", "warm_up_relaxation"):  # `s-yager(2.0)` is `s-yager(2)`
@@ -107,6 +110,10 @@ class Settings:
         for name in ("weight", "warm_up_weight"):
             check_weight(name, getattr(self, name))
         check_clip(self.clip)
+        if self.average is not None and not 0 <= self.average < 1:
+            raise ResiduumError(
+                f"average: expected a decay from 0 to below 1, such as 0.999, got {self.average}"
+            )
         if self.protocol == "pipeline" and not (self.digit_epochs >= 1 and self.digit_rate > 0):
             raise ResiduumError(
                 "a pipeline trains Digit first: expected `digit_epochs` of at least 1 and a "
@@ -141,7 +148,7 @@ class Settings:
         return (
             self.images, self.protocol, digit_size, self.pair_size, self.epochs, self.digit_epochs,
             self.batch, self.optimiser, self.judge_every, self.judge_pairs,
-            self.selection, self.precision,
+            self.selection, self.precision, self.average,
         )  # fmt: skip
 
     @property
