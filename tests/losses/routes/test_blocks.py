@@ -129,3 +129,25 @@ def test_the_worst_violations_are_the_same_in_blocks(block, top):
         for one, other in zip(whole, pieces, strict=True):
             assert (one.example, one.grounding) == (other.example, other.grounding)
             assert one.degree == pytest.approx(other.degree, rel=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_gradients_of_half_precision_are_rounded_once_and_not_in_each_block(dtype):
+    p, q = torch.full((40, 300), 3.0, dtype=dtype), torch.linspace(-2, 1, 40).to(dtype)
+
+    def gradient_of_q(dtype, **options):
+        rule = rs.compile(
+            "forall x in d: P(x) -> Q",
+            "r-dombi(2)",
+            domains={"d": 300},
+            outputs={"P": "independent"},
+            reduction="sum",
+            **options,
+        )
+        leaf = q.to(dtype).requires_grad_()
+        rule(P=p.to(dtype), Q=leaf).backward()
+        return leaf.grad
+
+    exact = gradient_of_q(torch.float64)
+    assert exact.abs().min() > 0
+    assert torch.equal(gradient_of_q(dtype, block=3), exact.to(dtype))

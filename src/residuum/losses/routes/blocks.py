@@ -182,7 +182,7 @@ class _Blocks:
         totals: Tensor | None = None
         for block in self.blocks:
             part = part_of(whole, block)
-            leaves = [one.detach().requires_grad_(n in wanted) for n, one in enumerate(part.inputs)]
+            leaves = [_wide(one).requires_grad_(n in wanted) for n, one in enumerate(part.inputs)]
             part = part._replace(inputs=leaves)
             with torch.set_grad_enabled(wants_gradients):
                 penalty = self._evaluated(part, block)
@@ -202,6 +202,9 @@ class _Blocks:
                 )
         assert totals is not None
         if wants_gradients:
+            for n, one in zip(wanted, gradients, strict=True):
+                largest = torch.finfo(inputs[n].dtype).max
+                one.clamp_(-largest, largest)
             saved = [*inputs, *(one.unsqueeze(0) for one in gradients)]
             backward = KnownGradients([[n] for n in wanted], len(inputs), None)
             totals = with_gradients(totals, backward, saved, inputs)
@@ -213,6 +216,11 @@ class _Blocks:
             if found is not None:
                 return found
         raise AssertionError("the last route takes any values")
+
+
+def _wide(given: Tensor) -> Tensor:
+    """Return a detached tensor of at least float32, so that blocks do not round their gradients."""
+    return given.detach().to(torch.promote_types(given.dtype, torch.float32))
 
 
 def flattened(call: Call, plan: Plan) -> Call:
