@@ -4,8 +4,9 @@ The t-norm decides. With an additive generator penalties add up; without one the
 counts. A new way to aggregate is a class with the methods of `Aggregation`, chosen in
 `aggregation_of`.
 
-Routes that know a conjunction to be a sum (clauses, tables) or a maximum (minima) take it
-themselves: `TNorm.penalties_add_up` in `relaxations/tnorms.py` tells them which.
+Routes that know a conjunction to be a sum (`clause_sums.py`, `tables.py`, `crosses.py`) or a
+maximum (`minima.py`) take it themselves: `TNorm.penalties_add_up` in `relaxations/tnorms.py` tells
+them which. Inside a formula, conjunctions are degrees, and `TNorm.conjoin_penalties` adds them up.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from residuum.cli.errors import warn
 from residuum.cli.outputs import print_json, print_table, say, say_lines
 from residuum.study.grouped_runs import Chosen
 from residuum.study.skipped_records import Skipped, tell_skipped
@@ -28,7 +29,7 @@ def print_report(
     stderr.
     """
     if skipped:
-        say(f"residuum: {tell_skipped(skipped)}", err=True)
+        warn(tell_skipped(skipped))
     if as_json:
         print_json({
             "tables": [table.to_json() for table in tables],

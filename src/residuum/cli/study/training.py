@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from residuum.cli.errors import warn
 from residuum.cli.outputs import print_json, say
 from residuum.cli.study.watching import Words, watching
 from residuum.errors import RecordError, ResiduumError
@@ -88,7 +89,7 @@ def asked_records(
     """
 
     def tell(damage: RecordError) -> None:
-        say(f"residuum: {damage}; this record is left out", err=True)
+        warn(f"{damage}; this record is left out")
 
     known = find_records(path, studies, on_damage=tell)
     if path is not None:  # a given store is read with the archives, not instead of them
