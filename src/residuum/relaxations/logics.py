@@ -40,7 +40,7 @@ class Relaxation:
     # Truth functions and penalties
 
     def negate(self, x: Degree) -> Degree:
-        """Return ¬x."""
+        """Return the negation of a degree, ¬x."""
         return x.negated
 
     def conjoin(self, degrees: Sequence[Degree]) -> Degree:

@@ -173,7 +173,7 @@ class Archimedean(TNorm):
 
     @abstractmethod
     def penalty(self, x: Degree) -> Number:
-        """Return g(x)."""
+        """Return the penalty g(x) of a degree, by the additive generator g."""
 
     @abstractmethod
     def degree(self, on: Carrier, penalty: Number) -> Degree:

@@ -40,7 +40,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph."""
+    """A paragraph of text in a section."""
 
     kind: ClassVar = "text"
     words: str

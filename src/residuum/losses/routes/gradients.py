@@ -126,9 +126,8 @@ def gradients_of(value: Tensor, leaves: Sequence[Tensor], upstream: Tensor) -> l
             with torch.no_grad():
                 found = node.found_by(upstream, node.saved_tensors)
             known = {id(end): one for end, one in zip(ends, found, strict=True)}
-            each = [known[id(leaf)] for leaf in leaves]
-            return [torch.zeros_like(leaf) if one is None else one
-                    for leaf, one in zip(leaves, each, strict=True)]  # fmt: skip
+            each = [(leaf, known[id(leaf)]) for leaf in leaves]
+            return [torch.zeros_like(leaf) if one is None else one for leaf, one in each]
     if not value.requires_grad:
         return [torch.zeros_like(leaf) for leaf in leaves]
     with torch.enable_grad():
