@@ -15,9 +15,9 @@ SOURCE = Path(residuum.__file__).parent
 # A package may import any package before it in this list.
 LAYERS = [
     "limits", "errors", "printable", "files", "logic", "syntax", "relaxations", "analysis",
-    "grounding", "losses", "results", "training", "study", "sweeps", "advice", "reports", "cli",
+    "grounding", "circuits", "losses", "results", "training", "study", "sweeps", "advice", "reports", "cli",
 ]  # fmt: skip
-TORCH_LAYERS = {"losses", "training", "study", "sweeps", "advice"}
+TORCH_LAYERS = {"circuits", "losses", "training", "study", "sweeps", "advice"}
 FILES = sorted(SOURCE.rglob("*.py"))
 
 

@@ -78,6 +78,10 @@ class GroundingError(ResiduumError):
     """A rule cannot be grounded: an unknown domain, a term that leaves its domain, a bad shape."""
 
 
+class CircuitError(ResiduumError):
+    """Raised for a circuit that is too large, or a circuit file that is not valid."""
+
+
 class InvalidGeneratorError(ResiduumError):
     """A function offered as an additive generator is not one."""
 
