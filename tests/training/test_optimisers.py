@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from residuum.errors import ResiduumError
-from residuum.training.optimisers import Adam, Sgd, clipped
+from residuum.training.optimisers import Adam, Sgd, clipping_factors
 from residuum.training.rates import Rate
 
 
@@ -50,24 +50,39 @@ def test_adam_continues_from_its_saved_state():
     assert torch.equal(whole[0], broken[0])
 
 
-def test_the_gradient_of_each_run_is_clipped_as_by_pytorch():
+@pytest.mark.parametrize(("ours", "theirs"), [(Sgd, torch.optim.SGD), (Adam, torch.optim.Adam)])
+def test_the_gradient_of_each_run_is_clipped_as_by_pytorch(ours, theirs):
     torch.manual_seed(2)
-    gradients = [torch.randn(4, 3, 5, dtype=torch.float64), torch.randn(4, 2, dtype=torch.float64)]
-    for gradient in gradients:
-        gradient[1] *= 1e-3
-        gradient[2] *= 1e200  # its norm overflows
+    shapes = (4, 3, 5), (4, 2)
     most = torch.tensor([0.7, 0.7, math.inf, 100.0], dtype=torch.float64)
-    found = clipped(gradients, most)
-    for run in (0, 1, 3):
-        parameters = [torch.nn.Parameter(gradient[run].clone()) for gradient in gradients]
-        for parameter in parameters:
-            parameter.grad = parameter.detach().clone()
-        torch.nn.utils.clip_grad_norm_(parameters, float(most[run]))
-        for ours, parameter in zip(found, parameters, strict=True):
-            torch.testing.assert_close(ours[run], parameter.grad, rtol=1e-5, atol=0)
-    for ours, gradient in zip(found, gradients, strict=True):
-        assert torch.equal(ours[1:], gradient[1:])  # below the norm, or without one
-        assert not torch.equal(ours[0], gradient[0])
+    parameters = [torch.randn(shape, dtype=torch.float64) for shape in shapes]
+    expected = [
+        [torch.nn.Parameter(parameter[run].clone()) for parameter in parameters] for run in range(4)
+    ]
+    optimisers = [theirs(of_run, lr=0.1) for of_run in expected]
+    optimiser = ours(parameters)
+    for _ in range(3):
+        gradients = [torch.randn(shape, dtype=torch.float64) for shape in shapes]
+        for gradient in gradients:
+            gradient[1] *= 1e-3
+        factors = clipping_factors(gradients, most)
+        assert factors[0] < 1
+        assert factors[1:].tolist() == [1, 1, 1]
+        optimiser.step(gradients, [torch.full((4,), 0.1)] * 2, factors)
+        for run, of_run in enumerate(expected):
+            for parameter, gradient in zip(of_run, gradients, strict=True):
+                parameter.grad = gradient[run].clone()
+            torch.nn.utils.clip_grad_norm_(of_run, float(most[run]))
+            optimisers[run].step()
+    for run, of_run in enumerate(expected):
+        for one, other in zip(parameters, of_run, strict=True):
+            torch.testing.assert_close(one[run], other.detach(), rtol=1e-5, atol=1e-8)
+
+
+def test_a_norm_that_overflows_clips_to_nothing_and_spares_the_other_runs():
+    gradients = [torch.tensor([[3e38, 3e38], [3.0, 4.0], [0.0, 0.0]])]
+    factors = clipping_factors(gradients, torch.tensor([1.0, 1.0, 1.0]))
+    assert factors.tolist() == pytest.approx([0.0, 0.2, 1.0])
 
 
 def test_restarts_are_those_of_pytorch():

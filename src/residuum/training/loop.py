@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from residuum.results.records import Curve, Divergence
 from residuum.training.cuda_graphs import Stepper
-from residuum.training.optimisers import OPTIMISERS, clipped
+from residuum.training.optimisers import OPTIMISERS, clipping_factors
 from residuum.training.rates import OptimiserName, Rates
 
 
@@ -224,12 +224,11 @@ class Training:
     def _step(self, step: Tensor) -> None:
         losses = self.task.losses(step)
         gradients: Sequence[Tensor] = torch.autograd.grad(losses["total"].sum(), self._parameters)
-        if self._most is not None:
-            gradients = clipped(gradients, self._most)
+        factors = None if self._most is None else clipping_factors(gradients, self._most)
         rates = {
             name: table.index_select(0, step.reshape(1))[0] for name, table in self._rates.items()
         }
-        self._optimiser.step(gradients, [rates[name] for name in self._owners])
+        self._optimiser.step(gradients, [rates[name] for name in self._owners], factors)
         if self._decay is not None:
             with torch.no_grad():
                 torch._foreach_lerp_(self._averages, self._parameters, 1 - self._decay)

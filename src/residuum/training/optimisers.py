@@ -12,9 +12,14 @@ from residuum.training.rates import OptimiserName
 
 
 class Optimiser(Protocol):
-    """Updates parameters in place; `rates` has a tensor with one number per run for each."""
+    """Updates parameters in place; `rates` has a tensor with one number per run for each.
 
-    def step(self, gradients: Sequence[Tensor], rates: Sequence[Tensor]) -> None:
+    `factors` has one number per run, by which all its gradients are multiplied first.
+    """
+
+    def step(
+        self, gradients: Sequence[Tensor], rates: Sequence[Tensor], factors: Tensor | None = None
+    ) -> None:
         """Update the parameters in place."""
 
     @property
@@ -34,9 +39,13 @@ class Sgd:
         return []
 
     @torch.no_grad()
-    def step(self, gradients: Sequence[Tensor], rates: Sequence[Tensor]) -> None:
+    def step(
+        self, gradients: Sequence[Tensor], rates: Sequence[Tensor], factors: Tensor | None = None
+    ) -> None:
         """Update the parameters in place."""
-        for parameter, gradient, rate in zip(self._parameters, gradients, rates, strict=True):
+        for parameter, gradient, given in zip(self._parameters, gradients, rates, strict=True):
+            # A smaller rate does the same as a smaller gradient, and the gradient stays unread.
+            rate = given if factors is None else given * factors
             parameter.addcmul_(gradient, _beside(rate, parameter), value=-1)
 
 
@@ -60,9 +69,13 @@ class Adam:
         return [*self._means, *self._squares, self._steps]
 
     @torch.no_grad()
-    def step(self, gradients: Sequence[Tensor], rates: Sequence[Tensor]) -> None:
+    def step(
+        self, gradients: Sequence[Tensor], rates: Sequence[Tensor], factors: Tensor | None = None
+    ) -> None:
         """Update the parameters in place."""
         given = list(gradients)
+        if factors is not None:
+            given = [gradient * _beside(factors, gradient) for gradient in given]
         self._steps += 1
         first = 1 - self.FIRST**self._steps
         second = (1 - self.SECOND**self._steps).sqrt()
@@ -79,16 +92,15 @@ class Adam:
 OPTIMISERS: Final[dict[OptimiserName, type[Sgd | Adam]]] = {"sgd": Sgd, "adam": Adam}
 
 
-def clipped(gradients: Sequence[Tensor], most: Tensor) -> list[Tensor]:
-    """Return gradients, scaled down for the runs whose gradient norm is above their `most`.
+def clipping_factors(gradients: Sequence[Tensor], most: Tensor) -> Tensor:
+    """Return the factor for each run that scales its gradient down to a norm of at most `most`.
 
-    The norm is that of all gradients of a run together. A run whose `most` is infinite keeps its
-    gradients as they are.
+    The norm is that of all gradients of a run together. A run below its norm has the factor 1, and
+    so has a run whose `most` is infinite.
     """
-    squares = [gradient.flatten(1).square().sum(1) for gradient in gradients]
-    norms = torch.stack(squares).sum(0).sqrt()
-    factors = torch.where(norms > most, most / norms, 1)
-    return [gradient * _beside(factors, gradient) for gradient in gradients]
+    norms = [torch.linalg.vector_norm(gradient.flatten(1), dim=1) for gradient in gradients]
+    norm = torch.linalg.vector_norm(torch.stack(norms), dim=0)
+    return torch.where(norm > most, most / norm, 1)
 
 
 def _beside(per_run: Tensor, parameter: Tensor) -> Tensor:

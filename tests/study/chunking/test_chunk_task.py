@@ -15,7 +15,6 @@ from residuum.study.chunking.knowledge import tag_names
 from residuum.study.chunking.settings import SCHEME, STUDY, Settings
 from residuum.study.chunking.task import ChunkingTask, Reading, penalties
 from residuum.training.loop import Training
-from residuum.training.optimisers import clipped
 
 CPU = torch.device("cpu")
 CORPUS = load_corpus("sample")
@@ -124,16 +123,6 @@ def test_a_run_is_the_same_alone_in_a_stack_and_again():
     assert all(
         torch.equal(one, other) for one, other in zip(again.state, together.state, strict=True)
     )
-
-
-def test_gradients_are_clipped_run_by_run():
-    small, large = torch.tensor([0.3, 0.4]), torch.tensor([30.0, 40.0])
-    stacked = [torch.stack([small, large])[:, :1], torch.stack([small, large])[:, 1:]]
-    most = torch.tensor([5.0, 5.0])
-    first, second = clipped(stacked, most)
-    assert first.flatten().tolist() == pytest.approx([0.3, 3.0])
-    assert second.flatten().tolist() == pytest.approx([0.4, 4.0])
-    assert clipped([torch.zeros(1, 3)], most[:1])[0].tolist() == [[0, 0, 0]]
 
 
 @pytest.fixture(scope="module")

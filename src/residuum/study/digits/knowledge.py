@@ -88,16 +88,29 @@ Evaluation = Callable[[Labelled, Pairs | None], dict[str, Tensor]]
 def _evaluation(name: str) -> Evaluation:
     """Return a function that computes the penalties of runs with one relaxation."""
     logic = find_relaxation(name)
-    rules = rs.compile(digit_knowledge(), name, reduction="none", block=_ONE_BLOCK)
+    compiled = rs.compile(digit_knowledge(), name, reduction="none", block=_ONE_BLOCK)
+
+    def labels(given: Labelled) -> Tensor:
+        stated = rs.facts(given.logits, given.labels, logic, reduction="none")
+        return conjoined(stated * given.counts, logic)
+
+    def grounded(rule: rs.CompiledRule, pairs: Pairs) -> Tensor:
+        read = {slot.name: pairs.outputs[slot.name] for slot in rule.plan.slots}
+        return conjoined(rule(read) * pairs.counts, logic)
 
     def evaluate(labelled: Labelled, pairs: Pairs | None) -> dict[str, Tensor]:
-        stated = rs.facts(labelled.logits, labelled.labels, logic, reduction="none")
-        parts = {"labels": conjoined(stated * labelled.counts, logic)}
-        weighted = [*parts.values()]
-        if pairs is not None:
-            for rule, penalties in rules(pairs.outputs).items():
-                parts[rule] = conjoined(penalties * pairs.counts, logic)
-                weighted.append(parts[rule] * pairs.weights)
+        if pairs is None:
+            stated = labels(labelled)
+            return {"labels": stated, "total": conjoined(stated.unsqueeze(-1), logic)}
+        # The kernels are small. One after the other they would take most of the time of a step.
+        stated, *penalties = concurrently(
+            [
+                partial(labels, labelled),
+                *(partial(grounded, rule, pairs) for rule in compiled.rules.values()),
+            ]
+        )
+        weighted = [stated, *(penalty * pairs.weights for penalty in penalties)]
+        parts = {"labels": stated, **dict(zip(compiled.rules, penalties, strict=True))}
         return {**parts, "total": conjoined(torch.stack(weighted, -1), logic)}
 
     return evaluate

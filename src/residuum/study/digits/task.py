@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Final, final
+from typing import Final, NamedTuple, Self, final
 
 import torch
 from torch import Tensor
@@ -50,7 +50,10 @@ class JointTask:
         self._batch = first.batch
         self.steps = steps_per_epoch(first.pair_size, first.batch)
         self._seeds = torch.tensor([run.seed for run in runs], device=device)
-        self._digit = [torch.tensor(one.digit, device=device) for one in sets]
+        self._digit = {
+            size: _SameSize.of(size, self._seeds, sets)
+            for size in sorted({len(one.digit) for one in sets})
+        }
         self._pairs = stacked([one.pairs for one in sets], device)
         self._dev = torch.tensor(sets[0].dev, device=device)
         self._pair_dev = torch.tensor(sets[0].pair_dev[: first.judge_pairs], device=device)
@@ -78,9 +81,9 @@ class JointTask:
         places = order.clamp(min=0).unsqueeze(-1).expand(-1, -1, 2)
         self._pairs_now.copy_(self._pairs.gather(1, places))
         count = self.steps * self._batch
-        for row, seed, digit in zip(self._digits_now, self._seeds, self._digit, strict=True):
-            (order,) = cycled(seed.reshape(1), "DIGIT", epoch * count, count, len(digit))
-            row.copy_(digit[order])
+        for size, (runs, seeds, digit) in self._digit.items():
+            order = cycled(seeds, "DIGIT", epoch * count, count, size)
+            self._digits_now[runs] = digit.gather(1, order)
         moments = [epoch + step / self.steps for step in range(self.steps)]
         weights = [[run.weight_at(moment) for run in self._runs] for moment in moments]
         self._weights_now.copy_(torch.tensor(weights, dtype=torch.float64))
@@ -140,6 +143,23 @@ class JointTask:
         score = torch.stack(list(found.values())).mean(0)
         is_useless = found["digit_accuracy"] <= LEAST_ACCURACY
         return {**found, "score": score.masked_fill(is_useless, -torch.inf)}
+
+
+class _SameSize(NamedTuple):
+    """The runs of a stack whose DIGIT has the same size: their places, seeds and labelled images.
+
+    They are ordered together: one by one would take as long as a quarter of a short epoch.
+    """
+
+    runs: Tensor
+    seeds: Tensor
+    digit: Tensor
+
+    @classmethod
+    def of(cls, size: int, seeds: Tensor, sets: Sequence[Sets]) -> Self:
+        runs = [run for run, one in enumerate(sets) if len(one.digit) == size]
+        places = torch.tensor(runs, device=seeds.device)
+        return cls(places, seeds[places], stacked([sets[run].digit for run in runs], seeds.device))
 
 
 def _ramped_rates(runs: Sequence[Settings], epoch: int, steps: int) -> Rates:
