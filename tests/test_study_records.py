@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+from collections import defaultdict
 from functools import cache
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 
@@ -11,6 +13,7 @@ import pytest
 
 from residuum.results.archive import read_archive
 from residuum.results.records import run_id
+from residuum.study.broken_runs import count_broken
 from residuum.study.common_settings import SEEDS
 from residuum.study.digits.findings import of_presets
 from residuum.study.digits.published import published
@@ -55,6 +58,17 @@ def accuracy(protocol, relaxation, pool, digit_size, pair_size):
 
 def printed(protocol, relaxation, digit_size, pair_size):
     return published(protocol, "operator_accuracy", relaxation, digit_size, pair_size).mean
+
+
+def test_no_fresh_run_of_the_products_is_broken():
+    cells = defaultdict(list)
+    for run in records():
+        given = run.configuration
+        if given["seed"] in range(1001, 1011):
+            cells[given["relaxation"], given["digit_size"], given["pair_size"]].append(run)
+    assert set(cells) == set(product(("r-product", "s-product"), SIZES, SIZES))
+    for runs in cells.values():
+        assert count_broken(runs, "operator_accuracy") == (0, 10)
 
 
 @pytest.mark.parametrize("study", ["digits", "chunking"])
