@@ -20,8 +20,8 @@ from residuum.relaxations import Relaxation
 from residuum.relaxations.catalogue import EXACT
 
 if TYPE_CHECKING:
-    from residuum.losses.routes.exact import RuleCircuits
     from residuum.losses.routes.listing import Clauses
+    from residuum.losses.routes.rule_circuits import RuleCircuits
 
 Detached = Literal["antecedent", "consequent"]
 
@@ -160,7 +160,7 @@ class Definition:
     @cached_property
     def circuits(self) -> RuleCircuits:
         """The circuits of the rule, which answer exact questions under any relaxation."""
-        from residuum.losses.routes.exact import RuleCircuits
+        from residuum.losses.routes.rule_circuits import RuleCircuits
 
         return RuleCircuits(self)
 
