@@ -7,8 +7,9 @@ and the last node is the root.
 A decision is deterministic if exactly one of its primes holds in each state. That is tested at a
 random point: the primes are polynomials in the probabilities of the variables, and they partition
 the states only if their sum is the polynomial 1. At a point drawn modulo the prime number 2⁶¹ − 1,
-a sum that is not 1 looks like 1 with a probability of at most n / (2⁶¹ − 1) for n variables. The
-lowest wrong decision of a file is therefore found, whatever the file, but for that probability.
+a sum that is not 1 looks like 1 with a probability of at most n / (2⁶¹ − 1) for n variables. If the
+file follows a vtree, whose products are decomposable, its lowest wrong decision is therefore found
+but for that probability.
 """
 
 from __future__ import annotations
