@@ -92,3 +92,12 @@ def test_circuits_that_nothing_obeys_have_no_samples():
     build = Builder([2, 2], 100)
     check_deterministic(build.finish(build.FALSE))
     check_deterministic(build.finish(build.TRUE))
+
+
+def test_counts_that_grow_without_bound_are_refused_at_once():
+    build = Builder([2, 2], 10**6)
+    last, before = build.leaf(0, 0), build.leaf(1, 0)
+    for _ in range(50_000):  # Fibonacci's numbers
+        last, before = build.sum([last, before]), last
+    with pytest.raises(CircuitError, match="two children of a sum"):
+        check_deterministic(build.finish(last))

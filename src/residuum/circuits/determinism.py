@@ -87,11 +87,22 @@ def check_deterministic(circuit: Circuit) -> None:
 
     The first lines of this file say what is proven, and what is tested on random states.
     """
-    if undecided_sums(circuit) and _has_two_ways(circuit, _draw(circuit)):
+    if undecided_sums(circuit) and (
+        _exceeds_all_states(circuit) or _has_two_ways(circuit, _draw(circuit))
+    ):
         raise CircuitError(
             "expected a deterministic circuit, found a state that obeys two children of a sum (∨), "
             "so that counts would be too large; compile the formula to d-DNNF or SDD"
         )
+
+
+def _exceeds_all_states(circuit: Circuit) -> bool:
+    """Return whether a node counts more states than there are, beyond rounding.
+
+    Exact counts of such a circuit may have millions of digits.
+    """
+    shares = node_counts(circuit, [1 / size for size in circuit.sizes for _ in range(size)])
+    return not all(share <= 1.001 for share in shares)  # also if one is NaN
 
 
 def _draw(circuit: Circuit) -> list[int]:

@@ -14,7 +14,7 @@ from residuum.circuits.circuit import Builder
 from residuum.errors import CircuitError, shown
 from residuum.printable import printable
 
-LARGEST_FILE: Final = 2**27
+LARGEST_FILE: Final = 2**26
 """The most bytes of a circuit file."""
 
 MOST_WORDS: Final = 10_000_000
