@@ -167,8 +167,7 @@ class Chooser:
         if isinstance(decided, str):
             return None
         if (
-            self._definition.is_exact
-            or not call.inputs
+            not call.inputs
             or torch.compiler._is_exporting_flag  # PyTorch 2.11 traces `is_exporting()` as True
             or torch._C._are_functorch_transforms_active()
         ):
