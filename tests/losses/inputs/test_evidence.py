@@ -280,6 +280,22 @@ def test_contradictions_and_saturated_networks_give_finite_numbers(name):
             assert torch.isfinite(slope).all()
 
 
+@pytest.mark.parametrize("name", ["r-product", "r-hamacher(2)", "r-frank(2)", "r-dombi(2)"])
+def test_an_antecedent_that_is_observed_to_be_false_makes_everything_true(name):
+    rule = rs.compile("P -> Q & R", name)
+    assert float(rule(observed={"P": 0, "Q": 0, "R": 0})) == 0
+    hopeless = torch.tensor(-300.0, requires_grad=True)  # less likely than the floor of P
+    found = rule(Q=hopeless, observed={"P": 0, "R": 1})
+    found.backward()
+    assert found.item() == 0
+    assert hopeless.grad.item() == 0
+    nested = rs.compile("(P -> Q) -> R", name)  # P -> false is false unless P is
+    assert nested.truth(P=torch.tensor(1.0), observed={"Q": 0, "R": 0}).item() == 1
+    both = rs.compile("P <-> Q & R", name)
+    assert both.truth(observed={"P": 0, "Q": 0, "R": 0}).item() == 1
+    assert both.truth(observed={"P": 1, "Q": 0, "R": 0}).item() < 1e-20
+
+
 # Batches
 
 
@@ -521,6 +537,7 @@ GIVEN = {"Left": torch.zeros(2, 3), "Right": torch.zeros(2, 3)}
         ({"Sum": LABELS.unsqueeze(-1)}, "would broadcast to"),
         ({"Sum": torch.tensor([0, 1, 2])}, "the batches do not fit together"),
         ({"Sum": LABELS.to("meta")}, "a shape and no values"),
+        ({"Sum": LABELS.to_sparse()}, "expected a dense tensor of labels"),
     ],
 )
 def test_wrong_labels_are_refused_in_words(observed, message):

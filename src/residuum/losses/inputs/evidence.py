@@ -96,14 +96,19 @@ def _labels(slot: Slot, given: Any) -> Tensor:
             f"observed `{slot.name}`: expected labels as a tensor of integers, got {given!r:.80}"
         ) from None
     refuse_meta(labels)
-    is_number = labels.is_floating_point() or labels.is_complex()
+    if labels.is_nested or labels.layout is not torch.strided:
+        raise GroundingError(
+            f"observed `{slot.name}`: expected a dense tensor of labels, got another layout; pass "
+            "`tensor.to_dense()`, or for a nested one `torch.nested.to_padded_tensor(tensor, -100)`"
+        )
+    is_no_integer = labels.is_floating_point() or labels.is_complex()
     domains = _labelled(slot)
     own = tuple(labels.shape[max(0, labels.dim() - len(domains)) :])
     sizes = [None if domain.labels is None else len(domain.labels) for domain in domains]
     fits = len(own) == len(sizes) and all(
         size is None or size == found for size, found in zip(sizes, own, strict=True)
     )
-    if is_number or not fits or (slot.is_exclusive and labels.dtype == torch.bool):
+    if is_no_integer or not fits or (slot.is_exclusive and labels.dtype == torch.bool):
         raise GroundingError(
             f"observed `{slot.name}`: expected {_expected(slot)}, got {labels.dtype} of shape "
             f"{tuple(labels.shape)}"
