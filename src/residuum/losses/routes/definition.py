@@ -55,6 +55,8 @@ class Definition:
         self.names = [slot.name for slot in plan.slots]
         self.forms = [forms[slot.name] for slot in plan.slots]
         self.is_exact = relaxation == EXACT
+        # Whether false → x is true while an antecedent just above 0 makes x count.
+        self.jumps_at_false = relaxation.kind != "S" and relaxation.structure == "strict"
         self._block = block
         self._exclusive = [slot.is_exclusive for slot in plan.slots]
         self._needs_care = not relaxation.tnorm.has_bounded_gradients
