@@ -70,5 +70,5 @@ def test_more_clauses_than_fit_are_refused_in_words(monkeypatch):
     monkeypatch.setattr(module, "MOST_CLAUSES", 1_000)
     of = Propositions([2] * 100)
     root = of.count_of(1 << 50, [of.literal(one, 0b10) for one in range(100)])
-    with pytest.raises(CircuitError, match="at most 1,000 clauses.* make its domains smaller"):
+    with pytest.raises(CircuitError, match=r"at most 1,000 clauses.* make its domains smaller"):
         Clauses(of, root)
