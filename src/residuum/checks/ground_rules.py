@@ -1,0 +1,131 @@
+"""Rules of a knowledge → formulas without quantifiers, for one example.
+
+An open domain has one member, and functions into open domains give different members. All
+sequences have the same length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from residuum.errors import FormulaTooLargeError
+from residuum.grounding import Signature, lay_out, plan_rule
+from residuum.logic import And, Atom, Comparison, Formula, Node, Quantifier, Term, Variable
+from residuum.logic.expansion import expand, product_of
+from residuum.logic.nodes import fold, intern, replace_children
+from residuum.logic.questions import free_variables
+from residuum.syntax import Domain
+
+
+class Grounder:
+    """Grounds the rules of a signature; a budget of groundings is shared by all of them."""
+
+    def __init__(self, signature: Signature, most: int) -> None:
+        self._signature = signature
+        self._most = most
+        self._left = most
+
+    def has_sequences(self, formula: Formula) -> bool:
+        """Return whether a rule reads sequences; GroundingError says why it cannot be grounded."""
+        return bool(plan_rule(formula, self._signature).sequence_domains)
+
+    def ground(self, formula: Formula, length: int) -> Formula:
+        """Return a rule without quantifiers for sequences of a length.
+
+        A ResiduumError says why there is none: a position that is missing in so short a sequence,
+        a function that is not given, too many groundings.
+        """
+        plan = plan_rule(formula, self._signature)
+        self._spend(formula, length)
+        # The layout refuses what a call of the compiled rule refuses.
+        lay_out(plan, dict.fromkeys(plan.sequence_domains, length))
+        members = {
+            name: [f"one {name}"] if is_open(domain) else self._members(domain, length)
+            for name, domain in self._signature.domains.items()
+        }
+        inside = _inside_sequences(formula, self._signature, length)
+        return expand(inside, members, self._signature.functions)
+
+    def _members(self, domain: Domain, length: int) -> Sequence[int | str]:
+        return range(length) if domain.labels is None else domain.labels
+
+    def _size(self, name: str, length: int) -> int:
+        domain = self._signature.domains[name]
+        return 1 if is_open(domain) else len(self._members(domain, length))
+
+    def _spend(self, formula: Formula, length: int) -> None:
+        most = self._most
+
+        def count(node: Node, parts: Sequence[int]) -> int:
+            below = min(sum(parts), most + 1)
+            if not isinstance(node, Quantifier):
+                return max(1, below)
+            sizes = [self._size(domain, length) for _, domain in node.bindings]
+            return product_of([below, *sizes], most)
+
+        wanted = fold(formula, {Atom: lambda *_: 1}, default=count)
+        if wanted > self._left:
+            raise FormulaTooLargeError(
+                f"expected at most {most:,} atoms in the groundings of all rules together, got "
+                "more; give smaller domains"
+            )
+        self._left -= wanted
+
+
+def is_open(domain: Domain) -> bool:
+    """Return whether the members of a domain are the examples of a batch."""
+    return domain.labels is None and not domain.is_sequence
+
+
+def _inside_sequences(formula: Formula, signature: Signature, length: int) -> Formula:
+    """Return a rule whose guards keep every position inside its sequence.
+
+    A position outside drops the grounding from the quantifier of its innermost variable; one
+    without variables belongs to the innermost quantifier.
+    """
+
+    def visit(node: Node, parts: Sequence[tuple[Node, frozenset[Term]]]) -> _Bounded:
+        positions = frozenset[Term]().union(*(below for _, below in parts))
+        if isinstance(node, Atom):
+            domains = signature.domains_of(node.predicate)
+            pairs = zip(node.arguments, domains, strict=True)
+            return node, frozenset(term for term, domain in pairs if domain.is_sequence)
+        rebuilt = replace_children(node, tuple(part for part, _ in parts))
+        if not isinstance(rebuilt, Quantifier):
+            return rebuilt, positions
+        domains_of = {name: signature.domains[domain] for name, domain in rebuilt.bindings}
+        bound = {name for name, domain in domains_of.items() if not is_open(domain)}
+        if not bound:  # an open variable is the example: it drops nothing
+            return rebuilt, positions
+        mine = {
+            term for term in positions if not free_variables(term) - bound or _uses(term, bound)
+        }
+        leaving = [term for term in mine if not _is_position(term, domains_of)]
+        return _with_guard(rebuilt, leaving, length), positions - mine
+
+    return fold(formula, {}, default=visit)[0]  # type: ignore[return-value]
+
+
+_Bounded = tuple[Node, frozenset[Term]]
+"""A node, and the positions in it that no quantifier below keeps inside."""
+
+
+def _uses(term: Term, bound: Iterable[str]) -> bool:
+    return not free_variables(term).isdisjoint(bound)
+
+
+def _is_position(term: Term, domains: dict[str, Domain]) -> bool:
+    return isinstance(term, Variable) and domains[term.name].is_sequence
+
+
+def _with_guard(quantifier: Quantifier, positions: Iterable[Term], length: int) -> Quantifier:
+    bounds = [
+        comparison
+        for term in sorted(positions, key=str)
+        for comparison in (Comparison(">=", term, 0), Comparison("<", term, length))
+    ]
+    if not bounds:
+        return quantifier
+    guard = And(*([] if quantifier.guard is None else [quantifier.guard]), *bounds)
+    fields = {field: getattr(quantifier, field) for field in quantifier.__match_args__}
+    return intern(type(quantifier), *(fields | {"guard": guard}).values())
