@@ -83,9 +83,10 @@ class _Checking:
         self._unchecked: dict[str, str] = {}
         self._contradictions: list[Contradiction] = []
         self._entailed: list[Entailed] = []
-        budget, grounded = Budget(MOST_STEPS), self._ground()
+        self._budget = Budget(MOST_STEPS)
+        grounded = self._ground()
         self._solvers = {
-            length: RuleSolver(rules, signature, length, budget)
+            length: RuleSolver(rules, signature, length, self._budget)
             for length, rules in grounded.items()
         }
         self._rules = tuple(name for name in self._formulas if name not in self._unchecked)
@@ -97,6 +98,8 @@ class _Checking:
     def result(self) -> RuleCheck:
         named = {name for rule in self._rules for name in _domains_named(self._formulas[rule])}
         domains = self._signature.domains
+        places = {rule: place for place, rule in enumerate(self._rules)}
+        self._contradictions.sort(key=lambda one: places[one.rules[0]])
         return RuleCheck(
             tuple(self._contradictions),
             tuple(self._entailed),
@@ -166,8 +169,9 @@ class _Checking:
         readable = {n: solver for n, solver in self._solvers.items() if rule in solver.names}
         refuted = {n for one in self._contradictions for n in one.lengths or (0,)}
         solvers = [solver for n, solver in readable.items() if n not in refuted]
-        others = {name for name in self._rules if name != rule} if solvers else set()
         try:
+            self._budget.check()
+            others = {name for name in self._rules if name != rule} if solvers else set()
             found = _conflict(solvers or [*readable.values()], others, rule)
             if found is not None:
                 by, is_minimal = self._minimal(found, solvers or [*readable.values()], rule)

@@ -7,10 +7,22 @@ sequences have the same length.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 
 from residuum.errors import FormulaTooLargeError
 from residuum.grounding import Signature, lay_out, plan_rule
-from residuum.logic import And, Atom, Comparison, Formula, Node, Quantifier, Term, Variable
+from residuum.logic import (
+    And,
+    Atom,
+    Comparison,
+    Constant,
+    Formula,
+    Node,
+    Quantifier,
+    Term,
+    Variable,
+    distinct_nodes,
+)
 from residuum.logic.expansion import expand, product_of
 from residuum.logic.nodes import fold, intern, replace_children
 from residuum.logic.questions import free_variables
@@ -27,6 +39,8 @@ class Grounder:
 
     def has_sequences(self, formula: Formula) -> bool:
         """Return whether a rule reads sequences; GroundingError says why it cannot be grounded."""
+        if self._is_ground(formula):
+            return False
         return bool(plan_rule(formula, self._signature).sequence_domains)
 
     def ground(self, formula: Formula, length: int) -> Formula:
@@ -35,8 +49,10 @@ class Grounder:
         A ResiduumError says why there is none: a position that is missing in so short a sequence,
         a function that is not given, too many groundings.
         """
-        plan = plan_rule(formula, self._signature)
         self._spend(formula, length)
+        if self._is_ground(formula):  # files of clauses have very many such rules
+            return formula
+        plan = plan_rule(formula, self._signature)
         # The layout refuses what a call of the compiled rule refuses.
         lay_out(plan, dict.fromkeys(plan.sequence_domains, length))
         members = {
@@ -45,6 +61,22 @@ class Grounder:
         }
         inside = _inside_sequences(formula, self._signature, length)
         return expand(inside, members, self._signature.functions)
+
+    def _is_ground(self, formula: Formula) -> bool:
+        """Return whether a rule has only connectives, and atoms of labels."""
+        return all(
+            self._has_labels(part) if isinstance(part, Atom) else not isinstance(part, Quantifier)
+            for part in distinct_nodes(formula)
+        )
+
+    def _has_labels(self, atom: Atom) -> bool:
+        if atom.predicate not in self._signature.predicates:
+            return False
+        domains = self._signature.domains_of(atom.predicate)
+        return len(domains) == len(atom.arguments) and all(
+            isinstance(argument, Constant) and domain.place(argument.value) is not None
+            for argument, domain in zip(atom.arguments, domains, strict=True)
+        )
 
     def _members(self, domain: Domain, length: int) -> Sequence[int | str]:
         return range(length) if domain.labels is None else domain.labels
@@ -97,9 +129,7 @@ def _inside_sequences(formula: Formula, signature: Signature, length: int) -> Fo
         bound = {name for name, domain in domains_of.items() if not is_open(domain)}
         if not bound:  # an open variable is the example: it drops nothing
             return rebuilt, positions
-        mine = {
-            term for term in positions if not free_variables(term) - bound or _uses(term, bound)
-        }
+        mine = {term for term in positions if _belongs_to(term, bound)}
         leaving = [term for term in mine if not _is_position(term, domains_of)]
         return _with_guard(rebuilt, leaving, length), positions - mine
 
@@ -110,8 +140,9 @@ _Bounded = tuple[Node, frozenset[Term]]
 """A node, and the positions in it that no quantifier below keeps inside."""
 
 
-def _uses(term: Term, bound: Iterable[str]) -> bool:
-    return not free_variables(term).isdisjoint(bound)
+def _belongs_to(position: Term, bound: AbstractSet[str]) -> bool:
+    variables = free_variables(position)
+    return not variables or not variables.isdisjoint(bound)
 
 
 def _is_position(term: Term, domains: dict[str, Domain]) -> bool:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Any
+from typing import Any, Final
 
 from residuum.checks.ground_rules import is_open
 from residuum.errors import ResiduumError
 from residuum.grounding import Signature
 from residuum.logic import Atom, Formula, Term, atoms_of
 from residuum.logic.satisfiability import encode
+
+STEPS_OF_CONFLICT: Final = 60
+"""How many steps a conflict counts as: the solver learns from it, which takes longer."""
 
 
 class GivenUpError(ResiduumError):
@@ -24,8 +27,10 @@ class Budget:
         self._steps = steps
         self.left = steps
 
-    def give_up(self) -> GivenUpError:
-        return GivenUpError(f"the solver gave up after {self._steps:,} steps")
+    def check(self) -> None:
+        """Raise GivenUpError if no steps are left."""
+        if self.left <= 0:
+            raise GivenUpError(f"the solver gave up after {self._steps:,} steps")
 
 
 class RuleSolver:
@@ -61,14 +66,15 @@ class RuleSolver:
         literals = [*asked.values()]
         if broken is not None:
             literals.append(-self._literals[broken])
-        if self._budget.left <= 0:
-            raise self._budget.give_up()
+        self._budget.check()
         before = self._steps()
         self._solver.prop_budget(self._budget.left)
-        can_hold = self._solver.solve_limited(assumptions=literals)
+        self._solver.conf_budget(1 + self._budget.left // STEPS_OF_CONFLICT)
+        can_hold = self._solve(literals)
         self._budget.left -= self._steps() - before
         if can_hold is None:
-            raise self._budget.give_up()
+            self._budget.left = 0
+            self._budget.check()
         if can_hold:
             return None
         core = set(self._solver.get_core() or ())
@@ -78,9 +84,19 @@ class RuleSolver:
         """Free the memory of the solver."""
         self._solver.delete()
 
+    def _solve(self, literals: list[int]) -> bool | None:
+        try:
+            found: bool | None = self._solver.solve_limited(assumptions=literals)
+        except Exception as error:  # the class that is raised has no public name
+            if "keyboard interrupt" in str(error):
+                raise KeyboardInterrupt from None
+            raise
+        return found
+
     def _steps(self) -> int:
         stats = self._solver.accum_stats()
-        return int(stats["propagations"]) + int(stats["decisions"])
+        conflicts = STEPS_OF_CONFLICT * int(stats["conflicts"])
+        return int(stats["propagations"]) + int(stats["decisions"]) + conflicts
 
 
 def _softmaxes(
