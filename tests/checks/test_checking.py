@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import os
 import subprocess
@@ -13,7 +14,7 @@ from rule_tables import assert_found
 
 import residuum as rs
 from residuum.checks import Contradiction, Entailed, RuleCheck, check, checking
-from residuum.syntax import loads
+from residuum.syntax import Rule, loads
 
 # Rules without sequences: a softmax P of three classes, two independent Q, and a sigmoid R.
 
@@ -353,7 +354,7 @@ def test_only_knowledge_is_checked():
 def test_the_answer_does_not_depend_on_the_order_of_sets(seed):
     code = f"""
 from residuum.checks import check
-from residuum.syntax import loads
+from residuum.syntax import Rule, loads
 print(check(loads({pigeons(4) + chr(10) + pigeons(4).replace("p", "q")!r})))
 """
     environment = {**os.environ, "PYTHONHASHSEED": seed}
@@ -361,3 +362,24 @@ print(check(loads({pigeons(4) + chr(10) + pigeons(4).replace("p", "q")!r})))
     result = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
     expected = check(loads(pigeons(4) + "\n" + pigeons(4).replace("p", "q")))
     assert result.stdout == f"{expected}\n"
+
+
+@pytest.mark.parametrize(
+    ("formula", "reason"),
+    [
+        ("forall x in d: Q(x) -> P(a)", "expected a rule without free variables, got a free"),
+        ("P(a)", "expected a rule without free variables, got a free"),
+        ("forall x in e: P(x)", "nothing is known of domain `e`"),
+        ("S(0)", "predicate `S` is not declared"),
+        ("P(0, 1)", "takes 1 arguments"),
+        ('P("z")', "is not in domain"),
+    ],
+)
+def test_a_wrong_rule_that_was_built_in_python_is_not_checked(formula, reason):
+    knowledge = loads(DECLARED + "rule r: R\nrule s: P(a) & P(b)")
+    wrong = Rule("r", rs.parse(formula))
+    built = dataclasses.replace(knowledge, rules={**knowledge.rules, "r": wrong})
+    found = check(built)
+    assert [*found.unchecked] == ["r"]
+    assert reason in found.unchecked["r"]
+    assert found.contradictions == (Contradiction(("s",)),)

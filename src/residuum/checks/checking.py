@@ -11,11 +11,11 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from residuum.checks.findings import Contradiction, Entailed, RuleCheck
-from residuum.checks.ground_rules import Grounder, is_open
+from residuum.checks.ground_rules import Grounder, domains_of_variables, is_open
 from residuum.checks.rule_solver import Budget, GivenUpError, RuleSolver
 from residuum.errors import GroundingError, ResiduumError
 from residuum.grounding import Signature, signature_of_knowledge
-from residuum.logic import Formula, Quantifier, distinct_nodes
+from residuum.logic import Formula
 from residuum.syntax import Knowledge
 from residuum.syntax.knowledge import FrozenMapping
 
@@ -96,7 +96,9 @@ class _Checking:
             solver.close()
 
     def result(self) -> RuleCheck:
-        named = {name for rule in self._rules for name in _domains_named(self._formulas[rule])}
+        named = {
+            name for rule in self._rules for name in domains_of_variables(self._formulas[rule])
+        }
         domains = self._signature.domains
         places = {rule: place for place, rule in enumerate(self._rules)}
         self._contradictions.sort(key=lambda one: places[one.rules[0]])
@@ -223,8 +225,3 @@ def _conflict(
             return None
         found |= core
     return found
-
-
-def _domains_named(formula: Formula) -> set[str]:
-    quantifiers = (node for node in distinct_nodes(formula) if isinstance(node, Quantifier))
-    return {domain for quantifier in quantifiers for _, domain in quantifier.bindings}

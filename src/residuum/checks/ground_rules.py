@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
-from residuum.errors import FormulaTooLargeError
+from residuum.errors import FormulaTooLargeError, GroundingError, listed
 from residuum.grounding import Signature, lay_out, plan_rule
 from residuum.logic import (
     And,
@@ -53,11 +53,16 @@ class Grounder:
         if self._is_ground(formula):  # files of clauses have very many such rules
             return formula
         plan = plan_rule(formula, self._signature)
+        if free_variables(formula):
+            raise GroundingError(
+                f"expected a rule without free variables, got {listed(free_variables(formula))} "
+                "free; bind them, or write labels as constants"
+            )
         # The layout refuses what a call of the compiled rule refuses.
         lay_out(plan, dict.fromkeys(plan.sequence_domains, length))
         members = {
-            name: [f"one {name}"] if is_open(domain) else self._members(domain, length)
-            for name, domain in self._signature.domains.items()
+            name: self._members(self._signature.domains[name], length)
+            for name in domains_of_variables(formula)
         }
         inside = _inside_sequences(formula, self._signature, length)
         return expand(inside, members, self._signature.functions)
@@ -79,11 +84,9 @@ class Grounder:
         )
 
     def _members(self, domain: Domain, length: int) -> Sequence[int | str]:
+        if is_open(domain):
+            return [f"one {domain.name}"]
         return range(length) if domain.labels is None else domain.labels
-
-    def _size(self, name: str, length: int) -> int:
-        domain = self._signature.domains[name]
-        return 1 if is_open(domain) else len(self._members(domain, length))
 
     def _spend(self, formula: Formula, length: int) -> None:
         most = self._most
@@ -92,7 +95,8 @@ class Grounder:
             below = min(sum(parts), most + 1)
             if not isinstance(node, Quantifier):
                 return max(1, below)
-            sizes = [self._size(domain, length) for _, domain in node.bindings]
+            domains = [self._signature.domain(name, variable) for variable, name in node.bindings]
+            sizes = [len(self._members(domain, length)) for domain in domains]
             return product_of([below, *sizes], most)
 
         wanted = fold(formula, {Atom: lambda *_: 1}, default=count)
@@ -102,6 +106,12 @@ class Grounder:
                 "more; give smaller domains"
             )
         self._left -= wanted
+
+
+def domains_of_variables(formula: Formula) -> set[str]:
+    """Return the names of the domains that the variables of a rule range over."""
+    quantifiers = (node for node in distinct_nodes(formula) if isinstance(node, Quantifier))
+    return {domain for quantifier in quantifiers for _, domain in quantifier.bindings}
 
 
 def is_open(domain: Domain) -> bool:
