@@ -7,25 +7,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import torch
 from torch import Tensor
 
 from residuum.grounding import Layout, Plan
 from residuum.grounding.plans import Connect, Known, Quantify, Read
-from residuum.logic import And, Forall, Iff, Implies, Not, Or
+from residuum.logic import And, Forall, Implies, Not, Or
 from residuum.losses.aggregation import aggregation_of, changeable
 from residuum.losses.degrees.logits import Side, degree_with
-from residuum.losses.degrees.tensors import LARGEST, TENSORS, impossible
+from residuum.losses.degrees.tensors import TENSORS, impossible
 from residuum.losses.inputs.calls import Call, Case
 from residuum.losses.inputs.reading import Window, length_in, narrowed, read
+from residuum.losses.routes.axes import AlongAxes, spread
 from residuum.losses.routes.definition import Definition, Detached
 from residuum.losses.routes.lifting import Group, Lifted, pool_side
 from residuum.losses.routes.route import Evaluate, Surroundings
 from residuum.relaxations import Degree, Relaxation
-from residuum.relaxations.carriers import Exact, as_float
+from residuum.relaxations.carriers import as_float
 from residuum.relaxations.degrees import truth_of
+
+if TYPE_CHECKING:
+    from residuum.losses.routes.certainty import Certainty
 
 Sides = Callable[[int, Side], Tensor]
 
@@ -72,6 +76,12 @@ def per_example(given: Tensor, call: Call, rank: int) -> Tensor:
 def evaluation_of(definition: Definition, call: Call) -> Evaluation:
     """Return the evaluation of a rule on a call."""
     sources = definition.sources(call.inputs) if call.sources is None else call.sources()
+    certainty, lifted = None, call.bound.lifted
+    if definition.jumps_at_false and call.case is not None and call.case.is_observed:
+        from residuum.losses.routes.certainty import certainty_of
+
+        # Rules that are evaluated together do not ask what is certain.
+        certainty, lifted = certainty_of(definition.plan, call, sources), None
     return Evaluation(
         definition.plan,
         call.bound.layout,
@@ -80,9 +90,10 @@ def evaluation_of(definition: Definition, call: Call) -> Evaluation:
         indices=call.bound.indices,
         masks={**call.bound.masks, **call.masks},
         device=call.device,
-        lifted=call.bound.lifted,
+        lifted=lifted,
         window=call.window,
         detach=definition.detach,
+        certainty=certainty,
     )
 
 
@@ -103,6 +114,7 @@ class Evaluation:
         lifted: Lifted | None = None,
         window: Window | None = None,
         detach: Detached | None = None,
+        certainty: Certainty | None = None,
     ) -> None:
         self._plan = plan
         self._layout = layout
@@ -115,6 +127,7 @@ class Evaluation:
         self._lifted = lifted
         self._window = window
         self._detach = detach
+        self._certainty = certainty
         self._degrees: dict[int, Degree] = {}
         self._slot_penalties: dict[int, Tensor] = {}
         self._pool: dict[Side, Tensor] = {}
@@ -193,12 +206,13 @@ class Evaluation:
                     antecedent = torch.as_tensor(antecedent).detach()
                 if is_outermost and self._detach == "consequent":
                     consequent = torch.as_tensor(consequent).detach()
-                return TENSORS.excess(consequent, antecedent)
+                excess = TENSORS.excess(consequent, antecedent)
+                return excess if self._certainty is None else self._certainty.or_true(left, excess)
             case Connect(kind, (left, right)) if kind is Implies and is_outermost and self._detach:
                 parts = [self.degree(left), self.degree(right)]
                 place = ("antecedent", "consequent").index(self._detach)
                 parts[place] = _detached(parts[place])
-                return tnorm.penalty(self._relaxation.imply(*parts))
+                return tnorm.penalty(self._imply(left, *parts))
             case Read(slot) if tnorm.penalties_add_up:
                 # Computed once for the whole slot, whose entries may be read many times.
                 if slot not in self._slot_penalties:
@@ -226,7 +240,7 @@ class Evaluation:
         dimensions = self._dimensions(step)
         lengths = self._lengths(number, step)
         known = torch.as_tensor(penalty, device=self._device)
-        penalty = _spread(known, self._plan.rank, lengths)
+        penalty = spread(known, self._plan.rank, lengths)
         mask = self._mask(number)
         if mask is not None:
             penalty = penalty.masked_fill(~mask, 0.0)
@@ -263,7 +277,17 @@ class Evaluation:
                     return logic.negate(parts[0])
                 if kind is Or:
                     return logic.disjoin(parts)
-                return (logic.equate if kind is Iff else logic.imply)(*parts)
+                if kind is Implies:
+                    return self._imply(operands[0], *parts)
+                ways = [self._imply(operands[0], *parts), self._imply(operands[1], *parts[::-1])]
+                return logic.tnorm.conjoin(*ways)
+
+    def _imply(self, antecedent: int, x: Degree, y: Degree) -> Degree:
+        """Return x → y, where x is the degree of the step `antecedent`."""
+        found = self._relaxation.imply(x, y)
+        if self._certainty is None:
+            return found
+        return self._certainty.or_true_degree(antecedent, found)
 
     def _conjuncts(self, number: int) -> list[Degree]:
         """Return the conjuncts of a step. Nested conjunctions are flattened."""
@@ -290,7 +314,7 @@ class Evaluation:
 
     def _along(self, x: Degree, number: int, step: Quantify) -> Degree:
         """Return the conjunction of a degree along the axes of a quantifier."""
-        along = _Along(
+        along = AlongAxes(
             self._dimensions(step),
             self._plan.rank,
             self._lengths(number, step),
@@ -318,82 +342,5 @@ class Evaluation:
         return None if mask is None else narrowed(mask, self._window, self._plan.rank)
 
 
-def _spread(x: Tensor, rank: int, lengths: Mapping[int, int]) -> Tensor:
-    """Return x expanded along the axes, so that a number is counted once for each grounding."""
-    shape = [1] * (rank - x.dim()) + list(x.shape)
-    for dimension, length in lengths.items():
-        shape[dimension - rank] = length
-    return x.expand(shape)
-
-
 def _detached(x: Degree) -> Degree:
     return degree_with(lambda side: torch.as_tensor(getattr(x, side)).detach())
-
-
-@final
-class _Along:
-    """The groundings of a quantifier, as dimensions of tensors."""
-
-    def __init__(
-        self,
-        dimensions: tuple[int, ...],
-        rank: int,
-        lengths: Mapping[int, int],
-        mask: Tensor | None,
-        device: torch.device,
-    ) -> None:
-        self._device = device
-        self._dimensions = dimensions
-        self._rank = rank
-        self._lengths = lengths
-        self._mask = mask
-
-    def total(self, numbers: Any, elsewhere: float) -> Tensor:
-        return self._counted(numbers, elsewhere).sum(self._dimensions, keepdim=True)
-
-    def largest(self, numbers: Any, elsewhere: float) -> Tensor:
-        given = self._counted(numbers, elsewhere)
-        if 0 in (given.shape[d] for d in self._dimensions):
-            return given.sum(self._dimensions, keepdim=True) + elsewhere
-        return given.amax(self._dimensions, keepdim=True)
-
-    def log_total(self, logarithms: Any) -> Tensor:
-        given = self._counted(logarithms, -LARGEST)
-        found = torch.logsumexp(given, self._dimensions, keepdim=True)
-        return found.masked_fill(found <= -LARGEST, impossible(found.dtype))
-
-    def log_norm(self, logarithms: Any, exponent: Exact) -> Tensor:
-        given = self._counted(logarithms, -LARGEST)
-        nothing = impossible(given.dtype)
-        if 0 in (given.shape[d] for d in self._dimensions):
-            return given.sum(self._dimensions, keepdim=True) + nothing
-        largest = given.amax(self._dimensions, keepdim=True).detach()
-        p = TENSORS.constant(exponent)
-        below = torch.logsumexp(p * (given - largest), self._dimensions, keepdim=True)
-        return (largest + below / p).masked_fill(largest <= -LARGEST, nothing)
-
-    def in_pairs(self, x: Degree, conjoin: Callable[[Degree, Degree], Degree]) -> Degree:
-        true = self._counted(x.true, 1.0)
-        for dimension in self._dimensions:
-            true = _in_pairs(true, dimension, conjoin)
-        return Degree(TENSORS, true=true)
-
-    def _counted(self, numbers: Any, elsewhere: float) -> Tensor:
-        known = torch.as_tensor(numbers, device=self._device)
-        spread = _spread(known, self._rank, self._lengths)
-        return spread if self._mask is None else spread.masked_fill(~self._mask, elsewhere)
-
-
-def _in_pairs(x: Tensor, dimension: int, conjoin: Callable[[Degree, Degree], Degree]) -> Tensor:
-    """Return the conjunction along a dimension, by pairs of halves."""
-    if x.shape[dimension] == 0:
-        shape = list(x.shape)
-        shape[dimension] = 1
-        return x.new_ones(shape)
-    while x.shape[dimension] > 1:
-        half = x.shape[dimension] // 2
-        first, second = x.narrow(dimension, 0, half), x.narrow(dimension, half, half)
-        rest = x.narrow(dimension, 2 * half, x.shape[dimension] % 2)
-        pairs = conjoin(Degree(TENSORS, true=first), Degree(TENSORS, true=second)).true
-        x = torch.cat([pairs, rest], dimension)
-    return x
