@@ -13,8 +13,8 @@ class Contradiction:
     """Rules that no prediction obeys together. One rule alone cannot hold at all.
 
     For rules about sequences, `lengths` are those for which this is so, and `at_every_length` says
-    that these are all lengths that were checked. Every rule is needed, unless the solver gave up
-    before that was known (`is_minimal`).
+    that these are all lengths that were checked. Every rule is needed, at one of the lengths at
+    least, unless the solver gave up before that was known (`is_minimal`).
     """
 
     rules: tuple[str, ...]
