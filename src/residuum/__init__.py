@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from residuum import errors
 from residuum.analysis import Consistency, consistency, gradients, properties, self_consistency
+from residuum.checks import RuleCheck, check
 from residuum.errors import ResiduumError
 from residuum.logic import (
     FALSE,
@@ -78,7 +79,7 @@ __all__ = [  # noqa: RUF022  # grouped by what the names are for
     "compile", "CompiledRule", "CompiledKnowledge", "Violation",
     "facts", "Theory", "Assessment", "ramp", "piecewise_constant", "warm_up",
     # Rule files
-    "load", "loads", "Knowledge",
+    "load", "loads", "Knowledge", "check", "RuleCheck",
     # Formulas and terms
     "parse", "render", "atoms", "Formula", "TRUE", "FALSE", "Atom", "Not", "And", "Or", "Implies",
     "Iff", "Forall", "Exists", "Comparison", "Variable", "Constant", "Application", "Arithmetic",
