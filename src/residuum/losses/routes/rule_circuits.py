@@ -90,6 +90,10 @@ class RuleCircuits:
         self._plan: Final = definition.plan
         self._circuits: dict[tuple[Lengths, str], RuleCircuit] = {}
 
+    def keep(self, circuit: RuleCircuit) -> None:
+        """Take a circuit that is known already, of a rule without sequences."""
+        self._circuits[(), str(circuit.evaluator.device)] = circuit
+
     def circuit(self, lengths: Lengths, device: torch.device) -> RuleCircuit:
         """Return the circuit for sequences of these lengths, from the cache if it is there."""
         key = lengths, str(device)
