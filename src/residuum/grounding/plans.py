@@ -65,6 +65,8 @@ class Slot:
         sizes = ", ".join(f"{d.name} {'' if d.labels is None else len(d.labels)}".strip()
                           for d in self.domains)  # fmt: skip
         kind = "exclusive" if self.is_exclusive else "independent" if self.domains else "sigmoid"
+        if self.predicate.is_hidden:
+            kind += ", hidden"
         return f"{self.name}({sizes}), {kind}" if self.domains else f"{self.name}, {kind}"
 
 

@@ -115,7 +115,8 @@ def compile(  # noqa: A001
 
     `inputs` says what the tensors hold: 'logits', 'log_probs' or 'probs', for all predicates or by
     predicate. The last domain of a predicate is exclusive (one softmax) unless `outputs` calls it
-    'independent' (one sigmoid each). A predicate without arguments is one sigmoid.
+    'independent' (one sigmoid each). A predicate without arguments is one sigmoid. One that is
+    called 'hidden' has no tensor: all its values weigh 1, and `exact` sums them out.
 
     `reduction` is over the examples of the batch: their 'mean', as in PyTorch, their 'sum', the
     'conjunction' of the logic, or 'none' for one penalty per example. With a `process_group` the
@@ -331,4 +332,9 @@ def _forms(plan: Plan, signature: Signature, inputs: Inputs) -> dict[str, Form]:
             raise GroundingError(
                 f"inputs of `{name}`: expected one of {', '.join(FORMS)}, got {form!r}"
             )
-    return {slot.name: given.get(slot.predicate.name, "logits") for slot in plan.slots}
+    return {
+        slot.name: "logits"
+        if slot.predicate.is_hidden
+        else given.get(slot.predicate.name, "logits")
+        for slot in plan.slots
+    }

@@ -268,12 +268,23 @@ class CompiledRule(ExactAnswers, nn.Module):
         observed: Observed | None,
     ) -> tuple[Definition, Call]:
         """Return this rule, and a call of it with its tensors checked."""
-        rule = self.rule_of(rules)
-        return rule.definition, self.receive(named_tensors(tensors, named), lengths, observed)
+        given = named_tensors(tensors, named)
+        call = self.rule_of(rules).receive(given, lengths, observed, is_exact=True)
+        return self._definition, call
 
-    def receive(self, given: Tensors, lengths: Any, observed: Observed | None = None) -> Call:
-        """Return a call with its tensors checked; GroundingError says which of them do not fit."""
-        call = self._receiver.receive(given, lengths, observed, check=self.check)
+    def receive(
+        self,
+        given: Tensors,
+        lengths: Any,
+        observed: Observed | None = None,
+        *,
+        is_exact: bool = False,
+    ) -> Call:
+        """Return a call with its tensors checked; GroundingError says which of them do not fit.
+
+        `is_exact` says that an exact question is asked, which sums out hidden outputs.
+        """
+        call = self._receiver.receive(given, lengths, observed, check=self.check, is_exact=is_exact)
         if self.check and observed and are_all_observed(self.plan, observed, call.lengths):
             self._refuse_contradiction(call)
         return call
