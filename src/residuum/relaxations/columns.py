@@ -22,33 +22,33 @@ class Column:
     def __neg__(self) -> Column:
         return Column(-number for number in self.numbers)
 
-    def __add__(self, other: Number) -> Column:
+    def __add__(self, other: Number) -> Number:
         return each(operator.add, self, other)
 
-    def __radd__(self, other: Number) -> Column:
+    def __radd__(self, other: Number) -> Number:
         return each(operator.add, other, self)
 
-    def __sub__(self, other: Number) -> Column:
+    def __sub__(self, other: Number) -> Number:
         return each(operator.sub, self, other)
 
-    def __rsub__(self, other: Number) -> Column:
+    def __rsub__(self, other: Number) -> Number:
         return each(operator.sub, other, self)
 
-    def __mul__(self, other: Number) -> Column:
+    def __mul__(self, other: Number) -> Number:
         return each(operator.mul, self, other)
 
-    def __rmul__(self, other: Number) -> Column:
+    def __rmul__(self, other: Number) -> Number:
         return each(operator.mul, other, self)
 
     # Generators that users define may divide and take powers as well.
 
-    def __truediv__(self, other: Number) -> Column:
+    def __truediv__(self, other: Number) -> Number:
         return each(operator.truediv, self, other)
 
-    def __rtruediv__(self, other: Number) -> Column:
+    def __rtruediv__(self, other: Number) -> Number:
         return each(operator.truediv, other, self)
 
-    def __pow__(self, other: Number) -> Column:
+    def __pow__(self, other: Number) -> Number:
         return each(operator.pow, self, other)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from residuum.logic.counting import Count
 from residuum.relaxations.carriers import Exact, LazyCarrier
-from residuum.relaxations.degrees import SIDES, Degree, truth_of
+from residuum.relaxations.degrees import SIDES, Degree
 from residuum.relaxations.rows import Parts, Row
 
 if TYPE_CHECKING:
@@ -26,21 +26,18 @@ FALSE_SIDES: Final[dict[str, Exact]] = {
 
 def counted(tnorm: TNorm, count: Count, x: Degree, row: Row) -> Degree:
     """Return the degree to which a count holds in a row."""
-    low = high = truth_of(row.on, True)
-    low_is_true = high_is_true = True
+
+    def at_least(number: int) -> Degree:
+        return tnorm.at_least(x, number, row) if number <= len(row) else row.constant(False)
+
+    parts = []
     if count.relation != "at most" and count.number > 0:
-        low, low_is_true = at_least(tnorm, count.number, x, row), False
+        parts.append(at_least(count.number))
     if count.relation != "at least" and count.number < len(row):
-        high, high_is_true = at_least(tnorm, count.number + 1, x, row).negated, False
-    # `true` is not conjoined, because on tensors it has no tensor as a side.
-    if low_is_true or high_is_true:
-        return high if low_is_true else low
-    return tnorm.conjoin(low, high)
-
-
-def at_least(tnorm: TNorm, number: int, x: Degree, row: Row) -> Degree:
-    """Return the degree to which so many, 1 or more, are true."""
-    return tnorm.at_least(x, number, row) if number <= len(row) else truth_of(row.on, False)
+        parts.append(at_least(count.number + 1).negated)
+    if len(parts) == 2:
+        return tnorm.conjoin(*parts)
+    return parts[0] if parts else row.constant(True)
 
 
 def by_counter(tnorm: TNorm, x: Degree, number: int, row: Row) -> Degree:

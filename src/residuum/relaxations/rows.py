@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, final
 
 from residuum.relaxations.carriers import Carrier, Exact, Number
 from residuum.relaxations.columns import Column, Columns
-from residuum.relaxations.degrees import Degree, ordered
+from residuum.relaxations.degrees import Degree, ordered, truth_of
 
 if TYPE_CHECKING:
     from residuum.relaxations.tnorms import TNorm
@@ -23,7 +23,7 @@ Combine = Callable[[Parts, Parts], Parts]
 
 
 class Row(Protocol):
-    """The degrees in a row, which has one or more of them."""
+    """The degrees in a row."""
 
     @property
     def on(self) -> Carrier:
@@ -31,6 +31,10 @@ class Row(Protocol):
         ...
 
     def __len__(self) -> int: ...
+
+    def constant(self, value: bool) -> Degree:
+        """Return `true` or `false` as a degree of a count."""
+        ...
 
     def total(self, numbers: Number) -> Number:
         """Return the sum of all numbers."""
@@ -90,6 +94,9 @@ class ListedRow:
 
     def __len__(self) -> int:
         return self._length
+
+    def constant(self, value: bool) -> Degree:
+        return truth_of(self.on, value)
 
     def total(self, numbers: Number) -> Number:
         return reduce(lambda x, y: x + y, numbers.numbers)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from residuum.grounding import Plan
 from residuum.grounding.plans import Connect, Known, Quantify, Read, Slot
-from residuum.logic import And, Forall, Iff, Implies, Not
+from residuum.logic import And, Count, Forall, Iff, Implies, Not
 from residuum.losses.degrees.logits import Form
 from residuum.losses.inputs.calls import Call
 from residuum.losses.inputs.reading import length_in, narrowed, read
@@ -92,6 +92,11 @@ class Crisp:
                 bound = self._call.bound
                 access, index = bound.layout.accesses[number], bound.indices.get(number)
                 return read(self._call.inputs[slot], access, index, self._plan.rank, self._window)
+            case Quantify(axes=axes, operand=operand, count=Count() as count):
+                body, mask = self.spread(self.truth(operand), number), self.mask(number)
+                found = body if mask is None else body & mask
+                dimensions = [axis.dimension - self._plan.rank for axis in axes]  # type: ignore[operator]
+                return _holds(count, found.sum(dimensions, keepdim=True))
             case Quantify(kind, axes, operand=operand):
                 is_forall = kind is Forall
                 dimensions = [axis.dimension - self._plan.rank for axis in axes]  # type: ignore[operator]
@@ -102,8 +107,17 @@ class Crisp:
                     reduced = torch.all if is_forall else torch.any
                     body = reduced(body, dimension, keepdim=True)
                 return body
+            case Connect(operands=operands, count=Count() as count):
+                parts = [self.truth(operand).to(torch.int64) for operand in operands]
+                return _holds(count, sum(parts[1:], parts[0]))
             case Connect(kind, operands):
                 return _connect(kind, [self.truth(operand) for operand in operands])
+
+
+def _holds(count: Count, found: Tensor) -> Tensor:
+    """Return whether a count holds, where so many are true."""
+    relations = {"at least": torch.ge, "at most": torch.le, "exactly": torch.eq}
+    return relations[count.relation](found, count.number)
 
 
 def _connect(kind: type, parts: Sequence[Tensor]) -> Tensor:

@@ -16,15 +16,17 @@ from residuum.grounding import Layout, Plan
 from residuum.grounding.plans import Connect, Known, Quantify, Read
 from residuum.logic import And, Forall, Iff, Implies, Not, Or
 from residuum.losses.aggregation import aggregation_of, changeable
+from residuum.losses.degrees.along import TensorAlong, spread
+from residuum.losses.degrees.counting import count_along, count_of
 from residuum.losses.degrees.logits import Side, degree_with
-from residuum.losses.degrees.tensors import LARGEST, TENSORS, impossible
+from residuum.losses.degrees.tensors import TENSORS, impossible
 from residuum.losses.inputs.calls import Call, Case
 from residuum.losses.inputs.reading import Window, length_in, narrowed, read
 from residuum.losses.routes.definition import Definition, Detached
 from residuum.losses.routes.lifting import Group, Lifted, pool_side
 from residuum.losses.routes.route import Evaluate, Surroundings
 from residuum.relaxations import Degree, Relaxation
-from residuum.relaxations.carriers import Exact, as_float
+from residuum.relaxations.carriers import as_float
 from residuum.relaxations.degrees import truth_of
 
 Sides = Callable[[int, Side], Tensor]
@@ -226,7 +228,7 @@ class Evaluation:
         dimensions = self._dimensions(step)
         lengths = self._lengths(number, step)
         known = torch.as_tensor(penalty, device=self._device)
-        penalty = _spread(known, self._plan.rank, lengths)
+        penalty = spread(known, self._plan.rank, lengths)
         mask = self._mask(number)
         if mask is not None:
             penalty = penalty.masked_fill(~mask, 0.0)
@@ -249,6 +251,8 @@ class Evaluation:
                 return self._read(number, step)
             case Quantify(kind):
                 inner = self.degree(step.operand)
+                if step.count is not None:
+                    return count_along(logic, step.count, inner, self._groundings(number, step))
                 if kind is Forall:
                     return self._along(inner, number, step)
                 return self._along(inner.negated, number, step).negated
@@ -259,6 +263,8 @@ class Evaluation:
                     denied = self.degree(operands[1]).negated
                     return logic.conjoin([*self._conjuncts(operands[0]), denied]).negated
                 parts = [self.degree(operand) for operand in operands]
+                if step.count is not None:
+                    return count_of(logic, step.count, parts, self._device)
                 if kind is Not:
                     return logic.negate(parts[0])
                 if kind is Or:
@@ -290,14 +296,12 @@ class Evaluation:
 
     def _along(self, x: Degree, number: int, step: Quantify) -> Degree:
         """Return the conjunction of a degree along the axes of a quantifier."""
-        along = _Along(
-            self._dimensions(step),
-            self._plan.rank,
-            self._lengths(number, step),
-            self._mask(number),
-            self._device,
-        )
-        return self._relaxation.tnorm.conjoin_along(x, along)
+        return self._relaxation.tnorm.conjoin_along(x, self._groundings(number, step))
+
+    def _groundings(self, number: int, step: Quantify) -> TensorAlong:
+        dimensions, lengths = self._dimensions(step), self._lengths(number, step)
+        rank, mask = self._plan.rank, self._mask(number)
+        return TensorAlong(dimensions, rank, lengths, mask, self._device)
 
     # Axes
 
@@ -318,82 +322,5 @@ class Evaluation:
         return None if mask is None else narrowed(mask, self._window, self._plan.rank)
 
 
-def _spread(x: Tensor, rank: int, lengths: Mapping[int, int]) -> Tensor:
-    """Return x expanded along the axes, so that a number is counted once for each grounding."""
-    shape = [1] * (rank - x.dim()) + list(x.shape)
-    for dimension, length in lengths.items():
-        shape[dimension - rank] = length
-    return x.expand(shape)
-
-
 def _detached(x: Degree) -> Degree:
     return degree_with(lambda side: torch.as_tensor(getattr(x, side)).detach())
-
-
-@final
-class _Along:
-    """The groundings of a quantifier, as dimensions of tensors."""
-
-    def __init__(
-        self,
-        dimensions: tuple[int, ...],
-        rank: int,
-        lengths: Mapping[int, int],
-        mask: Tensor | None,
-        device: torch.device,
-    ) -> None:
-        self._device = device
-        self._dimensions = dimensions
-        self._rank = rank
-        self._lengths = lengths
-        self._mask = mask
-
-    def total(self, numbers: Any, elsewhere: float) -> Tensor:
-        return self._counted(numbers, elsewhere).sum(self._dimensions, keepdim=True)
-
-    def largest(self, numbers: Any, elsewhere: float) -> Tensor:
-        given = self._counted(numbers, elsewhere)
-        if 0 in (given.shape[d] for d in self._dimensions):
-            return given.sum(self._dimensions, keepdim=True) + elsewhere
-        return given.amax(self._dimensions, keepdim=True)
-
-    def log_total(self, logarithms: Any) -> Tensor:
-        given = self._counted(logarithms, -LARGEST)
-        found = torch.logsumexp(given, self._dimensions, keepdim=True)
-        return found.masked_fill(found <= -LARGEST, impossible(found.dtype))
-
-    def log_norm(self, logarithms: Any, exponent: Exact) -> Tensor:
-        given = self._counted(logarithms, -LARGEST)
-        nothing = impossible(given.dtype)
-        if 0 in (given.shape[d] for d in self._dimensions):
-            return given.sum(self._dimensions, keepdim=True) + nothing
-        largest = given.amax(self._dimensions, keepdim=True).detach()
-        p = TENSORS.constant(exponent)
-        below = torch.logsumexp(p * (given - largest), self._dimensions, keepdim=True)
-        return (largest + below / p).masked_fill(largest <= -LARGEST, nothing)
-
-    def in_pairs(self, x: Degree, conjoin: Callable[[Degree, Degree], Degree]) -> Degree:
-        true = self._counted(x.true, 1.0)
-        for dimension in self._dimensions:
-            true = _in_pairs(true, dimension, conjoin)
-        return Degree(TENSORS, true=true)
-
-    def _counted(self, numbers: Any, elsewhere: float) -> Tensor:
-        known = torch.as_tensor(numbers, device=self._device)
-        spread = _spread(known, self._rank, self._lengths)
-        return spread if self._mask is None else spread.masked_fill(~self._mask, elsewhere)
-
-
-def _in_pairs(x: Tensor, dimension: int, conjoin: Callable[[Degree, Degree], Degree]) -> Tensor:
-    """Return the conjunction along a dimension, by pairs of halves."""
-    if x.shape[dimension] == 0:
-        shape = list(x.shape)
-        shape[dimension] = 1
-        return x.new_ones(shape)
-    while x.shape[dimension] > 1:
-        half = x.shape[dimension] // 2
-        first, second = x.narrow(dimension, 0, half), x.narrow(dimension, half, half)
-        rest = x.narrow(dimension, 2 * half, x.shape[dimension] % 2)
-        pairs = conjoin(Degree(TENSORS, true=first), Degree(TENSORS, true=second)).true
-        x = torch.cat([pairs, rest], dimension)
-    return x
