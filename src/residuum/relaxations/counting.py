@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from residuum.errors import FormulaTooLargeError
+from residuum.limits import MOST_COUNTED
 from residuum.logic.counting import Count
 from residuum.relaxations.carriers import Exact, LazyCarrier
 from residuum.relaxations.degrees import SIDES, Degree
@@ -40,6 +42,16 @@ def counted(tnorm: TNorm, count: Count, x: Degree, row: Row) -> Degree:
     return parts[0] if parts else row.constant(True)
 
 
+def refuse_long(number: int, row: Row) -> None:
+    """Raise FormulaTooLargeError for a count of too many steps."""
+    if number * len(row) > MOST_COUNTED:
+        raise FormulaTooLargeError(
+            f"expected a count of at most {MOST_COUNTED:,} steps, got {number:,} of {len(row):,}; "
+            "ask for a smaller number, count over a smaller domain, or use `lukasiewicz`, which "
+            "counts by a sum"
+        )
+
+
 def by_counter(tnorm: TNorm, x: Degree, number: int, row: Row) -> Degree:
     """Return s(n, k) by s(i, j) = s(i − 1, j) ∨ (s(i − 1, j − 1) ∧ x(i)), with s(i, 0) = 1.
 
@@ -49,6 +61,7 @@ def by_counter(tnorm: TNorm, x: Degree, number: int, row: Row) -> Degree:
     monotone. They descend, because then a true one counts as exactly one: `at least k + 1 of (true,
     …)` is `at least k of (…)`. Ascending, it would be ∨-ed with `at least k + 1 of (…)`.
     """
+    refuse_long(number, row)
     if number > 1:
         x = row.descending(x)
     reached = x  # s(i − 1, j − 1) ∧ x(i), here for j = 1

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, final
 
 from residuum.relaxations.along import Along
 from residuum.relaxations.carriers import Carrier, Exact, LazyCarrier, Number, Pick
+from residuum.relaxations.counting import refuse_long
 from residuum.relaxations.degrees import Degree, Later, log_norm
 from residuum.relaxations.expressions import Expressions
 from residuum.relaxations.rows import Parts, Row
@@ -62,6 +63,10 @@ class Product(InClosedForm):
 
     def at_least(self, x: Degree, number: int, row: Row) -> Degree:
         """Return the probability of so many successes: a tail of the Poisson binomial."""
+        fewest = len(row) - number + 1  # so many failures make it false
+        if fewest < number:
+            return self.at_least(x.negated, fewest, row).negated
+        refuse_long(number, row)
         on, lazy = row.on, x.on
         plain = Later(lambda: _tails(x.true, x.false, number, row, _PLAIN))
         if not isinstance(lazy, LazyCarrier):

@@ -121,8 +121,8 @@ class TensorRow:
         return (value + moved.sum(-1, keepdim=True)).squeeze(-1)
 
     def descending(self, x: Degree) -> Degree:
-        with torch.no_grad():  # the odds tell degrees apart that round to 0 or 1
-            order = self._whole(x.log_true - x.log_false).argsort(-1, descending=True)
+        odds = self._whole(x.log_true - x.log_false)  # tell degrees apart that round to 0 or 1
+        order = odds.detach().argsort(-1, descending=True)
         return degree_with(lambda side: self._whole(getattr(x, side)).gather(-1, order))
 
     def conjoin(self, x: Degree, tnorm: TNorm) -> Degree:
