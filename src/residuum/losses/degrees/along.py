@@ -39,6 +39,11 @@ class TensorAlong:
         self._lengths = lengths
         self._mask = mask
 
+    @property
+    def is_masked(self) -> bool:
+        """Whether some groundings may not count."""
+        return self._mask is not None
+
     def total(self, numbers: Any, elsewhere: float) -> Tensor:
         return self.counted(numbers, elsewhere).sum(self.dimensions, keepdim=True)
 

@@ -15,11 +15,12 @@ from torch.nn import functional
 
 from residuum.logic import Count
 from residuum.losses.degrees.along import TensorAlong
-from residuum.losses.degrees.logits import Side, degree_with
+from residuum.losses.degrees.logits import MIRRORED, Side, degree_with
 from residuum.losses.degrees.tensors import LARGEST, TENSORS, impossible
 from residuum.relaxations import Degree, Relaxation
 from residuum.relaxations.carriers import Exact
 from residuum.relaxations.counting import FALSE_SIDES, counted
+from residuum.relaxations.degrees import Later
 from residuum.relaxations.rows import Combine, Parts
 from residuum.relaxations.tnorms import TNorm
 
@@ -33,14 +34,23 @@ def count_along(relaxation: Relaxation, count: Count, x: Degree, along: TensorAl
         return given.movedim(dimensions, _last(len(dimensions))).flatten(-len(dimensions))
 
     found = _counted(relaxation, count, degree_with(side_of))
+    number = Later(lambda: along.total(1.0, elsewhere=0.0))
 
     def placed(side: Side) -> Tensor:
         result: Tensor = getattr(found, side)
         for dimension in sorted(d + result.dim() + len(dimensions) for d in dimensions):
             result = result.unsqueeze(dimension)
-        return result
+        return _if_possible(count, number.number, side, result) if along.is_masked else result
 
     return degree_with(placed)
+
+
+def _if_possible(count: Count, number: Tensor, side: Side, found: Tensor) -> Tensor:
+    """Return a side of a count of so many, but exactly `true` or `false` where they are too few."""
+    is_most = count.relation == "at most"
+    are_few = number <= count.number if is_most else number < count.number
+    exact = FALSE_SIDES[MIRRORED[side] if is_most else side]
+    return torch.where(are_few, max(float(exact), impossible(found.dtype)), found)
 
 
 def count_of(
