@@ -67,13 +67,15 @@ def each(function: Callable[..., Number], *arguments: Number) -> Number:
 
 @final
 class Columns:
-    """A carrier of columns, by the functions of the carrier of their numbers."""
+    """A carrier of columns of one length, by the functions of the carrier of their numbers."""
 
-    def __init__(self, on: Carrier) -> None:
+    def __init__(self, on: Carrier, length: int) -> None:
         self._on = on
+        self._length = length
 
     def constant(self, value: Exact) -> Number:
-        return self._on.constant(value)
+        # No single number: an exact one does not know how to add itself to a column.
+        return Column((self._on.constant(value),) * self._length)
 
     def minimum(self, x: Number, y: Number) -> Number:
         return each(self._on.minimum, x, y)

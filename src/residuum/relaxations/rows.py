@@ -83,7 +83,7 @@ class ListedRow:
         known = [set(x.known_sides) for x in degrees]
         names = set.intersection(*known) or {"true", "false"}
         sides = {name: Column(getattr(x, name) for x in degrees) for name in names}
-        return Degree(Columns(self.on), **sides)
+        return Degree(Columns(self.on, self._length), **sides)
 
     def _listed(self, x: Degree) -> list[Degree]:
         columns = {name: getattr(x, name).numbers for name in x.known_sides}
