@@ -129,6 +129,12 @@ class Plan:
     fixed: tuple[Position, ...] = ()
 
     @property
+    def counts(self) -> tuple[Count, ...]:
+        """The counts of all steps that count groundings or formulas."""
+        found = (step.count for step in self.steps if isinstance(step, Connect | Quantify))
+        return tuple(count for count in found if count is not None)
+
+    @property
     def sequence_domains(self) -> tuple[str, ...]:
         """The names of the sequence domains, whose lengths come with the data."""
         found = {d.name: None for slot in self.slots for d in slot.domains if d.is_sequence}
