@@ -1,38 +1,47 @@
 """The tables and figures of the documentation are those of the records."""
 
 import os
+import re
 import subprocess
 import sys
 from collections import defaultdict
 from functools import cache
 from itertools import product
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 
 import pytest
 
 from residuum.results.archive import read_archive
 from residuum.results.records import run_id
-from residuum.study.broken_runs import count_broken
+from residuum.study.broken_runs import MARGIN, count_broken
 from residuum.study.common_settings import SEEDS
-from residuum.study.digits.findings import of_presets
+from residuum.study.digits.claim_rules import About
+from residuum.study.digits.findings import Findings, of_presets
 from residuum.study.digits.published import published
 from residuum.study.digits.settings import SCHEME, STUDY, preset
+from residuum.study.shared_rules import outperforms
 
 ROOT = Path(__file__).parents[1]
 SIZES = (1000, 5000, 25_000)
-# What stands in a column of the page: the protocol, the relaxation and the pool of pairs.
+CELLS = tuple(product(SIZES, SIZES))  # the sizes of PAIR and of DIGIT
+PRODUCTS = ("r-product", "s-product")
+FRESH = tuple(range(1001, 1011))
+TRIED = (901, 902, 903, 904, 905)
+# The columns with three seeds: the protocol, the relaxation and the pool of pairs.
 COLUMNS = (
-    ("joint", "r-product", "paper"),
-    ("joint", "s-product", "paper"),
     ("joint", "r-product", "original"),
     ("joint", "s-product", "original"),
     ("pipeline", "r-product", "paper"),
 )
+MEASURES = ("digit_accuracy", "operator_accuracy", "coherence")
 
 
 def page(name):
     return (ROOT / name).read_text("utf-8")
+
+
+DIGITS = page("docs/digits.md")
 
 
 @cache
@@ -41,34 +50,148 @@ def records():
 
 
 @cache
-def accuracy(protocol, relaxation, pool, digit_size, pair_size):
-    """The mean accuracy of the operators over the runs with the settings chosen."""
+def trials():
+    return read_archive(ROOT / "results" / "digits-tuning.jsonl")
+
+
+@cache
+def runs_of_the_tables():
+    return of_presets(records()).records
+
+
+@cache
+def findings():
+    return Findings(runs_of_the_tables())
+
+
+@cache
+def runs_of(protocol, relaxation, pool, digit_size, pair_size):
+    """The runs of a cell that have the settings chosen."""
     place = {
         "protocol": protocol, "relaxation": relaxation, "pair_pool": pool, "images": "mnist",
         "digit_size": digit_size, "pair_size": pair_size,
     }  # fmt: skip
-    found = [
-        run
-        for run in of_presets(records()).records
-        if place.items() <= dict(run.configuration).items()
-    ]
-    assert sorted(run.configuration["seed"] for run in found) == sorted(SEEDS)
-    return fmean(run.measures["operator_accuracy"] for run in found)
+    found = [r for r in runs_of_the_tables() if place.items() <= dict(r.configuration).items()]
+    is_fresh = (protocol, pool) == ("joint", "paper") and relaxation in PRODUCTS
+    expected = FRESH if is_fresh else SEEDS
+    assert sorted(run.configuration["seed"] for run in found) == sorted(expected)
+    return found
+
+
+def accuracies(*cell):
+    return [run.measures["operator_accuracy"] for run in runs_of(*cell)]
+
+
+def accuracy(*cell):
+    return fmean(accuracies(*cell))
 
 
 def printed(protocol, relaxation, digit_size, pair_size):
     return published(protocol, "operator_accuracy", relaxation, digit_size, pair_size).mean
 
 
+def above(relaxation):
+    """How far the ten seeds are above the paper, for each size of PAIR and DIGIT."""
+    return [
+        accuracy("joint", relaxation, "paper", digit, pair)
+        - printed("joint", relaxation, digit, pair)
+        for pair, digit in CELLS
+    ]
+
+
+def dev_score(run):
+    assert run.diverged is None
+    return max(0.0, *run.curves["joint: dev/score"].values)  # -inf without a usable Digit
+
+
+def trial_scores(relaxation, digit_size, pair_size, seeds):
+    """The best scores on DEV of the trials of a cell, by the settings without the seed."""
+    place = {"relaxation": relaxation, "digit_size": digit_size, "pair_size": pair_size,
+             "protocol": "joint", "pair_pool": "paper"}  # fmt: skip
+    kinds = defaultdict(dict)
+    for run in trials():
+        known = dict(run.configuration)
+        if place.items() <= known.items() and known["seed"] in seeds:
+            seed = known.pop("seed")
+            kinds[tuple(known.items())][seed] = dev_score(run)
+    return kinds
+
+
+def kind_of(run):
+    return tuple(entry for entry in run.configuration.items() if entry[0] != "seed")
+
+
+def test_no_trial_of_a_setting_was_measured_on_test():
+    assert len(trials()) == 780
+    assert f"has the trials, {len(trials())} runs, none of which was measured" in DIGITS
+    assert not any(run.measures or run.outcomes for run in trials())
+
+
+def test_no_seed_of_a_trial_is_a_fresh_seed():
+    assert not {run.configuration["seed"] for run in trials()} & {*FRESH}
+    of_products = [r for r in trials() if r.configuration["relaxation"] in PRODUCTS
+                   and r.configuration["seed"] > max(SEEDS)]  # fmt: skip
+    assert {run.configuration["clip"] for run in of_products} == {100}
+    assert f"**: {len(of_products)} trials, all with gradients clipped" in DIGITS
+
+
+def test_the_fresh_runs_have_the_settings_that_were_best_on_dev_in_16_of_18_cells():
+    untried = []
+    for relaxation, (pair, digit) in product(PRODUCTS, CELLS):
+        chosen = kind_of(runs_of("joint", relaxation, "paper", digit, pair)[0])
+        kinds = trial_scores(relaxation, digit, pair, TRIED)
+        assert 2 <= len(kinds) <= 5
+        assert all(sorted(scores) == [*TRIED] for scores in kinds.values())
+        if chosen not in kinds:
+            untried.append((relaxation, pair, digit))
+            continue
+        means = {kind: fmean(scores.values()) for kind, scores in kinds.items()}
+        assert max(means, key=means.get) == chosen
+        scores = kinds[chosen].values()
+        assert min(scores) > median(scores) - MARGIN
+    assert untried == [(name, 5000, 25_000) for name in PRODUCTS]
+    assert "**This is so in 16 of 18 cells.**" in DIGITS
+
+
+def test_the_two_settings_that_the_five_seeds_did_not_try_are_told_with_what_they_reached():
+    chosen = kind_of(runs_of("joint", "r-product", "paper", 25_000, 5000)[0])
+    [(kind, scores)] = trial_scores("r-product", 25_000, 5000, range(911, 931)).items()
+    assert (kind, len(scores)) == (chosen, 20)
+    assert f"with a mean score of {fmean(scores.values()):.1f} on DEV" in DIGITS
+    for name, words in (("r-product", "have {} with five"), ("s-product", "variants have {}.")):
+        kinds = trial_scores(name, 25_000, 5000, TRIED)
+        assert len(kinds) == 3
+        [figure] = {f"{fmean(scores.values()):.1f}" for scores in kinds.values()}
+        assert words.format(figure) in DIGITS
+    chosen = kind_of(runs_of("joint", "s-product", "paper", 25_000, 5000)[0])
+    assert chosen not in {kind_of(run) for run in trials()}
+
+
+def test_clipping_and_twice_the_rate_gained_little_for_the_other_relaxations():
+    gains = {}
+    for name, size in product(("s-godel", "lukasiewicz-maxsat"), SIZES):
+        first, second = trial_scores(name, size, size, TRIED).items()
+        (usual, _), (changed, _) = sorted((first, second), key=lambda one: "clip" in dict(one[0]))
+        rates = [dict(kind)["learning_rate"] for kind in (usual, changed)]
+        assert rates[1] == pytest.approx(2 * rates[0])
+        assert usual == kind_of(runs_of("joint", name, "paper", size, size)[0])
+        means = [fmean(dict([first, second])[kind].values()) for kind in (usual, changed)]
+        gains[name, size] = means[1] - means[0]
+    told = "It gained {:.1f} points on DEV at most, and cost Łukasiewicz {:.1f} with 5,000"
+    assert min(gains, key=gains.get) == ("lukasiewicz-maxsat", 5000)
+    assert told.format(max(gains.values()), -min(gains.values())) in DIGITS
+
+
 def test_no_fresh_run_of_the_products_is_broken():
-    cells = defaultdict(list)
-    for run in records():
-        given = run.configuration
-        if given["seed"] in range(1001, 1011):
-            cells[given["relaxation"], given["digit_size"], given["pair_size"]].append(run)
-    assert set(cells) == set(product(("r-product", "s-product"), SIZES, SIZES))
-    for runs in cells.values():
+    for relaxation, (pair, digit) in product(PRODUCTS, CELLS):
+        runs = runs_of("joint", relaxation, "paper", digit, pair)
         assert count_broken(runs, "operator_accuracy") == (0, 10)
+
+
+def test_all_but_the_fresh_runs_have_three_seeds_at_most():
+    fresh = [run for run in records() if run.configuration["seed"] not in SEEDS]
+    assert len(fresh) == len(PRODUCTS) * len(CELLS) * len(FRESH)
+    assert {run.configuration["seed"] for run in fresh} == {*FRESH}
 
 
 @pytest.mark.parametrize("study", ["digits", "chunking"])
@@ -93,31 +216,107 @@ def test_the_figures_of_the_readme_are_those_of_the_records():
         ours = accuracy("joint", relaxation, "paper", 1000, 5000)
         figures = f"to {ours:.1f}% ({printed('joint', relaxation, 1000, 5000):.1f}%"
         assert readme.index(figures, found) - found < 80
+    first, second = (fmean(above(name)) for name in PRODUCTS)
+    told = f"R-Product is {first:.1f} points above the paper in the mean, S-Product {second:.1f}"
+    assert told in readme
+    for (pair, digit), name in product(CELLS, ("s-product", "s-godel", "lukasiewicz-maxsat")):
+        ours = accuracy("joint", "r-product", "paper", digit, pair)
+        assert ours > accuracy("joint", name, "paper", digit, pair)
 
 
-@pytest.mark.parametrize("pair_size", SIZES)
-@pytest.mark.parametrize("digit_size", SIZES)
-def test_the_findings_show_how_far_above_the_paper_operators_are(digit_size, pair_size):
-    cells = [f"{pair_size:,}", f"{digit_size:,}"]
+@pytest.mark.parametrize(("pair", "digit"), CELLS)
+def test_the_findings_show_mean_and_median_of_ten_seeds_and_the_distance_to_the_paper(pair, digit):
+    cells = [f"{pair:,}", f"{digit:,}"]
+    for relaxation in PRODUCTS:
+        values = accuracies("joint", relaxation, "paper", digit, pair)
+        ours = fmean(values)
+        distance = ours - printed("joint", relaxation, digit, pair)
+        cells += [f"{ours:.1f}", f"{median(values):.1f}", f"{distance:+.1f}", "0 of 10"]
+    assert f"| {' | '.join(cells)} |" in DIGITS
+
+
+@pytest.mark.parametrize(("pair", "digit"), CELLS)
+def test_the_findings_show_how_far_above_the_paper_three_seeds_are(pair, digit):
+    cells = [f"{pair:,}", f"{digit:,}"]
     for protocol, relaxation, pool in COLUMNS:
-        ours = accuracy(protocol, relaxation, pool, digit_size, pair_size)
-        cells.append(
-            f"{ours:.1f} ({ours - printed(protocol, relaxation, digit_size, pair_size):+.1f})"
-        )
-    assert f"| {' | '.join(cells)} |" in page("docs/digits.md")
+        ours = accuracy(protocol, relaxation, pool, digit, pair)
+        cells.append(f"{ours:.1f} ({ours - printed(protocol, relaxation, digit, pair):+.1f})")
+    assert f"| {' | '.join(cells)} |" in DIGITS
+
+
+def test_the_findings_tell_the_mean_distance_to_the_paper_and_where_it_is_negative():
+    first, second = above("r-product"), above("s-product")
+    row = f"| all | all | | | {fmean(first):+.1f} | 0 of 90 | | | {fmean(second):+.1f} | 0 of 90 |"
+    assert row in DIGITS
+    assert f"R-Product is {fmean(first):.1f} points above in the mean" in DIGITS
+    assert f"S-Product is {fmean(second):.1f} points above in the mean" in DIGITS
+    # In words on the page: above in eight, and in all nine.
+    assert [cell for cell, gap in zip(CELLS, first, strict=True) if gap <= 0] == [(1000, 25_000)]
+    assert min(second) > 0
+    ours = accuracy("joint", "r-product", "paper", 25_000, 1000)
+    told = f"{ours:.1f}, where {printed('joint', 'r-product', 25_000, 1000):.1f} is printed"
+    assert told in DIGITS
+    few = [gap for (_, digit), gap in zip(CELLS, second, strict=True) if digit == 1000]
+    assert (round(min(few)), round(max(few))) == (9, 12)  # in words on the page
+
+
+def lead(worse, measures):
+    """How often R-Product leads in joint learning, and how often significantly, in words."""
+    about = About(better=["r-product"], worse=worse, measures=measures)
+    evidence = outperforms(findings(), [], about).evidence
+    return re.fullmatch(
+        r"positive in (\d+ of \d+) comparisons, (significantly in \d+), .*", evidence
+    ).groups()
+
+
+def test_the_findings_count_the_comparisons_that_r_product_leads():
+    count, clearly = lead(["s-product"], MEASURES)
+    assert f"it leads in {count} comparisons (three measures, nine sizes), {clearly};" in DIGITS
+    count, clearly = lead(["s-product"], ["operator_accuracy"])
+    leads = [
+        accuracy("joint", "r-product", "paper", digit, pair)
+        - accuracy("joint", "s-product", "paper", digit, pair)
+        for pair, digit in CELLS
+    ]
+    told = f"in {count}, {clearly}, by {min(leads):.1f} to {max(leads):.1f} points"
+    assert f"for `Sum` and `Product` {told}" in DIGITS
+    count, clearly = lead(["s-godel", "lukasiewicz-maxsat"], MEASURES)
+    assert f"Against S-Gödel and Łukasiewicz it leads in {count}, {clearly}." in DIGITS
 
 
 def test_the_findings_count_the_cells_above_the_paper():
     counts = {
         column: sum(
             accuracy(*column, digit, pair) > printed(column[0], column[1], digit, pair)
-            for digit in SIZES
-            for pair in SIZES
+            for pair, digit in CELLS
         )
         for column in COLUMNS
     }
-    # In words on the page: seven, eight, four, all nine and three.
-    assert list(counts.values()) == [7, 8, 4, 9, 3]
+    # In words on the page: four, all nine and three.
+    assert list(counts.values()) == [4, 9, 3]
+
+
+def test_the_findings_say_how_far_below_joint_learning_pipelines_are():
+    gaps = {
+        (pair, digit): accuracy("joint", "r-product", "paper", digit, pair)
+        - accuracy("pipeline", "r-product", "paper", digit, pair)
+        for pair, digit in CELLS
+    }
+    few = [gap for (pair, _), gap in gaps.items() if pair == 1000]
+    more = [gap for (pair, _), gap in gaps.items() if pair > 1000]
+    assert min(gaps.values()) > 0
+    told = (
+        "by {:.1f} to {:.1f} points with 5,000 pairs and more, and by {:.1f} to {:.1f} with 1,000"
+    )
+    assert told.format(min(more), max(more), min(few), max(few)) in DIGITS
+
+
+def test_lukasiewicz_is_two_to_three_points_behind_with_enough_data():
+    for pair, digit in product(SIZES[1:], SIZES[1:]):
+        ours = accuracy("joint", "lukasiewicz-maxsat", "paper", digit, pair)
+        gap = accuracy("joint", "r-product", "paper", digit, pair) - ours
+        assert round(gap) in (2, 3)
+        assert ours > printed("joint", "lukasiewicz", digit, pair)
 
 
 def test_the_findings_show_lukasiewicz_in_pipelines_with_and_without_a_warm_up():
@@ -137,11 +336,11 @@ def test_the_findings_show_lukasiewicz_in_pipelines_with_and_without_a_warm_up()
         ("printed", [printed("pipeline", "lukasiewicz", size, 5000) for size in SIZES]),
     ):
         row = " | ".join(f"{figure:.1f}" for figure in figures)
-        assert f"| {name} | {row} |" in page("docs/digits.md")
+        assert f"| {name} | {row} |" in DIGITS
 
 
 def test_the_findings_count_the_claims():
     tables = page("docs/digits-tables.md")
     counts = [tables.count(f" | {status} | ") for status in ("confirmed", "refuted", "open")]
     told = "{} are confirmed, {} refuted and {} open".format(*counts)
-    assert told in page("docs/digits.md")
+    assert told in DIGITS

@@ -81,6 +81,38 @@ def test_the_variance_of_a_mean_is_that_over_all_drawings():
     assert resampled.var() == pytest.approx(exact_variance(score, 4, 3), rel=0.03)
 
 
+def test_seeds_of_systems_that_do_not_share_them_are_drawn_independently():
+    rng = np.random.default_rng(SEED)
+    first, second = rng.random((3, 4)) < 0.7, rng.random((2, 4)) < 0.4
+
+    def score(drawn, chosen, others):
+        picked = list(drawn)
+        ours = np.mean([first[seed, picked].mean() for seed in chosen])
+        return ours - np.mean([second[seed, picked].mean() for seed in others])
+
+    exact = np.var([
+        score(drawn, chosen, others)
+        for drawn in itertools.product(range(4), repeat=4)
+        for chosen in itertools.product(range(3), repeat=2)
+        for others in itertools.product(range(2), repeat=1)
+    ])  # fmt: skip
+    systems = {"first": first, "second": second}
+    found = resample(systems, seeds={"first": "a", "second": "b"}, resamples=40_000)
+    assert found.compare("first", "second").difference == first.mean() - second.mean()
+    resampled = found.resampled["first"] - found.resampled["second"]
+    assert resampled.var() == pytest.approx(exact, rel=0.03)
+
+
+def test_systems_with_other_seeds_change_nothing_for_those_that_share_theirs():
+    rng = np.random.default_rng(SEED)
+    first, second, third = (rng.random((count, 90)) < 0.8 for count in (3, 3, 5))
+    found = resample(
+        {"first": first, "second": second, "third": third},
+        seeds={"first": (0, 1, 2), "second": (0, 1, 2), "third": range(5)},
+    )
+    assert found.compare("first", "second") == paired_bootstrap(first, second)
+
+
 def test_the_variance_of_a_ratio_is_that_over_all_drawings():
     rng = np.random.default_rng(SEED)
     right, there = rng.integers(1, 5, size=(2, 2, 5))
@@ -164,6 +196,21 @@ def test_images_that_each_seed_reads_differently_are_called_a_difference_too_sel
     assert wrong_verdicts(300, 3, **{**IMAGES_VARY, "stable": 0.5}) <= 0.02
 
 
+def test_other_numbers_of_seeds_are_called_a_difference_in_one_of_twenty_trials_or_less():
+    rng = np.random.default_rng(SEED)
+    wrong = 0
+    for _ in range(300):
+        first, second, units = readers(rng, 10, **SEEDS_VARY)
+        found = resample(
+            {"many": first, "few": second[:3]},
+            units,
+            seeds={"many": "ten", "few": "three"},
+            resamples=160,
+        )
+        wrong += found.compare("many", "few").p_value <= 0.05
+    assert 0.01 <= wrong / 300 <= 0.075
+
+
 def test_intervals_cover_the_true_difference():
     rng = np.random.default_rng(SEED)
     covered = 0
@@ -228,6 +275,19 @@ def test_with_one_seed_a_note_limits_the_result_to_the_examples():
     share = first.astype(float) - second  # of one seed, the mean of independent examples
     error = share.std() / math.sqrt(100)
     assert found.high - found.low == pytest.approx(2 * 1.96 * error, rel=0.06)
+
+
+def test_a_single_seed_of_one_system_is_noted_too():
+    rng = np.random.default_rng(SEED)
+    systems = {"one": rng.random((1, 100)) < 0.8, "many": rng.random((4, 100)) < 0.8}
+    found = resample(systems, seeds={"one": 1, "many": 4})
+    assert "one seed" in found.compare("one", "many").note
+
+
+def test_systems_that_are_said_to_share_seeds_must_have_as_many():
+    systems = {"one": np.ones((2, 3)), "other": np.ones((3, 3))}
+    with pytest.raises(ComparisonError, match="say by `seeds`"):
+        resample(systems, seeds={"one": "same", "other": "same"})
 
 
 def test_identical_systems_and_ones_without_any_variation_are_explained():

@@ -18,6 +18,7 @@ from residuum.results import (
     holm,
     mean_and_deviation,
     paired_t_test,
+    t_test_of_sum,
     welch_t_test,
 )
 
@@ -88,6 +89,37 @@ def test_welchs_t_test_agrees_with_scipy(first, second, confidence):
     interval = expected.confidence_interval(confidence)
     assert found.p_value == pytest.approx(expected.pvalue, rel=1e-7, abs=1e-12)
     assert (found.low, found.high) == pytest.approx((interval.low, interval.high), abs=1e-7)
+
+
+@settings(deadline=None, derandomize=True)
+@given(first=samples, second=samples)
+def test_sums_of_one_and_two_means_are_tested_as_scipy_does(first, second):
+    assume(min(len(set(first)), len(set(second))) > 1)
+    alone = t_test_of_sum([first])
+    expected = stats.ttest_1samp(first, 0)
+    assert (alone.difference, alone.p_value) == pytest.approx(
+        (np.mean(first), expected.pvalue), rel=1e-7, abs=1e-12
+    )
+    both = t_test_of_sum([first, [-value for value in second]])
+    expected = stats.ttest_ind(first, second, equal_var=False)
+    assert both.p_value == pytest.approx(expected.pvalue, rel=1e-7, abs=1e-12)
+
+
+def test_a_sum_of_three_means_by_hand():
+    # Sums of squares: 2, 4 and 2, so that the means have the variances 2/1/2, 4/3/4 and 2/1/2.
+    found = t_test_of_sum([[3, 5], [-1, -1, 1, 1], [0, -2]])
+    variances = [Fraction(1), Fraction(4, 3) / 4, Fraction(1)]
+    freedom = sum(variances) ** 2 / (1 + variances[1] ** 2 / 3 + 1)
+    assert found.difference == 3
+    t = 3 / math.sqrt(sum(variances))
+    assert found.p_value == pytest.approx(2 * stats.t.sf(t, float(freedom)), rel=1e-12)
+
+
+def test_sums_of_means_need_two_values_in_each_sample():
+    assert "two seeds" in t_test_of_sum([[1.0, 2.0], [3.0]]).note
+    assert t_test_of_sum([[1.0, 2.0], [3.0]]).difference == 4.5
+    with pytest.raises(ComparisonError, match="at least one sample"):
+        t_test_of_sum([])
 
 
 @pytest.mark.parametrize("ask", [paired_t_test, welch_t_test])

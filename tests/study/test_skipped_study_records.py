@@ -35,7 +35,9 @@ def test_a_missing_part_or_one_of_another_type_is_named(fault_of, sound):
     assert fault_of(sound) == ""
     for name, value in known.items():
         lacking = replace(sound, configuration=without(known, name))
-        assert fault_of(lacking) == f"lacks the setting `{name}`"
+        # In digits `clip` is younger than some records, which do not have it.
+        is_younger = (sound.study, name) == ("digits", "clip")
+        assert fault_of(lacking) == ("" if is_younger else f"lacks the setting `{name}`")
         other = 1 if isinstance(value, str) or value is None else "text"
         if name in ("embeddings", "period"):
             other = True

@@ -3,16 +3,19 @@
 A circuit says which joint states of some variables obey a rule. Its leaves are single values of
 variables, and its other nodes are products (all children hold) and sums (one child holds).
 
-Three properties make questions quick, since one pass over the nodes then answers each of them:
+Two properties make questions quick, since one pass over the nodes then answers each of them:
 
 - decomposable: no two children of a product depend on the same variable;
-- deterministic: no state obeys two children of one sum;
-- smooth: the children of a sum depend on the same variables.
+- deterministic: no state obeys two children of one sum.
+
+The children of a sum need not mention the same variables: a variable that a child does not mention
+may have any value there, and the weights of all its values add up to 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import accumulate
@@ -61,7 +64,7 @@ class Builder:
     """Builds a circuit node by node. A node is known by its number.
 
     Equal nodes are one node; true, false and nodes with one child are simplified away. The builder
-    does not check that a circuit is decomposable, deterministic and smooth.
+    does not check that a circuit is decomposable and deterministic.
     """
 
     FALSE: Final = 0
@@ -70,19 +73,22 @@ class Builder:
     def __init__(self, sizes: Iterable[int], most_nodes: int) -> None:
         self.sizes: Final = tuple(sizes)
         self._offsets: Final = tuple(accumulate(self.sizes, initial=0))
+        self._names: Sequence[int] = range(len(self.sizes))
         self._most: Final = most_nodes
         self._nodes: list[tuple[Kind, tuple[int, ...]]] = []
         self._numbers: dict[tuple[Kind, tuple[int, ...]], int] = {}
         self._add(Kind.SUM, ())
         self._add(Kind.PRODUCT, ())
 
+    def renamed(self, names: Sequence[int]) -> Builder:
+        """Return a builder of the same circuit in which `names[v]` is called variable v."""
+        twin = copy(self)
+        twin._names = tuple(names)
+        return twin
+
     def leaf(self, variable: int, value: int) -> int:
         """Return the node that says that a variable has a value."""
-        return self._add(Kind.LEAF, (self._offsets[variable] + value,))
-
-    def any_value(self, variable: int) -> int:
-        """Return the node that allows every value of a variable: what makes a sum smooth."""
-        return self.sum(self.leaf(variable, value) for value in range(self.sizes[variable]))
+        return self._add(Kind.LEAF, (self._offsets[self._names[variable]] + value,))
 
     def product(self, children: Iterable[int]) -> int:
         """Return the node that says that all children hold."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -179,6 +179,18 @@ def _by_solver(formula: Formula, atoms: Sequence[Atom]) -> Verdict:
             return Verdict(False)
         true = {literal for literal in solver.get_model() if literal > 0}
     return Verdict(True, {atom: number in true for atom, number in variables.items()})
+
+
+def encode(
+    solver: Any, formulas: Iterable[Formula], variables: Mapping[Atom, int], first_free: int
+) -> list[int]:
+    """Add clauses to a solver, and return a literal for each formula that is true if it holds.
+
+    The literal is false if the formula is. Variables from `first_free` on are taken. The formulas
+    have no quantifiers.
+    """
+    cases = _Clauses(solver, first_free).cases(variables)
+    return [fold(formula, cases, default=lambda *_: 0) for formula in formulas]
 
 
 class _Clauses:

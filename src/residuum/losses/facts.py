@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,11 +12,9 @@ from residuum.losses.degrees.logits import FORMS, MIRRORED, Form, Source, degree
 from residuum.losses.degrees.parameters import find_logic
 from residuum.losses.degrees.tensors import in_full, is_traced
 from residuum.losses.inputs.checking import floating_point, refuse_meta
+from residuum.losses.inputs.evidence import IGNORED
 from residuum.losses.reductions import Reduction, check_reduction, reduce_batch
 from residuum.relaxations import Degree, Relaxation
-
-IGNORED: Final = -100
-"""The label of an example that states nothing, as in PyTorch."""
 
 
 def facts(

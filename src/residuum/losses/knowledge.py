@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeVar, final
 
 import torch
 from torch import Tensor, nn
 
-from residuum.errors import GroundingError
-from residuum.grounding import Plan
+from residuum.errors import GroundingError, suggest
 from residuum.logic import Quantifier
 from residuum.losses.aggregation import cap_of, conjoined
 from residuum.losses.degrees.logits import Source
 from residuum.losses.degrees.tensors import in_full
+from residuum.losses.exact_answers import ExactAnswers
 from residuum.losses.inputs.calls import Call
 from residuum.losses.inputs.checking import refuse_unknown
+from residuum.losses.inputs.evidence import Observed, refuse_unknown_labels
 from residuum.losses.inputs.padding import sequence_sizes
+from residuum.losses.inputs.shared import NO_INPUTS, Inputs
 from residuum.losses.questions.violations import Violation
 from residuum.losses.reductions import Combination, check_combination
 from residuum.losses.routes import thresholds
+from residuum.losses.routes.definition import Definition
 from residuum.losses.rules import CompiledRule, Tensors, named_tensors
 from residuum.relaxations import Relaxation
+from residuum.relaxations.catalogue import EXACT
 
 Names = tuple[str, ...]
 Answer = TypeVar("Answer")
@@ -32,11 +36,12 @@ WEIGHTING: Final = "the penalties of single rules are without weights, the total
 
 
 @final
-class CompiledKnowledge(nn.Module):
+class CompiledKnowledge(ExactAnswers, nn.Module):
     """All rules of a knowledge base, under one relaxation.
 
     Called with tensors, it returns the penalty of each rule by name, without its weight; `total`
-    combines all rules with their weights.
+    combines all rules with their weights. `together` compiles some rules, given by their names, to
+    one rule under `exact`.
     """
 
     def __init__(
@@ -44,8 +49,11 @@ class CompiledKnowledge(nn.Module):
         rules: Mapping[str, CompiledRule],
         bundles: Mapping[Names, CompiledRule],
         weights: Mapping[str, float],
+        together: Callable[[Names], CompiledRule],
     ) -> None:
         super().__init__()
+        self._together = together
+        self._conjunctions: dict[Names, CompiledRule] = {}
         self._rules = dict(rules)
         self._bundles = dict(bundles)
         self._weights = dict(weights)
@@ -66,8 +74,41 @@ class CompiledKnowledge(nn.Module):
 
     def set_process_group(self, group: Any) -> None:
         """Set the process group of all rules, which knowledge that is read from a file has lost."""
-        for rule in (*self._rules.values(), *self._bundles.values()):
+        together = (*self._bundles.values(), *self._conjunctions.values())
+        for rule in (*self._rules.values(), *together):
             rule.set_process_group(group)
+
+    def rule_of(self, rules: Iterable[str] | None) -> CompiledRule:
+        """Return all rules, or those of these names, as one rule under `exact`."""
+        names = tuple(self._rules if rules is None else dict.fromkeys(rules))
+        if isinstance(rules, str):
+            names = (rules,)
+        for name in names:
+            if name not in self._rules:
+                raise GroundingError(
+                    f"the knowledge has no rule `{name}`.{suggest(name, self._rules)} "
+                    f"It has: {', '.join(self._rules) or 'none'}"
+                )
+        if not names:
+            raise GroundingError("expected at least one rule to ask about, got none; name some")
+        if names not in self._conjunctions:
+            rule = self._together(names)
+            rule.set_process_group(self._rules[names[0]].process_group)
+            self._conjunctions[names] = rule
+        return self._conjunctions[names]
+
+    def asked(
+        self,
+        rules: Iterable[str] | None,
+        tensors: Tensors | None,
+        named: Tensors,
+        lengths: Any,
+        observed: Observed | None,
+    ) -> tuple[Definition, Call]:
+        """Return rules as one rule, and a call of it with the tensors that it reads, checked."""
+        rule = self.rule_of(rules)
+        given = self._known(Inputs(named_tensors(tensors, named), lengths, observed))
+        return rule.definition, rule.receive(*given.of(rule))
 
     def extra_repr(self) -> str:
         """Return what `print(knowledge)` shows: each rule with its weight in the total."""
@@ -79,14 +120,20 @@ class CompiledKnowledge(nn.Module):
         return "\n".join(lines)
 
     def forward(
-        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+        self,
+        tensors: Tensors | None = None,
+        /,
+        *,
+        lengths: Any = None,
+        observed: Observed | None = None,
+        **named: Tensor,
     ) -> dict[str, Tensor]:
         """Return the penalty of each rule by name, reduced over the batch, without its weight.
 
-        Each rule takes the tensors that it reads.
+        Each rule takes the tensors that it reads, and the labels of `observed` outputs.
         """
-        given = self._known(named_tensors(tensors, named), lengths)
-        return self._penalties(given, lengths, is_reduced=True)
+        given = self._known(Inputs(named_tensors(tensors, named), lengths, observed))
+        return self._penalties(given, is_reduced=True)
 
     def total(
         self,
@@ -94,6 +141,7 @@ class CompiledKnowledge(nn.Module):
         /,
         *,
         lengths: Any = None,
+        observed: Observed | None = None,
         combine: Combination = "conjunction",
         **named: Tensor,
     ) -> Tensor:
@@ -101,15 +149,19 @@ class CompiledKnowledge(nn.Module):
 
         The weighted penalties are combined for each example, and then reduced. They are combined
         by the conjunction of the logic: their sum, up to the cap of the logic if there is one, or
-        in the Gödel logics the largest. `combine="sum"` adds them up in any logic.
+        in the Gödel logics the largest. `combine="sum"` adds them up in any logic. Under `exact`
+        the conjunction is −log of the probability that all rules hold together, which has no place
+        for weights; the sum is that of the rules one by one.
         """
         check_combination(combine)
         self._require_rules("a total needs")
-        given = self._known(named_tensors(tensors, named), lengths)
+        given = self._known(Inputs(named_tensors(tensors, named), lengths, observed))
         rule = next(iter(self._rules.values()))
         relaxation = rule.relaxation
+        if relaxation == EXACT and combine == "conjunction":
+            return self._joint_total(given)
         is_conjunction = combine == "conjunction" or _is_sum(relaxation)
-        call = self._call_of_all(given, lengths)
+        call = self._call_of_all(given)
         if call is not None:
             [bundle] = self._bundles.values()
             if is_conjunction:
@@ -120,15 +172,35 @@ class CompiledKnowledge(nn.Module):
                 return bundle.reduced(found.sum(0))
         weighted = [
             part if self._weights[name] == 1 else part * self._weights[name]
-            for name, part in self._penalties(given, lengths, is_reduced=False).items()
+            for name, part in self._penalties(given, is_reduced=False).items()
         ]
         penalties = _stacked(weighted, -1)
         return rule.reduced(
             conjoined(penalties, relaxation) if is_conjunction else penalties.sum(-1)
         )
 
+    def _joint_total(self, given: Inputs) -> Tensor:
+        """Return −log of the probability that all rules hold, reduced over the batch."""
+        for name, weight in self._weights.items():
+            if weight != 1:
+                raise GroundingError(
+                    f"under `exact` a total is the probability that all rules hold together, in "
+                    f"which rules have no weights, but `{name}` has weight {weight:g}; pass "
+                    'combine="sum" to add up the weighted penalties of the rules, or drop weights'
+                )
+        rule = self.rule_of(None)
+        call = rule.receive(*given.of(rule))
+        with in_full(call.device):
+            return rule.reduced(rule.of_each_example(call))
+
     def penalties(
-        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+        self,
+        tensors: Tensors | None = None,
+        /,
+        *,
+        lengths: Any = None,
+        observed: Observed | None = None,
+        **named: Tensor,
     ) -> Tensor:
         """Return the penalties of all rules as one tensor, rules first, without weights.
 
@@ -136,35 +208,59 @@ class CompiledKnowledge(nn.Module):
         in one tensor each.
         """
         self._require_rules("penalties need")
-        given = self._known(named_tensors(tensors, named), lengths)
+        given = self._known(Inputs(named_tensors(tensors, named), lengths, observed))
         if len(self._bundles) == 1:
             [(names, bundle)] = self._bundles.items()
             is_whole = len(names) == len(self._rules) and not _spans_processes(bundle)
-            if is_whole and _have_one_batch(bundle.plan, given):
-                call = _call(bundle, given, lengths, {})
+            if is_whole and given.have_one_batch(bundle.plan):
+                call = _call(bundle, given, {})
                 found = bundle.of_each_rule(call)
                 if found is not None:
-                    self._prepare(names, given, lengths, call)
+                    self._prepare(names, given, call)
                     return bundle.reduced(found, (len(names),))
-        return _stacked(list(self._penalties(given, lengths, is_reduced=True).values()), 0)
+        return _stacked(list(self._penalties(given, is_reduced=True).values()), 0)
 
     def truth(
-        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+        self,
+        tensors: Tensors | None = None,
+        /,
+        *,
+        lengths: Any = None,
+        observed: Observed | None = None,
+        **named: Tensor,
     ) -> dict[str, Tensor]:
         """Return the degree of truth of each rule by name, one per example."""
-        return self._ask(CompiledRule.truth, named_tensors(tensors, named), lengths)
+        return self._ask(
+            CompiledRule.truth, Inputs(named_tensors(tensors, named), lengths, observed)
+        )
 
     def satisfied(
-        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+        self,
+        tensors: Tensors | None = None,
+        /,
+        *,
+        lengths: Any = None,
+        observed: Observed | None = None,
+        **named: Tensor,
     ) -> dict[str, Tensor]:
         """Return whether the predictions obey each rule, by name, one Boolean per example."""
-        return self._ask(CompiledRule.satisfied, named_tensors(tensors, named), lengths)
+        return self._ask(
+            CompiledRule.satisfied, Inputs(named_tensors(tensors, named), lengths, observed)
+        )
 
     def coverage(
-        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+        self,
+        tensors: Tensors | None = None,
+        /,
+        *,
+        lengths: Any = None,
+        observed: Observed | None = None,
+        **named: Tensor,
     ) -> dict[str, Tensor]:
         """Return the share of groundings whose antecedent holds for each rule, by name."""
-        return self._ask(CompiledRule.coverage, named_tensors(tensors, named), lengths)
+        return self._ask(
+            CompiledRule.coverage, Inputs(named_tensors(tensors, named), lengths, observed)
+        )
 
     def violations(
         self,
@@ -173,6 +269,7 @@ class CompiledKnowledge(nn.Module):
         *,
         top: int = 5,
         lengths: Any = None,
+        observed: Observed | None = None,
         **named: Tensor,
     ) -> dict[str, list[Violation]]:
         """Return the groundings of each rule, by name, that the predictions break.
@@ -180,49 +277,50 @@ class CompiledKnowledge(nn.Module):
         Of each rule at most `top` are returned, those with the lowest degrees first.
         """
         worst = partial(CompiledRule.violations, top=top)
-        return self._ask(worst, named_tensors(tensors, named), lengths)
+        return self._ask(worst, Inputs(named_tensors(tensors, named), lengths, observed))
 
     def explain(
-        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+        self,
+        tensors: Tensors | None = None,
+        /,
+        *,
+        lengths: Any = None,
+        observed: Observed | None = None,
+        **named: Tensor,
     ) -> str:
         """Return each rule in words, and which rules are evaluated together.
 
         With tensors, routes are those that evaluate them; without, those for 64 examples on a CPU.
         """
         given = None
-        if tensors is not None or named:
-            given = self._known(named_tensors(tensors, named), lengths)
+        if tensors is not None or named or observed is not None:
+            given = self._known(Inputs(named_tensors(tensors, named), lengths, observed))
         routes: dict[str, list[str]] = {}
         for names, bundle in self._bundles.items():
-            if given is None or _have_one_batch(bundle.plan, given):
-                read = None if given is None else _read_by(bundle, given)
-                *why_not, route = bundle.explained_route(
-                    read, _lengths_for(bundle, lengths), of_several=True
-                )
+            if given is None or given.have_one_batch(bundle.plan):
+                read = NO_INPUTS if given is None else given.of(bundle)
+                *why_not, route = bundle.explained_route(*read, of_several=True)
                 if route.startswith("evaluated"):
                     route += f", {len(names)} rules together"
                     routes |= {name: [*why_not, route] for name in names}
         lines = [WEIGHTING]
         for name, rule in self._rules.items():
-            read = None if given is None else _read_by(rule, given)
-            route_lines = routes.get(name)
-            if route_lines is None:
-                route_lines = rule.explained_route(read, _lengths_for(rule, lengths))
+            read = NO_INPUTS if given is None else given.of(rule)
+            route_lines = routes.get(name) or rule.explained_route(*read)
             lines.append(f"rule {name}, weight {self._weights[name]:g}")
             lines += [f"  {line}" for line in (*rule.described().splitlines(), *route_lines)]
         return "\n".join(lines)
 
-    def _ask(
-        self, question: Callable[..., Answer], given: Tensors, lengths: Any
-    ) -> dict[str, Answer]:
+    def _ask(self, question: Callable[..., Answer], given: Inputs) -> dict[str, Answer]:
         """Return the answers of the rules to a question, by the names of the rules."""
-        self._known(given, lengths)
-        return {
-            name: question(rule, _read_by(rule, given), lengths=_lengths_for(rule, lengths))
-            for name, rule in self._rules.items()
-        }
+        self._known(given)
+        answers = {}
+        for name, rule in self._rules.items():
+            own = given.of(rule)
+            answers[name] = question(rule, own.tensors, lengths=own.lengths, observed=own.observed)
+        return answers
 
-    def _penalties(self, given: Tensors, lengths: Any, *, is_reduced: bool) -> dict[str, Tensor]:
+    def _penalties(self, given: Inputs, *, is_reduced: bool) -> dict[str, Tensor]:
         """Return the penalties of each rule by name, without weights, reduced or per example."""
         sources: dict[str, Source] = {}
         found: dict[str, Tensor] = {}
@@ -230,19 +328,19 @@ class CompiledKnowledge(nn.Module):
         # on the values that a process sees, so that across processes rules are reduced one by one.
         one_by_one = is_reduced and any(map(_spans_processes, self._bundles.values()))
         for names, bundle in self._bundles.items():
-            if _have_one_batch(bundle.plan, given):
-                call = _call(bundle, given, lengths, sources)
+            if given.have_one_batch(bundle.plan):
+                call = _call(bundle, given, sources)
                 penalties = bundle.of_each_rule(call)
                 if penalties is not None:
                     if is_reduced and not one_by_one:
                         penalties = bundle.reduced(penalties, (len(names),))
                     found |= zip(names, penalties.unbind(0), strict=True)
-                    self._prepare(names, given, lengths, call)
+                    self._prepare(names, given, call)
         parts = {}
         for name, rule in self._rules.items():
             part = found.get(name)
             if part is None:
-                call = _call(rule, given, lengths, sources)
+                call = _call(rule, given, sources)
                 with in_full(call.device):
                     part = rule.of_each_example(call)
             if is_reduced and (one_by_one or name not in found):
@@ -250,16 +348,16 @@ class CompiledKnowledge(nn.Module):
             parts[name] = part
         return parts
 
-    def _call_of_all(self, given: Tensors, lengths: Any) -> Call | None:
+    def _call_of_all(self, given: Inputs) -> Call | None:
         """Return one call of all rules; None unless they are alike and evaluated together."""
         if len(self._bundles) != 1:
             return None
         [(names, bundle)] = self._bundles.items()
         if len(names) < len(self._rules) or set(self._weights.values()) != {1.0}:
             return None
-        return _call(bundle, given, lengths, {}) if _have_one_batch(bundle.plan, given) else None
+        return _call(bundle, given, {}) if given.have_one_batch(bundle.plan) else None
 
-    def _prepare(self, names: Names, given: Tensors, lengths: Any, call: Call) -> None:
+    def _prepare(self, names: Names, given: Inputs, call: Call) -> None:
         """Move the tables of rules to the GPU, before a CUDA graph of the user needs them.
 
         While a graph is captured, quantified rules are evaluated one by one, because values cannot
@@ -273,17 +371,19 @@ class CompiledKnowledge(nn.Module):
             self._prepared.add(key)
             for name in names:
                 rule = self._rules[name]
-                rule.receive(_read_by(rule, given), _lengths_for(rule, lengths))
+                rule.receive(*given.of(rule))
 
     def _require_rules(self, what_needs: str) -> None:
         if not self._rules:
             raise GroundingError(f"{what_needs} at least one rule, and the knowledge has none")
 
-    def _known(self, given: Tensors, lengths: Any) -> Tensors:
-        """Return the tensors; GroundingError if no rule reads one of them, or the lengths."""
-        refuse_unknown(given, self._predicates)
+    def _known(self, given: Inputs) -> Inputs:
+        """Return the inputs; GroundingError if no rule reads one of them."""
+        refuse_unknown(given.tensors, self._predicates)
+        if given.observed is not None:
+            refuse_unknown_labels(given.observed, self._predicates)
         rules = self._rules.values()
-        if lengths is not None and not any(rule.plan.sequence_domains for rule in rules):
+        if given.lengths is not None and not any(rule.plan.sequence_domains for rule in rules):
             raise GroundingError(
                 "lengths: expected none, as no rule is over a sequence; leave them out"
             )
@@ -316,36 +416,15 @@ def _spans_processes(rule: CompiledRule) -> bool:
     return rule.reduction != "none" and rule.process_group is not None
 
 
-def _have_one_batch(plan: Plan, given: Tensors) -> bool:
-    """Return whether all tensors have the same batch.
-
-    If not, rules that read different tensors may have batches of different shapes.
-    """
-    shapes = [
-        given[slot.name].shape[: given[slot.name].dim() - len(slot.domains)]
-        for slot in plan.slots
-        if isinstance(given.get(slot.name), Tensor) and not given[slot.name].is_nested
-    ]
-    return all(shape == shapes[0] for shape in shapes[1:])
-
-
 def _stacked(parts: Sequence[Tensor], dimension: int) -> Tensor:
     """Return penalties of rules as one tensor; those of smaller batches are broadcast."""
     shape = torch.broadcast_shapes(*(one.shape for one in parts))  # type: ignore[no-untyped-call]
     return torch.stack([one.expand(shape) for one in parts], dimension)
 
 
-def _read_by(rule: CompiledRule, given: Tensors) -> Tensors:
-    return {slot: given[slot] for slot in rule.forms if slot in given}
-
-
-def _lengths_for(rule: CompiledRule, lengths: Any) -> Any:
-    return lengths if rule.plan.sequence_domains else None
-
-
-def _call(rule: CompiledRule, given: Tensors, lengths: Any, shared: dict[str, Source]) -> Call:
+def _call(rule: CompiledRule, given: Inputs, shared: dict[str, Source]) -> Call:
     """Return the call of one rule; softmaxes are computed once and shared by all rules."""
-    call = rule.receive(_read_by(rule, given), _lengths_for(rule, lengths))
+    call = rule.receive(*given.of(rule))
     return call._replace(sources=partial(_shared_sources, rule, call.inputs, shared))
 
 

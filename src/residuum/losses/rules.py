@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, final
 
 import torch
@@ -15,7 +15,9 @@ from residuum.logic.terms import as_label
 from residuum.losses.aggregation import cap_of
 from residuum.losses.degrees.logits import Form, Source
 from residuum.losses.degrees.tensors import in_full
+from residuum.losses.exact_answers import ExactAnswers
 from residuum.losses.inputs.calls import Call, Receiver, case_of
+from residuum.losses.inputs.evidence import Observed, are_all_observed
 from residuum.losses.inputs.layouts import Bound
 from residuum.losses.questions.coverage import coverage
 from residuum.losses.questions.crisp_truth import satisfied
@@ -32,7 +34,7 @@ Tensors = Mapping[str, Tensor]
 
 
 @final
-class CompiledRule(nn.Module):
+class CompiledRule(ExactAnswers, nn.Module):
     """A rule under a relaxation, as a differentiable function of tensors. It has no parameters."""
 
     def __init__(
@@ -107,47 +109,79 @@ class CompiledRule(nn.Module):
     # Calling it
 
     def forward(
-        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+        self,
+        tensors: Tensors | None = None,
+        /,
+        *,
+        lengths: Any = None,
+        observed: Observed | None = None,
+        **named: Tensor,
     ) -> Tensor:
         """Return the weighted penalty of the batch, or of each example with `reduction="none"`.
 
         Tensors are given by the names of predicates, as a mapping or by keywords. The last
         dimensions of a tensor are the domains of its predicate. The dimensions before are the
         batch, and broadcast. `lengths` are the lengths of padded sequences.
+
+        `observed` are labels by the names of predicates. An observed output has degree 1 or 0 and
+        no gradient; −100 marks one that is not observed. A predicate that is observed in full needs
+        no tensor.
         """
-        call = self.receive(named_tensors(tensors, named), lengths)
+        call = self.receive(named_tensors(tensors, named), lengths, observed)
         with in_full(call.device):
             penalty = self.of_each_example(call)
             return self.reduced(penalty if self.weight == 1 else penalty * self.weight)
 
     def truth(
-        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+        self,
+        tensors: Tensors | None = None,
+        /,
+        *,
+        lengths: Any = None,
+        observed: Observed | None = None,
+        **named: Tensor,
     ) -> Tensor:
         """Return the degree of truth of the rule, one per example.
 
         Neither the weight nor the reduction plays a part in it.
         """
-        call = self.receive(named_tensors(tensors, named), lengths)
+        call = self.receive(named_tensors(tensors, named), lengths, observed)
         return truth(self._definition, self._routes, call)
 
     def satisfied(
-        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+        self,
+        tensors: Tensors | None = None,
+        /,
+        *,
+        lengths: Any = None,
+        observed: Observed | None = None,
+        **named: Tensor,
     ) -> Tensor:
         """Return whether the predictions obey the rule, one Boolean per example.
 
         The prediction of a softmax is its likeliest class; that of a sigmoid is true above ½.
         """
-        return satisfied(self._definition, self.receive(named_tensors(tensors, named), lengths))
+        return satisfied(
+            self._definition, self.receive(named_tensors(tensors, named), lengths, observed)
+        )
 
     def coverage(
-        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+        self,
+        tensors: Tensors | None = None,
+        /,
+        *,
+        lengths: Any = None,
+        observed: Observed | None = None,
+        **named: Tensor,
     ) -> Tensor:
         """Return the share of groundings whose antecedent holds, one number per example.
 
         The antecedent is read with the predictions, as in `satisfied`. A rule with coverage 0 is
         satisfied only because nothing that it speaks of occurs.
         """
-        return coverage(self._definition, self.receive(named_tensors(tensors, named), lengths))
+        return coverage(
+            self._definition, self.receive(named_tensors(tensors, named), lengths, observed)
+        )
 
     def violations(
         self,
@@ -156,6 +190,7 @@ class CompiledRule(nn.Module):
         *,
         top: int = 5,
         lengths: Any = None,
+        observed: Observed | None = None,
         **named: Tensor,
     ) -> list[Violation]:
         """Return groundings that the predictions break, those with the lowest degrees first.
@@ -163,23 +198,37 @@ class CompiledRule(nn.Module):
         An example has violations exactly where `satisfied` is False. At most `top` are returned,
         of the whole batch. Under `exact` degrees are those of the product logic.
         """
-        call = self.receive(named_tensors(tensors, named), lengths)
+        call = self.receive(named_tensors(tensors, named), lengths, observed)
         top = as_label(top)
         if not isinstance(top, int) or isinstance(top, bool) or top < 0:
             raise GroundingError(f"top: expected a number of violations, 0 or more, got {top!r}")
         return violations(self._definition, call, top)
 
     def each(
-        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+        self,
+        tensors: Tensors | None = None,
+        /,
+        *,
+        lengths: Any = None,
+        observed: Observed | None = None,
+        **named: Tensor,
     ) -> SingleGroundings:
         """Return every grounding by itself: the degrees of its parts, and whether it holds.
 
         All groundings of the batch are in memory at once.
         """
-        return each(self._definition, self.receive(named_tensors(tensors, named), lengths))
+        return each(
+            self._definition, self.receive(named_tensors(tensors, named), lengths, observed)
+        )
 
     def explain(
-        self, tensors: Tensors | None = None, /, *, lengths: Any = None, **named: Tensor
+        self,
+        tensors: Tensors | None = None,
+        /,
+        *,
+        lengths: Any = None,
+        observed: Observed | None = None,
+        **named: Tensor,
     ) -> str:
         """Return the rule in words: inputs, axes, groundings, memory, gradients, and its route.
 
@@ -187,14 +236,56 @@ class CompiledRule(nn.Module):
         a CPU. The routes before it are named with the reason why they are not taken. A warning is
         added if the rule is about one softmax and every prediction obeys it, or none.
         """
-        given = named_tensors(tensors, named) if tensors is not None or named else None
-        return "\n".join([self.described(), *self.explained_route(given, lengths)])
+        given = (
+            named_tensors(tensors, named)
+            if tensors is not None or named or observed is not None
+            else None
+        )
+        return "\n".join([self.described(), *self.explained_route(given, lengths, observed)])
 
     # For other parts of this package
 
-    def receive(self, given: Tensors, lengths: Any) -> Call:
+    def rule_of(self, rules: Iterable[str] | None) -> CompiledRule:
+        """Return this rule."""
+        if rules is not None:
+            raise GroundingError(
+                "rules: expected none, as this is one rule; ask a compiled knowledge instead, or "
+                "pass a tensor of that name in a mapping"
+            )
+        return self
+
+    @property
+    def definition(self) -> Definition:
+        """The rule as its routes and questions know it."""
+        return self._definition
+
+    def asked(
+        self,
+        rules: Iterable[str] | None,
+        tensors: Tensors | None,
+        named: Tensors,
+        lengths: Any,
+        observed: Observed | None,
+    ) -> tuple[Definition, Call]:
+        """Return this rule, and a call of it with its tensors checked."""
+        rule = self.rule_of(rules)
+        return rule.definition, self.receive(named_tensors(tensors, named), lengths, observed)
+
+    def receive(self, given: Tensors, lengths: Any, observed: Observed | None = None) -> Call:
         """Return a call with its tensors checked; GroundingError says which of them do not fit."""
-        return self._receiver.receive(given, lengths, check=self.check)
+        call = self._receiver.receive(given, lengths, observed, check=self.check)
+        if self.check and observed and are_all_observed(self.plan, observed, call.lengths):
+            self._refuse_contradiction(call)
+        return call
+
+    def _refuse_contradiction(self, call: Call) -> None:
+        """Raise GroundingError if the outputs, all of them observed, break the rule."""
+        found = violations(self._definition, call, 1)
+        if found:
+            raise GroundingError(
+                f"observed: expected labels that obey the rule, got {found[0]}; correct the "
+                "labels, or compile the rule without check="
+            )
 
     def of_each_example(self, call: Call) -> Tensor:
         """Return one penalty per example, without the weight."""
@@ -230,7 +321,12 @@ class CompiledRule(nn.Module):
         return f"{told}\nreturns {returned}{weight}"
 
     def explained_route(
-        self, given: Tensors | None, lengths: Any, *, of_several: bool = False
+        self,
+        given: Tensors | None,
+        lengths: Any,
+        observed: Observed | None = None,
+        *,
+        of_several: bool = False,
     ) -> list[str]:
         """Return lines that name the route, and why the routes before it are not taken.
 
@@ -239,7 +335,7 @@ class CompiledRule(nn.Module):
         routes = self._routes_of_several if of_several else self._routes
         assert routes is not None
         if given is not None:
-            call = self.receive(given, lengths)
+            call = self.receive(given, lengths, observed)
             assert call.case is not None
             return routes.explain(call.case, call)
         bound = self._bound()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -18,7 +18,14 @@ from residuum.losses.compile import compile as compile_knowledge
 from residuum.losses.degrees.logits import Form
 from residuum.losses.degrees.parameters import find_logic
 from residuum.losses.facts import facts as penalty_of_facts
+from residuum.losses.inputs.evidence import (
+    Observed,
+    is_observed_in_full,
+    labels_of,
+    refuse_unknown_labels,
+)
 from residuum.losses.knowledge import WEIGHTING, CompiledKnowledge
+from residuum.losses.network_calls import Key, Requests
 from residuum.losses.questions.violations import Violation
 from residuum.losses.reductions import (
     Combination,
@@ -50,7 +57,8 @@ class Theory(nn.Module):
     A theory is called with facts, {name: (inputs, labels)}, and with tensors for the rules. A
     tensor has the name of an open domain (`pair=`), of a function (`left=`), or of a predicate
     without open arguments. In each call a network runs once on all its inputs, if their shapes fit
-    into one batch.
+    into one batch. Outputs that are `observed` are given as labels, by the name of the predicate,
+    or of its use (`Digit(left(p))`) if rules read it in several ways.
 
     `weights` replaces weights of rules and facts, by name. A weight, and the relaxation, may be a
     schedule: a function of `theory.epoch`. Penalties are reduced over their batches first. The
@@ -166,65 +174,97 @@ class Theory(nn.Module):
         /,
         *,
         lengths: Any = None,
+        observed: Observed | None = None,
         **tensors: Tensor,
     ) -> Assessment:
-        """Return the weighted total of facts and rules, and its parts without weights."""
+        """Return the weighted total of facts and rules, and its parts without weights.
+
+        A network does not run for a use that is observed in full.
+        """
         given = {} if facts is None else facts
         if not isinstance(given, Mapping):
             raise GroundingError(
                 f"expected facts by name, {{name: (inputs, labels)}}, got {type(facts).__name__}"
             )
         _check_names("set of facts", given, self.knowledge.facts)
-        requests = _Requests(dict(self.networks.items()), self._frozen)
+        requests = Requests(dict(self.networks.items()), self._frozen)
         for name, pair in given.items():
             if not isinstance(pair, tuple | list) or len(pair) != 2:
                 raise GroundingError(f"facts `{name}`: expected a pair (inputs, labels)")
         for name, (inputs, _) in given.items():
             requests.add(("facts", name), self.knowledge.facts[name].predicate, (inputs,))
-        if tensors:
-            self._request_slots(requests, tensors)
+        labels = self._labels(observed)
+        if tensors or labels:
+            self._request_slots(requests, tensors, labels, lengths)
         outputs = requests.run()
         parts: dict[str, Tensor] = {
             name: self._penalty_of_facts(name, outputs["facts", name], labels)
             for name, (_, labels) in given.items()
         }
-        if tensors:
-            parts |= self._rules()(self._of_slots(outputs), lengths=lengths)
+        if tensors or labels:
+            parts |= self._rules()(_of_slots(outputs), lengths=lengths, observed=labels)
         return Assessment(self._total(parts), parts)
 
     @torch.no_grad()
-    def satisfied(self, *, lengths: Any = None, **tensors: Tensor) -> dict[str, Tensor]:
+    def satisfied(
+        self, *, lengths: Any = None, observed: Observed | None = None, **tensors: Tensor
+    ) -> dict[str, Tensor]:
         """Return by the names of rules whether the predictions of the networks obey them.
 
-        There is one Boolean per example. The tensors are those of a call.
+        There is one Boolean per example. The tensors and labels are those of a call.
         """
-        return self._rules().satisfied(self._predictions(tensors), lengths=lengths)
+        labels = self._labels(observed)
+        predicted = self._predictions(tensors, labels, lengths)
+        return self._rules().satisfied(predicted, lengths=lengths, observed=labels)
 
     @torch.no_grad()
     def violations(
-        self, *, top: int = 5, lengths: Any = None, **tensors: Tensor
+        self,
+        *,
+        top: int = 5,
+        lengths: Any = None,
+        observed: Observed | None = None,
+        **tensors: Tensor,
     ) -> dict[str, list[Violation]]:
         """Return by the names of rules groundings that the predictions break, at most `top` each.
 
-        Those with the lowest degrees come first. The tensors are those of a call.
+        Those with the lowest degrees come first. The tensors and labels are those of a call.
         """
-        return self._rules().violations(self._predictions(tensors), top=top, lengths=lengths)
+        labels = self._labels(observed)
+        predicted = self._predictions(tensors, labels, lengths)
+        return self._rules().violations(predicted, top=top, lengths=lengths, observed=labels)
 
-    def _predictions(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def _labels(self, observed: Observed | None) -> dict[str, Tensor]:
+        """Return labels by the names of slots. GroundingError says which name fits no slot."""
+        if observed is None:
+            return {}
+        slots = _slots(self._rules())
+        refuse_unknown_labels(observed, _names_of_labels(slots))
+        return labels_of(slots, {_slot_of(name, slots): one for name, one in observed.items()})
+
+    def _predictions(
+        self, tensors: Mapping[str, Tensor], labels: Mapping[str, Tensor], lengths: Any
+    ) -> dict[str, Tensor]:
         """Return the outputs of the networks on some tensors, by slot."""
-        requests = _Requests(dict(self.networks.items()), self._frozen)
-        self._request_slots(requests, tensors)
-        return self._of_slots(requests.run())
+        requests = Requests(dict(self.networks.items()), self._frozen)
+        self._request_slots(requests, tensors, labels, lengths)
+        return _of_slots(requests.run())
 
-    def _request_slots(self, requests: _Requests, tensors: Mapping[str, Tensor]) -> None:
+    def _request_slots(
+        self,
+        requests: Requests,
+        tensors: Mapping[str, Tensor],
+        labels: Mapping[str, Tensor],
+        lengths: Any,
+    ) -> None:
         slots = _slots(self._rules())
         known = dict.fromkeys(name for slot in slots for name in _tensors_of(slot))
         _check_names("tensor", tensors, known)
         for slot in slots:
-            requests.add(("slot", slot.name), slot.predicate.name, self._arguments(slot, tensors))
-
-    def _of_slots(self, outputs: Mapping[Key, Tensor]) -> dict[str, Tensor]:
-        return {slot.name: outputs["slot", slot.name] for slot in _slots(self._rules())}
+            own = labels.get(slot.name)
+            if own is None or not is_observed_in_full(slot, own, lengths):
+                arguments = self._arguments(slot, tensors)
+                requests.add(("slot", slot.name), slot.predicate.name, arguments)
 
     def _total(self, parts: Mapping[str, Tensor]) -> Tensor:
         if not parts:
@@ -310,6 +350,28 @@ def _slots(rules: CompiledKnowledge) -> list[Slot]:
     return list(found.values())
 
 
+def _names_of_labels(slots: Iterable[Slot]) -> list[str]:
+    """Return the names by which labels can be given: those of slots and of their predicates."""
+    return list(dict.fromkeys(name for slot in slots for name in (slot.name, slot.predicate.name)))
+
+
+def _slot_of(name: str, slots: Iterable[Slot]) -> str:
+    """Return the name of the slot that labels belong to, given its name or its predicate's."""
+    uses = [slot.name for slot in slots if name == slot.predicate.name]
+    if name in uses or not uses:
+        return name
+    if len(uses) > 1:
+        raise GroundingError(
+            f"observed `{name}`: expected the use that is observed, one of {', '.join(uses)}, got "
+            "the predicate alone; write labels under the names of uses"
+        )
+    return uses[0]
+
+
+def _of_slots(outputs: Mapping[Key, Tensor]) -> dict[str, Tensor]:
+    return {name: one for (what, name), one in outputs.items() if what == "slot"}
+
+
 def _refuse_names_of_options(predicates: Iterable[str]) -> None:
     options = inspect.signature(Theory).parameters
     for name in predicates:
@@ -327,51 +389,3 @@ def _check_names(what: str, given: Iterable[str], known: Iterable[str]) -> None:
                 f"the knowledge has no {what} `{name}`.{suggest(name, known)} "
                 f"It has: {', '.join(known) or 'none'}"
             )
-
-
-Key = tuple[str, str]
-
-
-class _Requests:
-    """The inputs of each network in one call. Each request has a key, and is made once."""
-
-    def __init__(self, networks: Mapping[str, Callable[..., Tensor]], frozen: set[str]) -> None:
-        self._networks = networks
-        self._frozen = frozen
-        self._wanted: dict[str, dict[Key, tuple[Tensor, ...]]] = {}
-
-    def add(self, key: Key, predicate: str, inputs: tuple[Tensor, ...]) -> None:
-        self._wanted.setdefault(predicate, {})[key] = inputs
-
-    def run(self) -> dict[Key, Tensor]:
-        found: dict[Key, Tensor] = {}
-        for predicate, wanted in self._wanted.items():
-            with torch.set_grad_enabled(torch.is_grad_enabled() and predicate not in self._frozen):
-                found |= _apply_once(predicate, self._networks[predicate], wanted)
-        return found
-
-
-def _apply_once(
-    predicate: str, network: Callable[..., Tensor], wanted: Mapping[Key, tuple[Tensor, ...]]
-) -> dict[Key, Tensor]:
-    """Return the outputs of a network by key; inputs of equal shapes are run as one batch."""
-    inputs = list(wanted.values())
-    if len(inputs) == 1 or not _are_alike(inputs):
-        return {key: network(*one) for key, one in wanted.items()}
-    together = network(*(torch.cat(same) for same in zip(*inputs, strict=True)))
-    sizes = [len(one[0]) for one in inputs]
-    if not isinstance(together, Tensor) or together.shape[:1] != (sum(sizes),):
-        is_tensor = isinstance(together, Tensor)
-        found = f"shape {tuple(together.shape)}" if is_tensor else type(together).__name__
-        raise GroundingError(
-            f"the network of `{predicate}`: expected a tensor with a row for each of "
-            f"{sum(sizes)} inputs, got {found}"
-        )
-    return dict(zip(wanted, torch.split(together, sizes), strict=True))
-
-
-def _are_alike(inputs: Sequence[tuple[Any, ...]]) -> bool:
-    """Return whether inputs fit into one batch: all are tensors, and their rows have one shape."""
-    if not all(isinstance(given, Tensor) for one in inputs for given in one):
-        return False
-    return len({(len(one), *(tuple(t.shape[1:]) for t in one)) for one in inputs}) == 1

@@ -1,5 +1,6 @@
 """The report and its pictures. Matplotlib (the extra `report`) is loaded only to draw."""
 
+from residuum.reports.circuit_figures import draw_circuit as draw_circuit
 from residuum.reports.figures import check_picture as check_picture
 from residuum.reports.figures import picture as picture
 from residuum.reports.figures import save_picture as save_picture

@@ -24,6 +24,7 @@ from residuum.reports.study_blocks import (
 )
 from residuum.reports.study_figures import draw_measures
 from residuum.results import Record
+from residuum.study.common_settings import SEEDS
 from residuum.study.digits.claims import evaluate
 from residuum.study.digits.data.sets import PAIR_SIZES
 from residuum.study.digits.findings import LAWS, Findings, Setting, System, of_presets, sift
@@ -106,7 +107,9 @@ def _report_experiment(
     name = _slug(first)
     by_measure = {table.measure: table for table in found}
     where = first.title.split(": ", 1)[1].split(" (the paper's")[0]
-    command = _command(first)
+    here = _experiment_of_table(first)
+    own = [record for record in records if _experiment_of_run(record) == here]
+    command = _command_of_runs(first, own)
     axes = [f"{size:,}" for size in first.digit_sizes], "labelled images (DIGIT)", UNIT
     beside = Picture(
         f"{name}-measures",
@@ -129,8 +132,6 @@ def _report_experiment(
         ], *axes),
         command,
     )  # fmt: skip
-    here = _experiment_of_table(first)
-    own = [record for record in records if _experiment_of_run(record) == here]
     runs: dict[int, dict[str, list[Record]]] = {}
     for record in sorted(own, key=_by_size_and_relaxation):
         known: Any = record.configuration
@@ -211,7 +212,10 @@ def _significance(table: DigitsTable, findings: Findings, name: str) -> Table:
         ["difference", "DIGIT", "points", "95% interval", "p"],
         rows,
         numbers,
-        notes=["p is two-sided, and not corrected for the number of comparisons here."],
+        notes=[
+            "p is two-sided, and not corrected for the number of comparisons here.",
+            "Relaxations that share fewer than two seeds are compared without pairing their runs.",
+        ],
     )
 
 
@@ -262,3 +266,21 @@ def _command(table: DigitsTable) -> str:
         f"{COMMAND} --images {table.images} --protocol {table.protocol} "
         f"--pair-size {table.pair_size}{pool}"
     )
+
+
+def _command_of_runs(table: DigitsTable, records: Iterable[Record]) -> str:
+    """Return the command that makes the runs again.
+
+    If relaxations have different seeds, not only the usual ones, no single command does. Then it
+    prints the figures.
+    """
+    seeds: dict[str, set[int]] = {}
+    for record in records:
+        known: Any = record.configuration
+        seeds.setdefault(known["relaxation"], set()).add(known["seed"])
+    found = sorted(set().union(*seeds.values()))
+    if {*found} <= {*SEEDS}:
+        return _command(table)
+    if all(some == {*found} for some in seeds.values()):
+        return f"{_command(table)} --seeds {','.join(map(str, found))}"
+    return f"{_command(table)} --table"

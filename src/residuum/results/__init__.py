@@ -24,6 +24,7 @@ from residuum.results.statistics import find_best_of_each as find_best_of_each
 from residuum.results.statistics import holm as holm
 from residuum.results.statistics import mean_and_deviation as mean_and_deviation
 from residuum.results.statistics import paired_t_test as paired_t_test
+from residuum.results.statistics import t_test_of_sum as t_test_of_sum
 from residuum.results.statistics import welch_t_test as welch_t_test
 from residuum.results.store import Store as Store
 from residuum.results.store import default_store as default_store

@@ -1,4 +1,4 @@
-"""The paired bootstrap over seeds and over the units that test examples are made of.
+"""The bootstrap over seeds and over the units that test examples are made of.
 
 Test pairs of images are not independent: an image that a network misreads spoils every pair it is
 in, so that resampling pairs finds intervals far too narrow. What was drawn independently are the
@@ -12,7 +12,8 @@ Seeds are few, for which the bootstrap needs two corrections. One seed less is d
 are, so that their part of the variance is unbiased (Rao and Wu 1988). And the difference over its
 standard error is compared with Student's distribution: with one degree of freedom less than seeds
 where the seeds are all that varies, with more as their share of the variance is smaller
-(Satterthwaite 1946).
+(Satterthwaite 1946). Systems with different seeds share the draws of units, but not those of seeds,
+and their difference has the variances of both, as in Welch's test.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from residuum.errors import ComparisonError
-from residuum.results.statistics import Comparison, Floats, judge
+from residuum.results.statistics import Comparison, Floats, joint_freedom, judge
 
 Integers: TypeAlias = npt.NDArray[np.intp]
 
@@ -63,6 +64,8 @@ class Resampled:
 
     by_seed: Mapping[str, Floats]
     resampled: Mapping[str, Floats]
+    seeds: Mapping[str, object]
+    """What names the seeds of each system. Systems with equal entries are compared in pairs."""
 
     @property
     def means(self) -> dict[str, float]:
@@ -71,53 +74,60 @@ class Resampled:
 
     def compare(self, first: str, second: str, *, confidence: float = 0.95) -> Comparison:
         """Compare two systems; the difference is in the unit of their scores."""
-        differences = self.by_seed[first] - self.by_seed[second]
-        seeds = len(differences)
+        one, other = self.by_seed[first], self.by_seed[second]
+        are_paired = self.seeds[first] == self.seeds[second]
+        samples = [one - other] if are_paired else [one, -other]
         variance = float((self.resampled[first] - self.resampled[second]).var(ddof=1))
-        of_seeds = float(differences.var(ddof=1)) / seeds if seeds > 1 else 0.0
-        freedom = (seeds - 1) * max(1.0, variance / of_seeds) ** 2 if of_seeds > 0 else math.inf
-        scale = max(float(np.abs(self.by_seed[name]).max()) for name in (first, second))
-        difference = float(differences.mean())
+        counts = [len(sample) for sample in samples]
+        of_seeds = [
+            float(sample.var(ddof=1)) / len(sample) if len(sample) > 1 else 0.0
+            for sample in samples
+        ]
+        freedom = joint_freedom(of_seeds, counts)
+        if math.isfinite(freedom):
+            freedom *= max(1.0, variance / sum(of_seeds)) ** 2
+        difference = sum(float(sample.mean()) for sample in samples)
+        scale = max(float(np.abs(scores).max()) for scores in (one, other))
         judged = judge(difference, math.sqrt(variance), freedom, confidence, scale=scale)
-        return judged if seeds > 1 or judged.note else replace(judged, note=_ABOUT_ONE_SEED)
+        if min(counts) > 1 or judged.note:
+            return judged
+        return replace(judged, note=_ABOUT_ONE_SEED)
 
 
 def resample(
     systems: Mapping[str, npt.ArrayLike | Ratio],
     units: npt.ArrayLike | None = None,
     *,
+    seeds: Mapping[str, object] | None = None,
     resamples: int = 2000,
     seed: int = 0,
 ) -> Resampled:
-    """Resample seeds and units, the same for all systems. All systems share seeds and examples.
+    """Resample seeds and units. Units are the same for all systems, which share all examples.
 
     A system is an array (seeds, examples) of outcomes, whose mean is the score, or a `Ratio`.
     `units` are the indices (examples, k) of the units in each example: two images, or one sentence.
-    Without `units` each example is its own unit.
+    Without `units` each example is its own unit. `seeds` names the seeds of each system: systems
+    with equal entries have the same seeds in the same order, and these are drawn together; the
+    seeds of others are drawn independently. Without `seeds` all systems share them.
     """
     if not systems or resamples < 2:
         raise ComparisonError(
             "expected at least one system and two resamples, got fewer; give more"
         )
     parts = {name: _parts(system) for name, system in systems.items()}
-    shapes = {numerator.shape for numerator, _ in parts.values()}
-    if len(shapes) > 1:
-        raise ComparisonError(
-            "expected the same seeds and examples of all systems, got arrays of the shapes "
-            f"{sorted(shapes)}; leave out what only some systems have"
-        )
-    [(seeds, examples)] = shapes
+    shared = dict.fromkeys(systems) if seeds is None else {name: seeds[name] for name in systems}
+    counts, examples = _sizes({name: above.shape for name, (above, _) in parts.items()}, shared)
     rng = np.random.default_rng(seed)
     indices, count = _compact(np.arange(examples)[:, None] if units is None else units, examples)
     rows = np.concatenate([row for pair in parts.values() for row in pair])
     chunks = _drawn_weights(count, resamples, rng)
     totals = np.hstack([weighted_totals(rows, indices, weights) for weights in chunks])
-    drawn = _drawn_seeds(seeds, resamples, rng)
+    drawn = {which: _drawn_seeds(count, resamples, rng) for which, count in counts.items()}
     scores = {}
     for name, (numerator, denominator) in parts.items():
         above, below, totals = np.split(totals, np.cumsum([len(numerator), len(denominator)]))
         with np.errstate(divide="ignore", invalid="ignore"):
-            scores[name] = (drawn * (above / below)).sum(axis=0)
+            scores[name] = (drawn[shared[name]] * (above / below)).sum(axis=0)
     # A resample whose denominator is zero has no score.
     usable = np.all([np.isfinite(score) for score in scores.values()], axis=0)
     if usable.sum() < max(2, FEWEST_USABLE * resamples):
@@ -128,7 +138,7 @@ def resample(
     by_seed = {
         name: above.sum(axis=1) / below.sum(axis=1) for name, (above, below) in parts.items()
     }
-    return Resampled(by_seed, {name: score[usable] for name, score in scores.items()})
+    return Resampled(by_seed, {name: score[usable] for name, score in scores.items()}, shared)
 
 
 def paired_bootstrap(
@@ -174,6 +184,21 @@ def _drawn_seeds(count: int, resamples: int, rng: np.random.Generator) -> Floats
     """Return the weight of each seed, one column per resample. One seed always has the weight 1."""
     drawn = max(1, count - 1)
     return rng.multinomial(drawn, [1 / count] * count, size=resamples).T / drawn
+
+
+def _sizes(
+    shapes: Mapping[str, tuple[int, ...]], seeds: Mapping[str, object]
+) -> tuple[dict[object, int], int]:
+    """Return the number of seeds by what names them, and the number of examples."""
+    counts = {seeds[name]: count for name, (count, _) in shapes.items()}
+    sizes = {size for _, size in shapes.values()}
+    if len(sizes) > 1 or any(counts[seeds[name]] != count for name, (count, _) in shapes.items()):
+        raise ComparisonError(
+            "expected the same seeds and examples of all systems, got arrays of the shapes "
+            f"{sorted({*shapes.values()})}; leave out what only some systems have, or say by "
+            "`seeds` which systems share theirs"
+        )
+    return counts, sizes.pop()
 
 
 def _parts(system: npt.ArrayLike | Ratio) -> tuple[Floats, Floats]:

@@ -87,12 +87,7 @@ def paired_t_test(
             f"expected a run of both systems for each seed, got {len(one)} and {len(other)} runs; "
             "leave out the others, or use welch_t_test"
         )
-    differences = one - other
-    count = len(differences)
-    if count < 2:
-        return Comparison(float(differences[0]), None, None, None, _TOO_FEW_SEEDS)
-    error = float(differences.std(ddof=1)) / math.sqrt(count)
-    return judge(float(differences.mean()), error, count - 1, confidence, scale=_scale(one, other))
+    return _judge_means([one - other], confidence, scale=_scale(one, other))
 
 
 def welch_t_test(
@@ -100,16 +95,45 @@ def welch_t_test(
 ) -> Comparison:
     """Compare two systems by measures of independent runs (Welch 1947)."""
     one, other = _sample(first), _sample(second)
-    difference = float(one.mean() - other.mean())
-    if min(len(one), len(other)) < 2:
-        return Comparison(difference, None, None, None, _TOO_FEW_SEEDS)
-    shares = [float(sample.var(ddof=1)) / len(sample) for sample in (one, other)]
-    variance = sum(shares)
-    freedom = math.inf
-    if variance > 0:
-        parts = zip(shares, (one, other), strict=True)
-        freedom = 1 / sum((share / variance) ** 2 / (len(sample) - 1) for share, sample in parts)
-    return judge(difference, math.sqrt(variance), freedom, confidence, scale=_scale(one, other))
+    return _judge_means([one, -other], confidence, scale=_scale(one, other))
+
+
+def t_test_of_sum(samples: Sequence[Sequence[float]], *, confidence: float = 0.95) -> Comparison:
+    """Test whether the means of independent samples add up to 0.
+
+    One sample gives the usual t-test of its mean. Two samples, one of them negated, give Welch's.
+    The difference of the result is the sum of the means.
+
+    >>> t_test_of_sum([[3.0, 5.0], [-1.0, -1.0, -4.0]]).difference
+    2.0
+    """
+    if not samples:
+        raise ComparisonError("expected at least one sample, got none; give one")
+    checked = [_sample(values) for values in samples]
+    return _judge_means(checked, confidence, scale=_scale(*checked))
+
+
+def _judge_means(samples: Sequence[Floats], confidence: float, *, scale: float) -> Comparison:
+    """Judge the sum of the means of independent samples; each needs at least two values."""
+    total = sum(float(sample.mean()) for sample in samples)
+    if min(map(len, samples)) < 2:
+        return Comparison(total, None, None, None, _TOO_FEW_SEEDS)
+    variances = [float(sample.var(ddof=1)) / len(sample) for sample in samples]
+    freedom = joint_freedom(variances, [len(sample) for sample in samples])
+    return judge(total, math.sqrt(sum(variances)), freedom, confidence, scale=scale)
+
+
+def joint_freedom(variances: Sequence[float], counts: Sequence[int]) -> float:
+    """Return the degrees of freedom of a sum of independent means (Satterthwaite 1946).
+
+    `variances` are those of the means, `counts` the numbers of values behind them. Infinite if
+    nothing varies.
+    """
+    total = sum(variances)
+    if not total > 0:
+        return math.inf
+    parts = zip(variances, counts, strict=True)
+    return 1 / sum((one / total) ** 2 / (count - 1) for one, count in parts if count > 1)
 
 
 def judge(

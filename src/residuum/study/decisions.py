@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from statistics import variance
 from typing import Final, Literal, NamedTuple
 
-from residuum.results import Comparison, holm, paired_t_test, welch_t_test
-from residuum.study.grouped_runs import GroupedRuns, SettingT, SystemT, Values
+from residuum.results import Comparison, holm, paired_t_test, t_test_of_sum, welch_t_test
+from residuum.results.statistics import joint_freedom
+from residuum.study.grouped_runs import (
+    GroupedRuns,
+    SettingT,
+    SystemT,
+    Values,
+    pairs_of_seeds,
+)
 
 Status = Literal["confirmed", "refuted", "open"]
 SIGNIFICANCE: Final = 0.05
@@ -21,11 +29,21 @@ class Decision(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """One comparison, positive where the claim holds, and the difference for each seed."""
+    """One comparison, positive where the claim holds, and the values it rests on.
+
+    `samples` holds the difference for each seed if runs with the same seeds were compared, and
+    otherwise the values of the first system and the negated values of the second. The means of the
+    samples add up to the difference.
+    """
 
     where: str
     compared: Comparison
-    by_seed: Values
+    samples: tuple[Values, ...]
+
+    @property
+    def is_paired(self) -> bool:
+        """Whether runs with the same seeds were compared."""
+        return len(self.samples) == 1
 
 
 def difference(
@@ -36,13 +54,12 @@ def difference(
     other: SystemT,
     where: str,
 ) -> Difference | None:
-    """Return how much better one system is than another; None if they share no seed."""
+    """Return how much better one system is than another; None if one of them has no run."""
     compared = findings.compare(setting, one, other, measure)
     if compared is None:
         return None
     first, second = (findings.values(setting, system, measure) for system in (one, other))
-    by_seed = {seed: first[seed] - second[seed] for seed in first.keys() & second.keys()}
-    return Difference(where, compared, by_seed)
+    return Difference(where, compared, _samples_of(first, second))
 
 
 def difference_of(where: str, first: Values, second: Values) -> Difference:
@@ -50,13 +67,19 @@ def difference_of(where: str, first: Values, second: Values) -> Difference:
 
     The test is paired if there are two common seeds, and Welch's otherwise.
     """
-    seeds = sorted(first.keys() & second.keys())
-    by_seed = {seed: first[seed] - second[seed] for seed in seeds}
-    if len(seeds) > 1:
+    if seeds := pairs_of_seeds(first, second):
         ones, others = ([values[seed] for seed in seeds] for values in (first, second))
-        return Difference(where, paired_t_test(ones, others), by_seed)
-    compared = welch_t_test(list(first.values()), list(second.values()))
-    return Difference(where, compared, by_seed)
+        compared = paired_t_test(ones, others)
+    else:
+        compared = welch_t_test(list(first.values()), list(second.values()))
+    return Difference(where, compared, _samples_of(first, second))
+
+
+def _samples_of(first: Values, second: Values) -> tuple[Values, ...]:
+    seeds = pairs_of_seeds(first, second)
+    if seeds:
+        return ({seed: first[seed] - second[seed] for seed in seeds},)
+    return first, _times(second, -1)
 
 
 def decided(differences: Sequence[Difference | None], decimals: int = 1) -> Decision:
@@ -74,8 +97,7 @@ def decided(differences: Sequence[Difference | None], decimals: int = 1) -> Deci
     is_clear = [p is not None and next(corrected) <= SIGNIFICANCE for p in p_values]
     signs = [found.compared.difference for found in known]
     clear = [sign for sign, sure in zip(signs, is_clear, strict=True) if sure]
-    whole = mean_by_seed(known)
-    mean = paired_t_test(list(whole.values()), [0.0] * len(whole)) if whole else None
+    mean = _test_of_sum(mean_samples(known))
     evidence = (
         f"positive in {sum(sign > 0 for sign in signs)} of {len(known)} comparisons, "
         f"significantly in {sum(sign > 0 for sign in clear)}, the reverse significantly in "
@@ -84,6 +106,8 @@ def decided(differences: Sequence[Difference | None], decimals: int = 1) -> Deci
     lowest = min(known, key=lambda found: found.compared.difference)
     if lowest.compared.difference < 0:
         evidence += f"; lowest {lowest.compared.difference:+.{decimals}f}: {lowest.where}"
+    if unpaired := sum(not found.is_paired for found in known):
+        evidence += f"; in {unpaired} of {len(known)} the seeds differ, and runs are not paired"
     missing = len(differences) - len(known)
     if missing:
         evidence += f"; missing: {missing} of {len(differences)} comparisons"
@@ -106,17 +130,21 @@ def by_one_test(compared: Comparison, evidence: str) -> Decision:
 def by_variances(
     first: Iterable[Sequence[float]], second: Iterable[Sequence[float]], what: str, other: str
 ) -> Decision:
-    """Decide (F-test) whether the first samples vary more around their means than the others."""
+    """Decide (F-test) whether the first samples vary more around their means than the others.
+
+    Each sample counts as much as any other, however many values it has: a relaxation that was run
+    with more seeds than others must not decide for all. The degrees of freedom are those of a mean
+    of variances that are equal (Satterthwaite 1946); of samples of one size, all they have.
+    """
     from scipy.special import fdtrc
 
     pooled = []
     for samples in (first, second):
         usable = [sample for sample in samples if len(sample) > 1]
-        freedom = sum(len(sample) - 1 for sample in usable)
-        squares = sum((value - mean_of(sample)) ** 2 for sample in usable for value in sample)
-        pooled.append((squares / freedom if freedom else math.nan, freedom))
+        freedom = joint_freedom([1.0] * len(usable), [len(sample) for sample in usable])
+        pooled.append((mean_of([variance(sample) for sample in usable] or [math.nan]), freedom))
     (one, one_freedom), (two, two_freedom) = pooled
-    if not (one_freedom and two_freedom) or not one + two > 0:
+    if not one + two > 0:
         return Decision("open", "missing: two seeds at least of both")
     evidence = f"{what} by {math.sqrt(one):.2f} points, {other} by {math.sqrt(two):.2f}"
     p_value = float(fdtrc(one_freedom, two_freedom, one / two)) if two > 0 else 0.0
@@ -127,26 +155,68 @@ def by_variances(
 
 
 def by_gains(
-    few: Values, many: Values, where: tuple[str, str], decimals: int = 1
+    few: Sequence[Values], many: Sequence[Values], where: tuple[str, str], decimals: int = 1
 ) -> Decision | None:
-    """Decide whether the first of two leads is larger; None if fewer than two seeds have both."""
-    seeds = sorted(few.keys() & many.keys())
-    if len(seeds) < 2:
+    """Decide whether the first of two leads is larger, both given as `mean_samples` returns them.
+
+    Return None if a sample has fewer than two seeds with both leads.
+    """
+    gains = add_up([*few, *(_times(sample, -1) for sample in many)])
+    if not few or not many or any(len(sample) < 2 for sample in gains):
         return None
-    ones, others = ([lead[seed] for seed in seeds] for lead in (few, many))
+    seeds = set().union(*gains)
+    ones, others = (
+        sum(mean_of([sample[seed] for seed in sample if seed in seeds]) for sample in samples)
+        for samples in (few, many)
+    )
     return by_one_test(
-        paired_t_test(ones, others),
-        f"ahead by {mean_of(ones):+.{decimals}f} points {where[0]}, by "
-        f"{mean_of(others):+.{decimals}f} {where[1]}",
+        t_test_of_sum([list(sample.values()) for sample in gains]),
+        f"ahead by {ones:+.{decimals}f} points {where[0]}, by {others:+.{decimals}f} {where[1]}"
+        + (", where relaxations have different seeds" if len(gains) > 1 else ""),
     )
 
 
-def mean_by_seed(differences: Sequence[Difference]) -> Values:
-    """Return the mean of all differences, for each seed that all of them have."""
-    if not differences:
-        return {}
-    seeds = set.intersection(*(set(found.by_seed) for found in differences))
-    return {seed: mean_of([found.by_seed[seed] for found in differences]) for seed in sorted(seeds)}
+def mean_samples(differences: Sequence[Difference]) -> list[Values]:
+    """Return the mean of all differences by seed, as independent samples whose means add up to it.
+
+    There is one sample if all comparisons are of the same seeds. If some compare runs of different
+    seeds, each set of seeds has its own.
+    """
+    share = 1 / max(1, len(differences))
+    return add_up([_times(sample, share) for found in differences for sample in found.samples])
+
+
+def add_up(samples: Iterable[Values]) -> list[Values]:
+    """Add samples seed by seed: those that have seeds in common into one, others stay apart.
+
+    A sum has the seeds that all its samples have.
+
+    >>> add_up([{0: 1.0, 20: 2.0}, {1001: 5.0}, {0: 10.0, 20: 20.0, 50: 30.0}])
+    [{1001: 5.0}, {0: 11.0, 20: 22.0}]
+    """
+    groups: list[list[Values]] = []
+    for sample in samples:
+        near = [group for group in groups if any(sample.keys() & one.keys() for one in group)]
+        groups = [group for group in groups if group not in near]
+        groups.append([*(one for group in near for one in group), sample])
+    return [
+        {
+            seed: sum(one[seed] for one in group)
+            for seed in sorted(set(group[0]).intersection(*group))
+        }
+        for group in groups
+    ]
+
+
+def _times(sample: Values, factor: float) -> Values:
+    return {seed: factor * value for seed, value in sample.items()}
+
+
+def _test_of_sum(samples: Sequence[Values]) -> Comparison | None:
+    """Test whether samples add up to 0; None if one of them is empty, or there is none."""
+    if not samples or not all(samples):
+        return None
+    return t_test_of_sum([list(sample.values()) for sample in samples])
 
 
 def mean_of(values: Sequence[float]) -> float:

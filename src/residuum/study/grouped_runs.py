@@ -22,6 +22,7 @@ from residuum.results import (
     mean_and_deviation,
     paired_t_test,
     resample,
+    welch_t_test,
 )
 from residuum.study.broken_runs import (
     LEAST_RUNS,
@@ -39,6 +40,8 @@ Values = dict[int, float]
 Outcomes = Mapping[str, npt.NDArray[np.float64] | Ratio]
 """For each measure the input of the bootstrap: arrays of the shape (seeds, examples)."""
 
+Seeds = tuple[int, ...]
+
 SettingT = TypeVar("SettingT", bound=tuple[Any, ...])
 SystemT = TypeVar("SystemT", bound=tuple[Any, ...])
 
@@ -53,8 +56,10 @@ class Chosen(NamedTuple):
 class GroupedRuns(ABC, Generic[SettingT, SystemT]):
     """Runs by setting, system and seed, at most one run for each combination.
 
-    Two systems are compared on the seeds that both have. The test is a bootstrap over seeds and
-    test examples if records hold the outcome of each example, and a t-test over seeds otherwise.
+    Two systems are compared in pairs of runs on the seeds that both have, if these are two or more
+    (`pairs_of_seeds`). Otherwise they are compared without pairing, each with all its seeds. The
+    test is a bootstrap over seeds and test examples if records hold the outcome of each example,
+    and a t-test over seeds otherwise.
     """
 
     def __init__(self, records: Iterable[Record]) -> None:
@@ -151,12 +156,12 @@ class GroupedRuns(ABC, Generic[SettingT, SystemT]):
     def compare(
         self, setting: SettingT, first: SystemT, second: SystemT, measure: str
     ) -> Comparison | None:
-        """Compare two systems in percent; None if they share no seed."""
+        """Compare two systems in percent; None if one of them has no run."""
         kind = self.kind(measure)
-        seeds = self._common(setting, first, second)
-        if not seeds or kind is None:
-            return self.compare_by_seeds(setting, first, second, measure)
-        resampled = self._resampled(setting, seeds, kind)
+        seeds = self._seeds_compared(setting, first, second)
+        if seeds is None:
+            return None
+        resampled = None if kind is None else self._resampled(setting, seeds, kind)
         if resampled is None:
             return self.compare_by_seeds(setting, first, second, measure)
         return resampled.compare(_label(first, measure), _label(second, measure))
@@ -166,8 +171,8 @@ class GroupedRuns(ABC, Generic[SettingT, SystemT]):
     ) -> Comparison | None:
         """Compare two measures of one system that average the same examples."""
         kind = self.kind(first)
-        seeds = self._common(setting, system)
-        if not seeds or kind is None:
+        seeds = self._seeds_compared(setting, system, system)
+        if seeds is None or kind is None:
             return None
         resampled = self._resampled(setting, seeds, kind)
         if resampled is None:
@@ -177,12 +182,17 @@ class GroupedRuns(ABC, Generic[SettingT, SystemT]):
     def compare_by_seeds(
         self, setting: SettingT, first: SystemT, second: SystemT, measure: str
     ) -> Comparison | None:
-        """Compare two systems by a t-test over seeds, whatever is known of test examples."""
-        seeds = self._common(setting, first, second)
-        if not seeds:
-            return None
+        """Compare two systems by a t-test over seeds, whatever is known of test examples.
+
+        The test is paired, or Welch's if the systems have different seeds.
+        """
         one, other = (self.values(setting, system, measure) for system in (first, second))
-        return paired_t_test([one[seed] for seed in seeds], [other[seed] for seed in seeds])
+        if not one or not other:
+            return None
+        seeds = pairs_of_seeds(one, other)
+        if seeds:
+            return paired_t_test([one[seed] for seed in seeds], [other[seed] for seed in seeds])
+        return welch_t_test(list(one.values()), list(other.values()))
 
     def best(
         self,
@@ -192,7 +202,7 @@ class GroupedRuns(ABC, Generic[SettingT, SystemT]):
         *,
         by_seeds: bool = False,
     ) -> Best | None:
-        """Find the best of several systems, by name; None if two of them share no seed."""
+        """Find the best of several systems, by name; None if one of them has no run."""
         compare = self.compare_by_seeds if by_seeds else self.compare
         named = {self.name(system): system for system in systems}
         compared = {
@@ -211,35 +221,57 @@ class GroupedRuns(ABC, Generic[SettingT, SystemT]):
         known = {pair: found for pair, found in compared.items() if found is not None}
         return find_best(means, lambda *pair: known[pair])
 
-    def _common(self, setting: SettingT, *systems: SystemT) -> tuple[int, ...]:
+    def _seeds_compared(
+        self, setting: SettingT, first: SystemT, second: SystemT
+    ) -> tuple[Seeds, Seeds] | None:
+        """Return the seeds of both systems that are compared; None if one has no run."""
         runs = self._runs.get(setting, {})
-        seeds = [set(runs.get(system, {})) for system in systems]
-        return tuple(sorted(set.intersection(*seeds)))
+        one, other = (runs.get(system, {}) for system in (first, second))
+        if not one or not other:
+            return None
+        seeds = pairs_of_seeds(one, other)
+        return (seeds, seeds) if seeds else (tuple(sorted(one)), tuple(sorted(other)))
 
-    def _resampled(self, setting: SettingT, seeds: tuple[int, ...], kind: str) -> Resampled | None:
+    def _resampled(
+        self, setting: SettingT, seeds: tuple[Seeds, Seeds], kind: str
+    ) -> Resampled | None:
         """Resample all systems that have these seeds together, and cache the result.
 
         Return None if all runs of the setting diverged: then no run has outcomes.
         """
-        key = setting, seeds, kind
+        wanted = sorted({*seeds}, key=lambda some: (-len(some), some))
+        key = setting, tuple(wanted), kind
         runs_here = [run for runs in self._runs[setting].values() for run in runs.values()]
         like = next((run for run in runs_here if run.diverged is None), None)
         if like is None:
             return None
         if key not in self._kept:
-            ours = {
-                system: [runs[seed] for seed in seeds]
-                for system, runs in self._runs[setting].items()
-                if set(seeds) <= runs.keys()
-            }
-            systems = {
-                _label(system, measure): found
-                for system, runs in ours.items()
-                for measure, found in self.outcomes(kind, runs, like).items()
-            }
+            systems: dict[str, npt.NDArray[np.float64] | Ratio] = {}
+            seeds_of: dict[str, Seeds] = {}
+            for system, runs in self._runs[setting].items():
+                theirs = next((some for some in wanted if {*some} <= runs.keys()), ())
+                if theirs:
+                    found = self.outcomes(kind, [runs[seed] for seed in theirs], like)
+                    labelled = {_label(system, measure): one for measure, one in found.items()}
+                    systems |= labelled
+                    seeds_of |= dict.fromkeys(labelled, theirs)
             units = self.units(kind, like)
-            self._kept[key] = resample(systems, units, resamples=RESAMPLES)
+            self._kept[key] = resample(systems, units, seeds=seeds_of, resamples=RESAMPLES)
         return self._kept[key]
+
+
+def pairs_of_seeds(first: Iterable[int], second: Iterable[int]) -> Seeds:
+    """Return the seeds on which two systems are compared in pairs of runs.
+
+    These are their common seeds, if there are two or more, or if neither has another. Otherwise
+    there are none, and the systems are compared without pairing.
+
+    >>> pairs_of_seeds([0, 20, 50], [0, 20]), pairs_of_seeds([0, 20, 50], [50, 60])
+    ((0, 20), ())
+    """
+    one, other = {*first}, {*second}
+    common = tuple(sorted(one & other))
+    return common if len(common) > 1 or one == other else ()
 
 
 def _label(system: tuple[Any, ...], measure: str) -> str:

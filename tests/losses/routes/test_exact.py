@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import residuum as rs
+from residuum.circuits import compiling
 
 TAGS = ["B-NP", "I-NP", "B-VP", "I-VP", "O"]
 CHUNKS = """
@@ -134,10 +135,23 @@ def test_gradients_of_the_exact_probability_equal_finite_differences():
     assert torch.autograd.gradcheck(lambda p, q: rule(P=p, Q=q), inputs)
 
 
-def test_too_many_states_are_refused():
-    atoms = " & ".join(f"A{i}" for i in range(25))
-    with pytest.raises(rs.ResiduumError, match="33,554,432 joint states"):
-        rs.compile(atoms, "exact")
+def test_real_rules_over_many_outputs_are_counted():
+    atoms = [f"A{i}" for i in range(40)]
+    rule = rs.compile(" & ".join(f"({a} | {b})" for a, b in itertools.pairwise(atoms)), "exact")
+    chances = dict(zip(atoms, torch.linspace(0.1, 0.9, 40, dtype=torch.float64), strict=True))
+    before, neither = torch.tensor(1.0, dtype=torch.float64), torch.tensor(0.0)
+    for chance in chances.values():  # P(no two neighbours are false), by the last atom
+        before, neither = (before + neither) * chance, before * (1 - chance)
+    given = {name: torch.logit(chance) for name, chance in chances.items()}
+    torch.testing.assert_close(rule.truth(given), before + neither)
+
+
+def test_a_rule_that_is_too_hard_is_refused_when_it_is_compiled(monkeypatch):
+    monkeypatch.setattr(compiling, "WORK", (10, 100))
+    atoms = [f"A{i}" for i in range(30)]
+    text = " & ".join(f"({a} | {b} | ~{c})" for a, b, c in itertools.combinations(atoms, 3))
+    with pytest.raises(rs.ResiduumError, match="steps to compile"):
+        rs.compile(text, "exact")
 
 
 @pytest.mark.parametrize(

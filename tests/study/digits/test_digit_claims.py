@@ -187,6 +187,35 @@ def test_a_weight_of_1_is_compared_with_the_chosen_weight(heavy, status):
     assert decide("weight_matters", usual, about).status == "open"
 
 
+def test_a_weight_of_1_is_compared_with_runs_that_are_equal_in_all_but_weight_and_rate():
+    about = About(measures=["digit_accuracy"])
+    heavy = runs("r-product", 30, weight=1.0, clip=None, learning_rate=0.001)
+    clipped = runs("r-product", 99)  # with the chosen settings, which clip gradients
+    assert decide("weight_matters", [*heavy, *clipped], about).status == "open"
+    light = [run("r-product", seed, 80 + place, clip=None) for place, seed in enumerate(SEEDS)]
+    found = decide("weight_matters", [*heavy, *clipped, *light], about)
+    assert found.status == "confirmed"
+    assert "mean +51" in found.evidence
+
+
+@pytest.mark.parametrize("seeds", [range(1001, 1011), SEEDS])
+def test_a_ranking_holds_over_relaxations_with_the_same_and_with_other_seeds(seeds):
+    names = [("r-product", 90), ("s-product", 80)]
+    records = [
+        run(name, seed, level, digit_size=size)
+        for name, level in names
+        for size in SIZES
+        for seed in seeds
+    ]
+    records += in_all_sizes("s-godel", [60, 61, 62])
+    about = PAIR._replace(worse=["s-product", "s-godel"])
+    found = decide("outperforms", records, about)
+    assert found.status == "confirmed"
+    assert ("in 3 of 6 the seeds differ" in found.evidence) == (len(seeds) == 10)
+    worse = about._replace(better=["s-godel"], worse=["r-product", "s-product"])
+    assert decide("outperforms", records, worse).status == "refuted"
+
+
 @pytest.mark.parametrize(("ranges", "status"), [((2, 30), "confirmed"), ((30, 2), "refuted")])
 def test_the_range_of_scores_over_weights_decides_sensitivity(ranges, status):
     def over_weights(name, width):

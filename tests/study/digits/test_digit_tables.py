@@ -7,7 +7,7 @@ import pytest
 
 from made_up_runs import PAIRS, SEEDS, run, runs
 from residuum.errors import ComparisonError
-from residuum.results import paired_bootstrap, paired_t_test
+from residuum.results import paired_bootstrap, paired_t_test, welch_t_test
 from residuum.study.digits.data.images import load_images
 from residuum.study.digits.data.sets import draw_pair_test, make_sets
 from residuum.study.digits.findings import Findings, Setting, System, of_presets
@@ -51,13 +51,13 @@ def test_printed_figures_stand_below_measured_ones(found):
     assert (cell.printed.mean, cell.printed.std) == (82.6, 0.2)
     lines = list(found["coherence"].lines(bold=""))
     assert [line[0] for line in lines[:2]] == ["s-godel", "  printed"]
-    assert lines[5] == ["  printed", "89.1 (0.3)*", "91.5 (0.4)*", "92.1 (0.1)*"]
+    assert lines[5] == ["  printed", "89.1 (0.3)*", "91.5 (0.4)*", "92.1 (0.1)*", "", ""]
 
 
 def test_a_cell_without_runs_is_empty(found):
     lines = {line[0]: line for line in found["associativity"].lines(bold="")}
-    assert lines["lukasiewicz-maxsat"][1:] == [MISSING] * 3
-    assert lines["r-product"][2:] == [MISSING] * 2
+    assert lines["lukasiewicz-maxsat"][1:] == [MISSING] * 5
+    assert lines["r-product"][2:] == [MISSING, MISSING, "3", MISSING]
 
 
 def test_what_is_not_significantly_worse_than_the_best_is_marked(found):
@@ -93,13 +93,63 @@ def test_laws_are_compared_by_seeds(records):
     assert found == paired_t_test(*values)
 
 
-def test_only_seeds_that_both_have_are_compared():
-    different = [*runs("r-product", 90), run("s-product", 20, 80), run("s-product", 1, 99)]
-    found = Findings(different).compare(HERE, R, S, "digit_accuracy")
-    same = Findings([run("r-product", 20, 90), run("s-product", 20, 80)])
-    assert found.difference == same.compare(HERE, R, S, "digit_accuracy").difference
-    nothing = Findings([run("r-product", 0, 90), run("s-product", 1, 90)])
-    assert nothing.compare(HERE, R, S, "digit_accuracy") is None
+def test_of_two_common_seeds_and_more_only_these_are_compared():
+    different = [*runs("r-product", 90), *(run("s-product", seed, 80) for seed in (0, 20))]
+    both = [r for r in different if r.configuration["seed"] in (0, 20)]
+    others = [run("s-product", 1, 99), run("r-product", 2, 9)]
+    for measure in ("digit_accuracy", "associativity"):
+        found = Findings([*different, *others]).compare(HERE, R, S, measure)
+        assert found == Findings(both).compare(HERE, R, S, measure)
+
+
+FRESH = tuple(range(1001, 1011))
+
+
+def apart(measure):
+    """Compare ten seeds of one relaxation with three others of another."""
+    records = [*(run("r-product", seed, 90) for seed in FRESH), *runs("s-product", 80)]
+    return Findings(records).compare(HERE, R, S, measure), records
+
+
+def test_relaxations_with_different_seeds_are_compared_without_pairing():
+    found, records = apart("digit_accuracy")
+    arrays = [100.0 * np.array([record.outcomes["digit"] for record in part])
+              for part in (records[:10], records[10:])]  # fmt: skip
+    assert found.difference == pytest.approx(arrays[0].mean() - arrays[1].mean())
+    # Images are drawn for both at once, seeds for each: the variances of three means add up.
+    gap = arrays[0].mean(axis=0) - arrays[1].mean(axis=0)
+    error = gap.var() / len(gap)
+    error += sum(array.mean(axis=1).var(ddof=1) / len(array) for array in arrays)
+    reach = found.high - found.difference
+    assert reach / 1.96 == pytest.approx(np.sqrt(error), rel=0.1)
+
+
+def test_laws_of_relaxations_with_different_seeds_are_compared_by_welchs_test():
+    found, records = apart("associativity")
+    values = [[r.measures["associativity"] for r in part] for part in (records[:10], records[10:])]
+    assert found == welch_t_test(*values)
+
+
+def test_a_common_seed_alone_pairs_nothing():
+    one = [run("r-product", 0, 90)]
+    found = Findings([*one, *runs("s-product", 80)]).compare(HERE, R, S, "digit_accuracy")
+    three = Findings(runs("s-product", 80)).summary(HERE, S, "digit_accuracy").mean
+    assert found.difference == pytest.approx(one[0].measures["digit_accuracy"] - three)
+    assert Findings(one).compare(HERE, R, S, "digit_accuracy") is None
+
+
+def test_the_best_is_marked_among_relaxations_with_different_seeds():
+    records = [
+        *(run(name, seed, level) for name, level in (("r-product", 96), ("s-product", 95.9))
+          for seed in FRESH),
+        *runs("s-godel", 60),
+    ]  # fmt: skip
+    table = tables(Findings(records))[0]
+    marks = {name: row[0].is_best for name, row in table.rows.items() if row[0].summary}
+    assert marks == {"s-godel": False, "s-product": True, "r-product": True}
+    assert [line[-2:] for line in table.lines("") if "printed" not in line[0]] == [
+        ["3", MISSING], ["10", "0 of 10"], ["10", "0 of 10"], [MISSING, MISSING],
+    ]  # fmt: skip
 
 
 def test_a_system_with_other_seeds_disturbs_no_comparison():
@@ -166,7 +216,7 @@ def test_markdown_has_as_many_cells_in_every_row(found):
     text = to_markdown(found["coherence"])
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert len(rows) == 10
-    assert {row.count("|") for row in rows} == {5}
+    assert {row.count("|") for row in rows} == {7}
     assert "**89.1** (0.3)" in text
 
 

@@ -43,6 +43,13 @@ _RANGES: Final[Mapping[Form, tuple[float, float]]] = {
 
 _WIDE: Final = (torch.float32, torch.float64)
 
+CERTAIN: Final = 2.0**127
+"""The logit of a sigmoid that is observed to be true: its degree is exactly 1.
+
+It is finite, because +inf is a mistake of the caller, which must come out. All other logits beyond
+1e30 count as 1e30.
+"""
+
 
 class _Gate(torch.autograd.Function):
     """The identity, whose gradients are cut to the range of the tensor's floats.
@@ -87,7 +94,7 @@ class Source:
     def __init__(
         self, given: Tensor, form: Form, softmax: Callable[[Side], Tensor] | None = None
     ) -> None:
-        self._given = given if softmax is not None else bounded(given, *_RANGES[form])[0]
+        self._given = given if softmax is not None else _in_range(given, form)
         self._form = form
         self._softmax = softmax
         self._sides: dict[Side, Tensor] = {}
@@ -138,6 +145,14 @@ class Source:
         return logarithm.masked_fill(z == -torch.inf, impossible(z.dtype))
 
 
+def _in_range(given: Tensor, form: Form) -> Tensor:
+    """Return numbers cut to the range of their form; certain logits become infinite."""
+    found, may_be_infinite = bounded(given, *_RANGES[form])
+    if not may_be_infinite or form != "logits":
+        return found
+    return torch.where(given == CERTAIN, torch.inf, found)
+
+
 def sources_of(
     given: Sequence[Tensor], forms: Sequence[Form], exclusive: Sequence[bool], *, needs_care: bool
 ) -> list[Source]:
@@ -146,7 +161,7 @@ def sources_of(
     `needs_care` says that the gradients of the relaxation may be infinite.
     """
     wide = [
-        _widened(tensor, is_steep=needs_care or form != "logits")
+        widened(tensor, is_steep=needs_care or form != "logits")
         for tensor, form in zip(given, forms, strict=True)
     ]
     softmaxes: dict[int, Callable[[Side], Tensor]] = {}
@@ -191,7 +206,8 @@ class _Layers:
         return self._apart[side]
 
 
-def _widened(given: Tensor, *, is_steep: bool) -> Tensor:
+def widened(given: Tensor, *, is_steep: bool) -> Tensor:
+    """Return a tensor in single or double precision; the gradients of a steep one are cut."""
     if is_steep:
         gate = _Gate if torch.compiler.is_compiling() else _GateBothWays
         given = gate.apply(given)  # type: ignore[no-untyped-call]

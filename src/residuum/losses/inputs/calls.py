@@ -15,6 +15,12 @@ from torch import Tensor
 from residuum.grounding import Plan
 from residuum.losses.degrees.logits import Source
 from residuum.losses.inputs.checking import batch_of, check_lengths, check_values, take_tensors
+from residuum.losses.inputs.evidence import (
+    Observed,
+    check_evidence,
+    labels_of,
+    with_evidence,
+)
 from residuum.losses.inputs.layouts import Bound, groundings_of
 from residuum.losses.inputs.padding import masks_for, sequence_sizes, without_padding
 from residuum.losses.inputs.reading import Window
@@ -27,7 +33,7 @@ class Case:
 
     `sizes` are the padded lengths of sequences. `groundings` is the largest number of groundings,
     over the whole batch, that one step of the plan evaluates. `is_broadcast` says that some tensors
-    lack a batch dimension.
+    lack a batch dimension, `is_observed` that some outputs are observed.
     """
 
     def __init__(
@@ -38,6 +44,7 @@ class Case:
         bound: Bound,
         groundings: int,
         is_broadcast: bool,
+        is_observed: bool = False,
     ) -> None:
         self.batch = batch
         self.device = device
@@ -45,6 +52,7 @@ class Case:
         self.bound = bound
         self.groundings = groundings
         self.is_broadcast = is_broadcast
+        self.is_observed = is_observed
         self.examples = math.prod(batch)
 
 
@@ -76,13 +84,27 @@ class Receiver:
         self._plan = definition.plan
         self._cases: dict[Any, Case] = {}
 
-    def receive(self, given: Mapping[str, Tensor], lengths: Any, *, check: bool) -> Call:
+    def receive(
+        self,
+        given: Mapping[str, Tensor],
+        lengths: Any,
+        observed: Observed | None = None,
+        *,
+        check: bool,
+    ) -> Call:
         """Return a checked call. A GroundingError says which tensor or length does not fit."""
         definition = self._definition
+        networks = given
+        labels: Mapping[str, Tensor] = {}
+        if observed is not None:
+            labels = labels_of(self._plan.slots, observed)
+            given = with_evidence(self._plan, definition.forms, given, labels)
         signature = _signature(given, definition.names)
+        if labels and signature is not None:
+            signature = (*signature, "observed")
         case = None if signature is None else self._cases.get(signature)
         if case is None:
-            case = self._case(take_tensors(self._plan, given))
+            case = self._case(take_tensors(self._plan, given), is_observed=bool(labels))
             if signature is not None:
                 make_room(self._cases)
                 self._cases[signature] = case
@@ -93,12 +115,14 @@ class Receiver:
             lengths = check_lengths(lengths, case.batch, bound.layout, case.sizes, case.device)
             inputs = without_padding(self._plan, inputs, definition.forms, lengths)
             masks = masks_for(self._plan, bound, lengths)
+        if labels:
+            check_evidence(self._plan, labels, networks, inputs, lengths)
         if check:
             for slot, tensor, form in zip(self._plan.slots, inputs, definition.forms, strict=True):
                 check_values(slot, tensor, form, lengths)
         return Call(inputs, case.batch, case.device, case.bound, masks, lengths, None, None, case)
 
-    def _case(self, inputs: Sequence[Tensor]) -> Case:
+    def _case(self, inputs: Sequence[Tensor], *, is_observed: bool) -> Case:
         """Return the case of these shapes. Raises GroundingError if they do not fit together."""
         device = inputs[0].device if inputs else torch.device("cpu")
         sizes = sequence_sizes(self._plan, inputs) if self._plan.sequence_domains else {}
@@ -115,6 +139,7 @@ class Receiver:
             bound,
             groundings_of(self._plan).largest(bound.layout) * math.prod(batch),
             any(one.shape[:dims] != batch for one, dims in zip(inputs, batch_dims, strict=True)),
+            is_observed,
         )
 
 

@@ -20,7 +20,7 @@ def take_tensors(plan: Plan, given: Mapping[str, Tensor]) -> list[Tensor]:
     """Return the tensor of each slot. A GroundingError names one that is missing or wrong."""
     known = [slot.name for slot in plan.slots]
     refuse_unknown(given, known)
-    tensors = [_take(slot, given, known) for slot in plan.slots]
+    tensors = [take_tensor(slot, given, known) for slot in plan.slots]
     devices = {tensor.device for tensor in tensors}
     if len(devices) > 1:
         where = ", ".join(f"`{name}` on {t.device}" for name, t in zip(known, tensors, strict=True))
@@ -45,7 +45,8 @@ def refuse_unknown(given: Any, known: Sequence[str]) -> None:
             )
 
 
-def _take(slot: Slot, given: Mapping[str, Tensor], known: Sequence[str]) -> Tensor:
+def take_tensor(slot: Slot, given: Mapping[str, Tensor], known: Sequence[str]) -> Tensor:
+    """Return the tensor of a slot. A GroundingError says that it is missing or does not fit."""
     if slot.name not in given:
         raise GroundingError(f"no tensor is given for `{slot.name}`; expected: {', '.join(known)}")
     tensor = floating_point(given[slot.name], f"`{slot.name}`")
@@ -102,13 +103,21 @@ def batch_of(plan: Plan, tensors: Sequence[Tensor]) -> tuple[int, ...]:
         tuple(tensor.shape[: tensor.dim() - len(slot.domains)])
         for slot, tensor in zip(plan.slots, tensors, strict=True)
     ]
+    return common_batch([f"`{slot.name}`" for slot in plan.slots], shapes)
+
+
+def common_batch(names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the shape that some batch shapes broadcast to. `names` say in errors whose they are.
+
+    Raises GroundingError if they do not fit, or if they would pair examples by mistake.
+    """
     # Shapes are compared, not hashed: hashing would tie a torch.compile trace to one batch size.
     if all(shape == shapes[0] for shape in shapes[1:]):
         return shapes[0] if shapes else ()
     try:
         batch = tuple(torch.broadcast_shapes(*shapes))  # type: ignore[no-untyped-call]
     except RuntimeError:
-        listed = _listed(plan, shapes)
+        listed = _listed(names, shapes)
         raise GroundingError(f"the batches do not fit together: {listed}") from None
     # (5, 1) and (5,) would silently pair every example with every other.
     if any(
@@ -117,17 +126,16 @@ def batch_of(plan: Plan, tensors: Sequence[Tensor]) -> tuple[int, ...]:
         for other in shapes
     ):
         raise GroundingError(
-            f"the batches {_listed(plan, shapes)} would broadcast to {batch} examples; drop a "
+            f"the batches {_listed(names, shapes)} would broadcast to {batch} examples; drop a "
             "dimension of length 1 (`tensor.squeeze(-1)`), or give both the same number of "
             "dimensions"
         )
     return batch
 
 
-def _listed(plan: Plan, shapes: Sequence[tuple[int, ...]]) -> str:
-    """Return the batch shape of each slot in words. Only for errors: a trace may have symbols."""
-    pairs = zip(plan.slots, shapes, strict=True)
-    return ", ".join(f"`{slot.name}` {shape}" for slot, shape in pairs)
+def _listed(names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> str:
+    """Return batch shapes in words. Only for errors: a trace may have symbols."""
+    return ", ".join(f"{name} {shape}" for name, shape in zip(names, shapes, strict=True))
 
 
 def check_values(slot: Slot, tensor: Tensor, form: Form, lengths: Tensor | None) -> None:

@@ -52,19 +52,25 @@ def _predict(given: Tensor, slot: Slot, form: Form) -> Tensor:
 
 @final
 class Crisp:
-    """One evaluation of a plan on Booleans: the inputs of the call are predictions."""
+    """One evaluation of a plan on Booleans: the inputs of the call are predictions.
 
-    def __init__(self, plan: Plan, call: Call) -> None:
+    With `upper` it tells which degrees are exactly 1 and which exactly 0 in a strict R-logic. Then
+    the inputs, the lower bounds, are true where a degree is 1, and `upper` is false where it is 0.
+    """
+
+    def __init__(self, plan: Plan, call: Call, upper: Sequence[Tensor] | None = None) -> None:
         self._plan = plan
         self._call = call
+        self._upper = upper
         self._window = call.window
-        self._known: dict[int, Tensor] = {}
+        self._known: dict[tuple[int, bool], Tensor] = {}
 
-    def truth(self, number: int) -> Tensor:
-        """Return the truth of a step over its axes."""
-        if number not in self._known:
-            self._known[number] = self._compute(number)
-        return self._known[number]
+    def truth(self, number: int, *, is_upper: bool = False) -> Tensor:
+        """Return the truth of a step over its axes: its lower bound, or its upper bound."""
+        key = number, is_upper and self._upper is not None
+        if key not in self._known:
+            self._known[key] = self._compute(*key)
+        return self._known[key]
 
     def mask(self, number: int) -> Tensor | None:
         """Return which groundings of a quantifier count; None if all do."""
@@ -84,23 +90,29 @@ class Crisp:
             )
         return x.expand(shape)
 
-    def _compute(self, number: int) -> Tensor:
+    def _compute(self, number: int, is_upper: bool) -> Tensor:
         match self._plan.steps[number]:
             case Known(value):
                 return torch.tensor(value, device=self._call.device)
             case Read(slot):
                 bound = self._call.bound
                 access, index = bound.layout.accesses[number], bound.indices.get(number)
-                return read(self._call.inputs[slot], access, index, self._plan.rank, self._window)
+                inputs = self._call.inputs if self._upper is None or not is_upper else self._upper
+                return read(inputs[slot], access, index, self._plan.rank, self._window)
             case Quantify(axes=axes, operand=operand, count=Count() as count):
-                body, mask = self.spread(self.truth(operand), number), self.mask(number)
-                found = body if mask is None else body & mask
                 dimensions = [axis.dimension - self._plan.rank for axis in axes]  # type: ignore[operator]
-                return _holds(count, found.sum(dimensions, keepdim=True))
+                mask = self.mask(number)
+                numbers = []
+                for body in self._both(operand):
+                    whole = self.spread(body, number)
+                    counted = whole if mask is None else whole & mask
+                    numbers.append(counted.sum(dimensions, keepdim=True))
+                return _holds(count, *numbers, is_upper=is_upper)
             case Quantify(kind, axes, operand=operand):
                 is_forall = kind is Forall
                 dimensions = [axis.dimension - self._plan.rank for axis in axes]  # type: ignore[operator]
-                body, mask = self.spread(self.truth(operand), number), self.mask(number)
+                body = self.spread(self.truth(operand, is_upper=is_upper), number)
+                mask = self.mask(number)
                 if mask is not None:
                     body = body | ~mask if is_forall else body & mask
                 for dimension in dimensions:
@@ -108,23 +120,30 @@ class Crisp:
                     body = reduced(body, dimension, keepdim=True)
                 return body
             case Connect(operands=operands, count=Count() as count):
-                parts = [self.truth(operand).to(torch.int64) for operand in operands]
-                return _holds(count, sum(parts[1:], parts[0]))
+                bounds = zip(*(self._both(operand) for operand in operands), strict=True)
+                numbers = [reduce(torch.add, [x.to(torch.int64) for x in one]) for one in bounds]
+                return _holds(count, *numbers, is_upper=is_upper)
             case Connect(kind, operands):
-                return _connect(kind, [self.truth(operand) for operand in operands])
+                if kind is Not:  # which swaps the bounds
+                    return ~self.truth(operands[0], is_upper=not is_upper)
+                parts = [self.truth(operand, is_upper=is_upper) for operand in operands]
+                if kind in (Implies, Iff):
+                    # Only a degree of exactly 0 implies 0.
+                    denied = [~self.truth(operand, is_upper=True) for operand in operands]
+                    if kind is Implies:
+                        return denied[0] | parts[1]
+                    return (parts[0] & parts[1]) | (denied[0] & denied[1])
+                return reduce(torch.logical_and if kind is And else torch.logical_or, parts)
+
+    def _both(self, number: int) -> tuple[Tensor, Tensor]:
+        """Return both bounds of a step. They are equal without `upper`."""
+        return self.truth(number), self.truth(number, is_upper=True)
 
 
-def _holds(count: Count, found: Tensor) -> Tensor:
-    """Return whether a count holds, where so many are true."""
-    relations = {"at least": torch.ge, "at most": torch.le, "exactly": torch.eq}
-    return relations[count.relation](found, count.number)
-
-
-def _connect(kind: type, parts: Sequence[Tensor]) -> Tensor:
-    if kind is Not:
-        return ~parts[0]
-    if kind is Implies:
-        return ~parts[0] | parts[1]
-    if kind is Iff:
-        return parts[0] == parts[1]
-    return reduce(torch.logical_and if kind is And else torch.logical_or, parts)
+def _holds(count: Count, fewest: Tensor, most: Tensor, *, is_upper: bool) -> Tensor:
+    """Return whether a count holds where so many are true: surely, or perhaps for `is_upper`."""
+    reached, exceeded = (most, fewest) if is_upper else (fewest, most)
+    if count.relation == "at least":
+        return reached >= count.number
+    are_few = exceeded <= count.number
+    return are_few if count.relation == "at most" else are_few & (reached >= count.number)

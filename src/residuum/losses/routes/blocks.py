@@ -70,7 +70,8 @@ class BlocksRoute:
         """Return the functions of the routes that apply to a block, in order."""
         examples, has_window = _size(block)
         share = case.groundings // case.examples
-        own = Case((examples,), case.device, case.sizes, case.bound, share * examples, False)
+        count = share * examples
+        own = Case((examples,), case.device, case.sizes, case.bound, count, False, case.is_observed)
         routes = self._routes[-1:] if has_window else self._routes  # only steps take windows
         prepared = [route.prepare(own, around) for route in routes]
         return [one for one in prepared if not isinstance(one, str)]

@@ -102,6 +102,8 @@ def usable_clauses(definition: Definition, case: Case, around: Surroundings) -> 
         return "the batch is empty"
     if case.is_broadcast:
         return "some tensors are broadcast over the batch"
+    if case.is_observed:
+        return "some outputs are observed, and gradients by hand are for networks only"
     return definition.clauses(case.sizes, case.device)
 
 

@@ -111,7 +111,14 @@ def _replayed(recordings: Recordings[Replay], step: _Step, call: Call) -> Tensor
     # A recording must not keep the tensors of the call alive.
     step = step._replace(call=call._replace(inputs=[], sources=None))
     found = recordings.find(
-        (_where(call), step.shape, wants_gradients, step.clauses is None, _shapes(tensors)),
+        (
+            _where(call),
+            step.shape,
+            wants_gradients,
+            step.clauses is None,
+            step.case.is_observed,
+            _shapes(tensors),
+        ),
         lambda: step.record(tensors, len(call.inputs), wants_gradients=wants_gradients),
     )
     if found is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, final
 
 import torch
@@ -20,6 +21,7 @@ from residuum.relaxations.catalogue import EXACT
 
 if TYPE_CHECKING:
     from residuum.losses.routes.listing import Clauses
+    from residuum.losses.routes.rule_circuits import RuleCircuits
 
 Detached = Literal["antecedent", "consequent"]
 
@@ -53,6 +55,8 @@ class Definition:
         self.names = [slot.name for slot in plan.slots]
         self.forms = [forms[slot.name] for slot in plan.slots]
         self.is_exact = relaxation == EXACT
+        # Whether false → x is true while an antecedent just above 0 makes x count.
+        self.jumps_at_false = relaxation.kind != "S" and relaxation.structure == "strict"
         self._block = block
         self._exclusive = [slot.is_exclusive for slot in plan.slots]
         self._needs_care = not relaxation.tnorm.has_bounded_gradients
@@ -154,6 +158,13 @@ class Definition:
     def compares(self) -> bool:
         """Whether a clause costs the minimum of its literals, and a rule as its worst clause."""
         return self._law is not None and self._law.cost == "least"
+
+    @cached_property
+    def circuits(self) -> RuleCircuits:
+        """The circuits of the rule, which answer exact questions under any relaxation."""
+        from residuum.losses.routes.rule_circuits import RuleCircuits
+
+        return RuleCircuits(self)
 
     def _find_clauses(self, sizes: Mapping[str, int], device: torch.device) -> Clauses | str:
         why_not = self.why_no_clauses

@@ -7,27 +7,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import torch
 from torch import Tensor
 
 from residuum.grounding import Layout, Plan
 from residuum.grounding.plans import Connect, Known, Quantify, Read
-from residuum.logic import And, Forall, Iff, Implies, Not, Or
+from residuum.logic import And, Forall, Implies, Not, Or
 from residuum.losses.aggregation import aggregation_of, changeable
-from residuum.losses.degrees.along import TensorAlong, spread
-from residuum.losses.degrees.counting import count_along, count_of
 from residuum.losses.degrees.logits import Side, degree_with
 from residuum.losses.degrees.tensors import TENSORS, impossible
 from residuum.losses.inputs.calls import Call, Case
 from residuum.losses.inputs.reading import Window, length_in, narrowed, read
+from residuum.losses.routes.axes import AlongAxes, spread
+from residuum.losses.routes.counting import count_along, count_of
 from residuum.losses.routes.definition import Definition, Detached
 from residuum.losses.routes.lifting import Group, Lifted, pool_side
 from residuum.losses.routes.route import Evaluate, Surroundings
 from residuum.relaxations import Degree, Relaxation
 from residuum.relaxations.carriers import as_float
 from residuum.relaxations.degrees import truth_of
+
+if TYPE_CHECKING:
+    from residuum.losses.routes.certainty import Certainty
 
 Sides = Callable[[int, Side], Tensor]
 
@@ -74,6 +77,12 @@ def per_example(given: Tensor, call: Call, rank: int) -> Tensor:
 def evaluation_of(definition: Definition, call: Call) -> Evaluation:
     """Return the evaluation of a rule on a call."""
     sources = definition.sources(call.inputs) if call.sources is None else call.sources()
+    certainty, lifted = None, call.bound.lifted
+    if definition.jumps_at_false and call.case is not None and call.case.is_observed:
+        from residuum.losses.routes.certainty import certainty_of
+
+        # Rules that are evaluated together do not ask what is certain.
+        certainty, lifted = certainty_of(definition.plan, call, sources), None
     return Evaluation(
         definition.plan,
         call.bound.layout,
@@ -82,9 +91,10 @@ def evaluation_of(definition: Definition, call: Call) -> Evaluation:
         indices=call.bound.indices,
         masks={**call.bound.masks, **call.masks},
         device=call.device,
-        lifted=call.bound.lifted,
+        lifted=lifted,
         window=call.window,
         detach=definition.detach,
+        certainty=certainty,
     )
 
 
@@ -105,6 +115,7 @@ class Evaluation:
         lifted: Lifted | None = None,
         window: Window | None = None,
         detach: Detached | None = None,
+        certainty: Certainty | None = None,
     ) -> None:
         self._plan = plan
         self._layout = layout
@@ -117,6 +128,7 @@ class Evaluation:
         self._lifted = lifted
         self._window = window
         self._detach = detach
+        self._certainty = certainty
         self._degrees: dict[int, Degree] = {}
         self._slot_penalties: dict[int, Tensor] = {}
         self._pool: dict[Side, Tensor] = {}
@@ -195,12 +207,13 @@ class Evaluation:
                     antecedent = torch.as_tensor(antecedent).detach()
                 if is_outermost and self._detach == "consequent":
                     consequent = torch.as_tensor(consequent).detach()
-                return TENSORS.excess(consequent, antecedent)
+                excess = TENSORS.excess(consequent, antecedent)
+                return excess if self._certainty is None else self._certainty.or_true(left, excess)
             case Connect(kind, (left, right)) if kind is Implies and is_outermost and self._detach:
                 parts = [self.degree(left), self.degree(right)]
                 place = ("antecedent", "consequent").index(self._detach)
                 parts[place] = _detached(parts[place])
-                return tnorm.penalty(self._relaxation.imply(*parts))
+                return tnorm.penalty(self._imply(left, *parts))
             case Read(slot) if tnorm.penalties_add_up:
                 # Computed once for the whole slot, whose entries may be read many times.
                 if slot not in self._slot_penalties:
@@ -269,7 +282,17 @@ class Evaluation:
                     return logic.negate(parts[0])
                 if kind is Or:
                     return logic.disjoin(parts)
-                return (logic.equate if kind is Iff else logic.imply)(*parts)
+                if kind is Implies:
+                    return self._imply(operands[0], *parts)
+                ways = [self._imply(operands[0], *parts), self._imply(operands[1], *parts[::-1])]
+                return logic.tnorm.conjoin(*ways)
+
+    def _imply(self, antecedent: int, x: Degree, y: Degree) -> Degree:
+        """Return x → y, where x is the degree of the step `antecedent`."""
+        found = self._relaxation.imply(x, y)
+        if self._certainty is None:
+            return found
+        return self._certainty.or_true_degree(antecedent, found)
 
     def _conjuncts(self, number: int) -> list[Degree]:
         """Return the conjuncts of a step. Nested conjunctions are flattened."""
@@ -298,10 +321,10 @@ class Evaluation:
         """Return the conjunction of a degree along the axes of a quantifier."""
         return self._relaxation.tnorm.conjoin_along(x, self._groundings(number, step))
 
-    def _groundings(self, number: int, step: Quantify) -> TensorAlong:
+    def _groundings(self, number: int, step: Quantify) -> AlongAxes:
         dimensions, lengths = self._dimensions(step), self._lengths(number, step)
         rank, mask = self._plan.rank, self._mask(number)
-        return TensorAlong(dimensions, rank, lengths, mask, self._device)
+        return AlongAxes(dimensions, rank, lengths, mask, self._device)
 
     # Axes
 

@@ -112,11 +112,6 @@ MOST_RECORDINGS: Final = 16
 MOST_COUNTED: Final = 256
 """The most signatures whose calls are counted. If there are more, hardly any of them repeats."""
 
-# Exact probabilities
-
-MOST_STATES: Final = 1 << 20
-"""The most joint states of variables in one table: 4 MiB of logarithms for each example."""
-
 # Caches
 
 MOST_LAYOUTS: Final = 256
@@ -125,8 +120,8 @@ MOST_LAYOUTS: Final = 256
 MOST_BATCHES: Final = 16
 """The most batch sizes for which clauses keep their stacks of slots."""
 
-MOST_ELIMINATIONS: Final = 64
-"""The most shapes for which an order of summing out variables is kept."""
+MOST_CIRCUITS: Final = 64
+"""The most lengths of sequences for which a rule keeps its circuits."""
 
 # Questions
 

@@ -25,8 +25,8 @@ from residuum.study.decisions import (
     by_one_test,
     decided,
     difference,
-    mean_by_seed,
     mean_of,
+    mean_samples,
 )
 from residuum.study.grouped_runs import Values
 from residuum.study.verdicts import Claim, Verdict, judge_claims, read_claims
@@ -121,14 +121,14 @@ def constraints_help_more_with_less_data(
     findings: Findings, _records: Sequence[Record], about: About
 ) -> Decision:
     """Decide whether rules gain more on average where sentences are fewest."""
-    gains: list[Values] = []
+    gains: list[list[Values]] = []
     for setting in (about.settings[0], about.settings[-1]):
         each = [
             difference(findings, setting, measure, System(name, True), System(name, False), "")
             for measure, name in product(about.measures, PAPER)
         ]
         known = [found for found in each if found]
-        gains.append(mean_by_seed(known) if len(known) == len(each) else {})
+        gains.append(mean_samples(known) if len(known) == len(each) else [])
     least, most = (f"at {100 * about.fractions[place]:g}%" for place in (0, -1))
     found = by_gains(gains[0], gains[1], (least, most), about.decimals)
     missing = f"missing: two seeds of every relaxation with and without rules, {least} and {most}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean
 from typing import Any, Final
@@ -25,7 +25,7 @@ from residuum.study.decisions import (
     mean_of,
 )
 from residuum.study.digits.claim_rules import About, measured_runs
-from residuum.study.digits.findings import Findings, Setting, System
+from residuum.study.digits.findings import Findings
 from residuum.study.digits.settings import PAPER_BY_PROTOCOL
 from residuum.study.grouped_runs import Values
 from residuum.study.shared_rules import best_kinds
@@ -180,28 +180,46 @@ def gains_more_over_batches(
     )
 
 
-def weight_matters(findings: Findings, records: Sequence[Record], about: About) -> Decision:
-    """Decide whether a weight of 1 for the rules is worse than the weight that was chosen.
+def weight_matters(_findings: Findings, records: Sequence[Record], about: About) -> Decision:
+    """Decide whether a weight of 1 for the rules is worse than the best other weight on DEV.
 
-    S-Gödel is left out: a weight acts otherwise on a minimum than on a sum.
+    Both weights may have their own learning rate; all other settings are equal. S-Gödel is left
+    out: a weight acts otherwise on a minimum than on a sum.
     """
-    by_setting: dict[Setting, dict[str, Values]] = defaultdict(dict)
     measure = about.measures[0]
+    differences = []
     for name in PAPER_BY_PROTOCOL["joint"]:
-        runs = measured_runs(records, relaxation=name, weight=1)
-        kinds = best_kinds(runs, [measure], about.setting_of, about.dev_score)
-        for setting, values in kinds.items():
-            by_setting[setting][name] = values[measure]
-    differences = [
-        difference_of(f"{name}, {about.words(setting)}", chosen, values)
-        for setting, by_name in by_setting.items()
-        for name, values in by_name.items()
-        if name != "s-godel"
-        and (chosen := findings.values(setting, System("joint", name), measure))
-    ]
+        if name == "s-godel":
+            continue
+        for runs in _alike(measured_runs(records, relaxation=name), "weight", "learning_rate"):
+            heavy, light = (
+                best_kinds(
+                    [run for run in runs if (run.configuration["weight"] == 1) == is_heavy],
+                    [measure], about.setting_of, about.dev_score,
+                )
+                for is_heavy in (True, False)
+            )  # fmt: skip
+            differences += [
+                difference_of(
+                    f"{name}, {about.words(setting)}", light[setting][measure], values[measure]
+                )
+                for setting, values in heavy.items()
+                if setting in light
+            ]
     if not differences:
-        return Decision("open", "missing: runs with a weight of 1")
+        return Decision(
+            "open", "missing: runs with a weight of 1, and with another, all else equal"
+        )
     return decided(differences)
+
+
+def _alike(runs: Iterable[Record], *free: str) -> list[list[Record]]:
+    """Group runs whose settings are equal, but for the seed and the settings that are free."""
+    groups: dict[object, list[Record]] = defaultdict(list)
+    for record in runs:
+        kind = [entry for entry in record.configuration.items() if entry[0] not in ("seed", *free)]
+        groups[tuple(kind)].append(record)
+    return list(groups.values())
 
 
 def converges_in_time(_findings: Findings, records: Sequence[Record], _about: About) -> Decision:

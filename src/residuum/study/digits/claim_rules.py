@@ -13,7 +13,7 @@ from residuum.study.decisions import (
     by_variances,
     decided,
     difference,
-    mean_by_seed,
+    mean_samples,
 )
 from residuum.study.digits.findings import Findings, Setting, System
 from residuum.study.digits.settings import PAPER_BY_PROTOCOL, STUDY
@@ -118,7 +118,7 @@ def gains_more_with_fewer_labels(
             for measure in about.measures
             for one, other in product(about.better, about.worse)
         ]
-        gains.append(mean_by_seed([found for found in each if found]))
+        gains.append(mean_samples([found for found in each if found]))
     few, many = gains
     found = by_gains(few, many, (f"with {SIZES[0]:,} labels", f"with {SIZES[-1]:,}"))
     missing = "missing: two seeds of every relaxation at both sizes of DIGIT"

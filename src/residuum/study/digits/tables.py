@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from residuum.results import Summary
-from residuum.study.broken_runs import Broken
+from residuum.study.broken_runs import LEAST_RUNS, MARGIN, Broken
 from residuum.study.digits.data.sets import DIGIT_SIZES
 from residuum.study.digits.findings import OUTCOMES, Findings, Setting, System
 from residuum.study.digits.published import Published, published
@@ -28,9 +28,11 @@ NOTES: Final = (
     "Means in percent, with deviations over seeds (divided by n − 1), above what was printed. "
     "Bold or *: not significantly worse than the best (p > 0.05, corrected by Holm) by the "
     "bootstrap over seeds and test images, for the laws of arithmetic by t-tests over seeds. "
-    "°: likewise by t-tests over seeds alone. Printed in bold or with *: said to be significantly "
-    f"better than the others. {MISSING}: not run. Where seeds vary much, a few of "
-    "them can show little."
+    "°: likewise by t-tests over seeds alone. Relaxations that share fewer than two seeds are "
+    "compared without pairing their runs. Printed in bold or with *: said to be significantly "
+    f"better than the others. {MISSING}: not run. Where seeds vary much, a few of them can show "
+    f"little. Broken: runs that diverged, or end more than {MARGIN:g} points below the median of "
+    f"their cell; {MISSING} where cells of fewer than {LEAST_RUNS} runs cannot tell."
 )
 
 # The paper's tables 3 to 8 and 10 to 25, by protocol and size of PAIR.
@@ -74,8 +76,7 @@ class DigitsTable:
     def title(self) -> str:
         """The measure, the data and the number of seeds; on MNIST also the number in the paper."""
         pool = "" if self.pair_pool == "paper" else ", the authors' pool of pairs"
-        counts = {cell.summary.count for row in self.rows.values() for cell in row if cell.summary}
-        seeds = "–".join(str(count) for count in sorted({min(counts), max(counts)}))
+        seeds = _seeds_of(cell for row in self.rows.values() for cell in row)
         return (
             f"{TITLES[self.measure]}: {self.protocol}, {self.images}{pool}, PAIR "
             f"{self.pair_size:,}, {seeds} {'seed' if seeds == '1' else 'seeds'}{self._number}"
@@ -91,7 +92,7 @@ class DigitsTable:
     @property
     def heads(self) -> list[str]:
         """The names of the columns."""
-        return ["DIGIT", *(f"{size:,}" for size in self.digit_sizes)]
+        return ["DIGIT", *(f"{size:,}" for size in self.digit_sizes), "seeds", "broken"]
 
     def lines(self, bold: str) -> Iterator[list[str]]:
         """Yield the rows as text, each followed by the figures that the paper printed, if any.
@@ -99,9 +100,10 @@ class DigitsTable:
         `bold` is put before and after what stands out. If `bold` is empty, a * follows instead.
         """
         for relaxation, cells in self.rows.items():
-            yield [self._row_name(relaxation), *(_own(cell, bold) for cell in cells)]
+            runs = [_seeds_of(cells), _broken_of(cells)]
+            yield [self._row_name(relaxation), *(_own(cell, bold) for cell in cells), *runs]
             if any(cell.printed for cell in cells):
-                yield ["  printed", *(_printed(cell.printed, bold) for cell in cells)]
+                yield ["  printed", *(_printed(cell.printed, bold) for cell in cells), "", ""]
 
     def to_json(self) -> dict[str, Any]:
         """Return the table as plain data, with one object for each cell that has runs."""
@@ -200,6 +202,22 @@ def _figure(setting: Setting, system: System, measure: str) -> Published | None:
     name = system.relaxation.removesuffix("-maxsat")
     sizes: Any = system.protocol, measure, name, setting.digit_size, setting.pair_size
     return published(*sizes)
+
+
+def _seeds_of(cells: Iterable[Cell]) -> str:
+    """Return the number of seeds of the cells that have runs, from the least to the most."""
+    counts = {cell.summary.count for cell in cells if cell.summary}
+    ends = sorted({min(counts), max(counts)}) if counts else []
+    return "–".join(map(str, ends)) or MISSING
+
+
+def _broken_of(cells: Iterable[Cell]) -> str:
+    """Return how many runs of a row are broken; MISSING if they are too few to tell."""
+    run = [cell.broken for cell in cells if cell.summary]
+    broken = sum(cell.broken for cell in run)
+    if not broken and (not run or min(cell.runs for cell in run) < LEAST_RUNS):
+        return MISSING
+    return f"{broken} of {sum(cell.runs for cell in run)}"
 
 
 def _own(cell: Cell, bold: str) -> str:

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 from torch.nn.utils.rnn import pad_sequence
 
-from residuum.losses.facts import IGNORED
+from residuum.losses.inputs.evidence import IGNORED
 from residuum.study.chunking.data.corpus import Sentence
 from residuum.study.chunking.data.vocabulary import END, UNKNOWN, Lexicon
 from residuum.study.chunking.knowledge import tag_names

@@ -14,9 +14,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from residuum.logic import Count
-from residuum.losses.degrees.along import TensorAlong
 from residuum.losses.degrees.logits import MIRRORED, Side, degree_with
 from residuum.losses.degrees.tensors import LARGEST, TENSORS, impossible
+from residuum.losses.routes.axes import AlongAxes
 from residuum.relaxations import Degree, Relaxation
 from residuum.relaxations.carriers import Exact
 from residuum.relaxations.counting import FALSE_SIDES, counted
@@ -25,7 +25,7 @@ from residuum.relaxations.rows import Combine, Parts
 from residuum.relaxations.tnorms import TNorm
 
 
-def count_along(relaxation: Relaxation, count: Count, x: Degree, along: TensorAlong) -> Degree:
+def count_along(relaxation: Relaxation, count: Count, x: Degree, along: AlongAxes) -> Degree:
     """Return the degree to which a count of groundings holds. Those that do not count are false."""
     dimensions = along.dimensions
 
@@ -136,7 +136,7 @@ class TensorRow:
         return degree_with(lambda side: self._whole(getattr(x, side)).gather(-1, order))
 
     def conjoin(self, x: Degree, tnorm: TNorm) -> Degree:
-        along = TensorAlong((-1,), 1, {0: len(self)}, None, self._true.device)
+        along = AlongAxes((-1,), 1, {0: len(self)}, None, self._true.device)
         found = tnorm.conjoin_along(x, along)
         return degree_with(lambda side: getattr(found, side).squeeze(-1))
 

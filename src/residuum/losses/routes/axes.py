@@ -1,4 +1,4 @@
-"""Sums, maxima and conjunctions of tensors over all groundings of a quantifier."""
+"""Groundings as dimensions of tensors: sums, maxima and conjunctions along axes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def spread(x: Tensor, rank: int, lengths: Mapping[int, int]) -> Tensor:
 
 
 @final
-class TensorAlong:
-    """The groundings of a quantifier, as dimensions of tensors counted from the last."""
+class AlongAxes:
+    """The groundings of a quantifier, as dimensions of tensors."""
 
     def __init__(
         self,
@@ -77,8 +77,8 @@ class TensorAlong:
     def counted(self, numbers: Any, elsewhere: float) -> Tensor:
         """Return the numbers of all groundings, and `elsewhere` for those that do not count."""
         known = torch.as_tensor(numbers, device=self._device)
-        whole = spread(known, self._rank, self._lengths)
-        return whole if self._mask is None else whole.masked_fill(~self._mask, elsewhere)
+        counted = spread(known, self._rank, self._lengths)
+        return counted if self._mask is None else counted.masked_fill(~self._mask, elsewhere)
 
 
 def _in_pairs(x: Tensor, dimension: int, conjoin: Callable[[Degree, Degree], Degree]) -> Tensor:

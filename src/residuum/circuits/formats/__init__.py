@@ -1,0 +1,1 @@
+"""The files that knowledge compilers write: one reader for each format."""

@@ -1,0 +1,193 @@
+"""Questions about the joint distribution of all outputs, given that a rule holds.
+
+The outputs of networks are a distribution in which all outputs are independent. Given that the rule
+holds they are not: this file has the probabilities of outputs given the rule, and the entropy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from residuum.circuits import count as count_states
+from residuum.errors import GroundingError
+from residuum.grounding import Plan
+from residuum.losses.degrees.tensors import impossible
+from residuum.losses.inputs.calls import Call
+from residuum.losses.routes.blocks import flattened
+from residuum.losses.routes.definition import Definition
+from residuum.losses.routes.exact import in_order, log_probability_of
+from residuum.losses.routes.rule_circuits import Part, RuleCircuit
+
+
+class Given(NamedTuple):
+    """What is given of the examples of one length: their circuit and their outputs as tables.
+
+    `excluded` says which values the circuit must not take: other values than those observed, and
+    classes masked by −inf. It is examples × values.
+    """
+
+    part: Part
+    circuit: RuleCircuit
+    tables: Sequence[Tensor]
+    weights: Tensor
+    excluded: Tensor
+
+
+def given_in(definition: Definition, call: Call) -> Iterator[Given]:
+    """Yield what is given in a call, for the sequences of each length.
+
+    Raises GroundingError if no prediction obeys both the rule and what is observed.
+    """
+    circuits = definition.circuits
+    for part in circuits.parts(flattened(call, definition.plan)):
+        circuit = circuits.circuit(part.lengths, call.device)
+        tables = circuits.tables(part.inputs)
+        if circuit.evaluator.constant is None:
+            weights = circuit.weights(tables)
+            chances = circuit.weights(circuits.tables(part.inputs, ("false", "true")))
+            is_floor = (weights - impossible(weights.dtype)).abs() < 1e-3
+            found = Given(part, circuit, tables, weights, is_floor & (chances == 0))
+        else:
+            nothing = tables[0].new_zeros(tables[0].shape[0], 0) if tables else torch.zeros(1, 0)
+            found = Given(part, circuit, tables, nothing, nothing.bool())
+        _refuse_contradictions(found)
+        yield found
+
+
+def _refuse_contradictions(given: Given) -> None:
+    constant = given.circuit.evaluator.constant
+    if constant is False:
+        raise GroundingError(
+            "no prediction obeys the rule, so that there is none to speak of; `residuum check` "
+            "finds out which rules contradict each other"
+        )
+    if constant or not bool(given.excluded.any()):
+        return
+    is_possible = given.circuit.selector.is_possible(given.excluded)
+    if not bool(is_possible.all()):
+        row = int(torch.nonzero(~is_possible)[0])
+        example = row if given.part.rows is None else int(given.part.rows[row])
+        raise GroundingError(
+            f"example {example}: what is observed contradicts the rule, so that no prediction "
+            "obeys both; correct the labels, or leave the example out"
+        )
+
+
+def marginals(definition: Definition, call: Call) -> dict[str, Tensor]:
+    """Return the probability of each output given the rule, in the shapes of the tensors.
+
+    An output that the rule does not read keeps its probability. The padding of sequences gets 0.
+    """
+    parts, found = [], []
+    for given in given_in(definition, call):
+        tables = [torch.exp(table) for table in given.tables]
+        if given.circuit.evaluator.constant is None:
+            tables = given.circuit.with_values(tables, _given_the_rule(given))
+        parts.append(given.part)
+        pairs = zip(tables, definition.plan.slots, strict=True)
+        found.append([_probabilities(table, slot.is_exclusive) for table, slot in pairs])
+    return assembled(definition.plan, call, parts, found, 0.0)
+
+
+def _probabilities(table: Tensor, is_exclusive: bool) -> Tensor:
+    return table.flatten(1) if is_exclusive else table[..., 1]
+
+
+def _given_the_rule(given: Given) -> Tensor:
+    """Return the probability of each value given the rule, examples × values.
+
+    The gradient of log P(rule) by the log-probability of a value is the share of the states in
+    which the circuit mentions that value. In the other states the circuit does not mention the
+    variable, which then has the probabilities that it has without a rule.
+    """
+    gradient = _gradient(given)
+    sizes = torch.tensor(given.circuit.ground.propositions.sizes, device=gradient.device)
+    variable = torch.arange(len(sizes), device=gradient.device).repeat_interleave(sizes)
+    mentioned = gradient.new_zeros(gradient.shape[0], len(sizes)).index_add(-1, variable, gradient)
+    rest = (1 - mentioned).clamp(min=0.0).index_select(-1, variable)
+    return gradient + rest * torch.exp(given.weights)
+
+
+def _gradient(given: Given) -> Tensor:
+    """Return the gradient of log P(rule) by the weights; it has gradients if the weights do."""
+    weights, evaluator = given.weights, given.circuit.evaluator
+    if torch.is_grad_enabled() and weights.requires_grad:
+        value = evaluator.log_probability(weights).sum()
+        return torch.autograd.grad(value, weights, create_graph=True)[0]
+    if not weights.is_cuda:
+        _, gradient, is_right = evaluator.probability_with_gradient(weights)
+        if bool(is_right.all()):
+            return gradient.to(weights.dtype)
+    with torch.enable_grad():
+        leaf = weights.detach().requires_grad_()
+        return torch.autograd.grad(evaluator.log_probability(leaf).sum(), leaf)[0]
+
+
+def entropy(definition: Definition, call: Call) -> Tensor:
+    """Return the entropy, in nats, of the distribution of all outputs given the rule.
+
+    It is log P(rule) minus the mean log-probability of the predictions that obey the rule.
+    """
+    parts, values = [], []
+    for given in given_in(definition, call):
+        tables, value = given.tables, torch.zeros((), device=call.device)
+        chances = [torch.exp(table) for table in tables]
+        if given.circuit.evaluator.constant is None:
+            chances = given.circuit.with_values(chances, _given_the_rule(given))
+            value = log_probability_of(given.circuit, given.weights)
+        for table, chance in zip(tables, chances, strict=True):
+            value = value - (chance * table).sum((1, 2))
+        parts.append(given.part)
+        values.append(value)
+    return in_order(parts, values).reshape(call.batch)
+
+
+def count(definition: Definition, lengths: Mapping[str, int]) -> int:
+    """Return how many predictions obey the rule, for sequences of these lengths.
+
+    Outputs of a slot that the rule does not read may have any value.
+    """
+    circuit = definition.circuits.circuit(tuple(lengths.items()), torch.device("cpu"))
+    found = count_states(circuit.evaluator.circuit)
+    for number, slot in enumerate(definition.plan.slots):
+        sizes = [lengths[d.name] if d.is_sequence else len(d.labels or ()) for d in slot.domains]
+        values = sizes.pop() if slot.is_exclusive else 2
+        read = sum(output.slot == number for output in circuit.ground.outputs)
+        found *= values ** (math.prod(sizes) - read)
+    return found
+
+
+def assembled(
+    plan: Plan,
+    call: Call,
+    parts: Sequence[Part],
+    found: Sequence[Sequence[Tensor]],
+    padding: float,
+    *,
+    are_labels: bool = False,
+) -> dict[str, Tensor]:
+    """Return what was found for the slots of each part as tensors for the whole call.
+
+    What is found is examples × entries. With `are_labels` a softmax has one entry, its class.
+    """
+    sizes = {} if call.case is None else dict(call.case.sizes)
+    answers = {}
+    for number, slot in enumerate(plan.slots):
+        domains = slot.domains[:-1] if are_labels and slot.is_exclusive else slot.domains
+        padded = []
+        for part, one in zip(parts, found, strict=True):
+            lengths = dict(part.lengths)
+            shape = [lengths[d.name] if d.is_sequence else len(d.labels or ()) for d in domains]
+            missing = [sizes[d.name] - lengths[d.name] if d.is_sequence else 0 for d in domains]
+            value = one[number].reshape(one[number].shape[0], *shape)
+            pad = [n for size in reversed(missing) for n in (0, size)]
+            padded.append(functional.pad(value, pad, value=padding))
+        whole = in_order(parts, padded)
+        answers[slot.name] = whole.reshape(*call.batch, *whole.shape[1:])
+    return answers

@@ -1,0 +1,166 @@
+"""The circuits of a rule, and the outputs of networks in the form that circuits take.
+
+Each softmax is one random variable with a value for each class, and each sigmoid is one with two
+values. The outputs of a slot become a table: examples × variables × values. A rule is compiled to
+one circuit for each length of its sequences (`residuum.circuits`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Final, NamedTuple, final
+
+import torch
+from torch import Tensor
+
+from residuum.circuits.compiling import compile_circuit
+from residuum.circuits.evaluation import Evaluator
+from residuum.circuits.ground_rules import GroundRule, ground_rule
+from residuum.circuits.selection import Selector
+from residuum.errors import GroundingError
+from residuum.grounding.plans import Slot
+from residuum.losses.degrees.logits import Side, Source
+from residuum.losses.degrees.tensors import outside_inference_mode
+from residuum.losses.inputs.calls import Call
+from residuum.losses.inputs.padding import sequence_sizes
+from residuum.losses.routes import thresholds
+from residuum.losses.routes.definition import Definition
+
+Lengths = tuple[tuple[str, int], ...]
+
+
+@final
+class RuleCircuit:
+    """A rule for sequences of one length: its formula, and its circuit on a device."""
+
+    def __init__(self, ground: GroundRule, evaluator: Evaluator) -> None:
+        self.ground: Final = ground
+        self.evaluator: Final = evaluator
+        places: dict[int, list[int]] = {}
+        for output in ground.outputs:
+            places.setdefault(output.slot, []).append(output.entry)
+        self._places: Final = [
+            (slot, torch.tensor(entries, device=evaluator.device))
+            for slot, entries in places.items()
+        ]
+
+    @cached_property
+    def selector(self) -> Selector:
+        """Chooses states of the circuit."""
+        return Selector(self.evaluator)
+
+    def weights(self, tables: Sequence[Tensor]) -> Tensor:
+        """Return the part of tables that the circuit reads: examples × values."""
+        return torch.cat(
+            [tables[slot].index_select(1, places).flatten(1) for slot, places in self._places], -1
+        )
+
+    def with_values(self, tables: Sequence[Tensor], values: Tensor) -> list[Tensor]:
+        """Return tables in which the part that the circuit reads has other values."""
+        found = list(tables)
+        start = 0
+        for slot, places in self._places:
+            table = tables[slot]
+            rest = table.shape[2:]
+            width = len(places) * rest.numel()
+            part = values[:, start : start + width].reshape(-1, len(places), *rest)
+            found[slot] = table.index_copy(1, places, part.to(table.dtype))
+            start += width
+        return found
+
+
+class Part(NamedTuple):
+    """The examples of a call whose sequences have one length: which ones, and their tensors.
+
+    `rows` is None if these are all examples.
+    """
+
+    rows: Tensor | None
+    inputs: Sequence[Tensor]
+    lengths: Lengths
+
+
+@final
+class RuleCircuits:
+    """The circuits of a rule, one for each length of its sequences, made when they are needed."""
+
+    def __init__(self, definition: Definition) -> None:
+        self._definition: Final = definition
+        self._plan: Final = definition.plan
+        self._circuits: dict[tuple[Lengths, str], RuleCircuit] = {}
+
+    def keep(self, circuit: RuleCircuit) -> None:
+        """Take a circuit that is known already, of a rule without sequences."""
+        self._circuits[(), str(circuit.evaluator.device)] = circuit
+
+    def circuit(self, lengths: Lengths, device: torch.device) -> RuleCircuit:
+        """Return the circuit for sequences of these lengths, from the cache if it is there."""
+        key = lengths, str(device)
+        if torch.compiler.is_compiling() or key not in self._circuits:
+            self._prepare(*key)
+        return self._circuits[key]
+
+    @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+    def _prepare(self, lengths: Lengths, device: str) -> None:
+        """Put a circuit into the cache. A trace runs this without tracing it."""
+        if (lengths, device) in self._circuits:
+            return
+        while len(self._circuits) >= thresholds.MOST_CIRCUITS:
+            self._circuits.pop(next(iter(self._circuits)))
+        known = next((one for key, one in self._circuits.items() if key[0] == lengths), None)
+        with outside_inference_mode():
+            if known is None:
+                ground = ground_rule(self._plan, dict(lengths))
+                circuit = compile_circuit(ground.propositions, ground.root)
+            else:
+                ground, circuit = known.ground, known.evaluator.circuit
+            evaluator = Evaluator(circuit, torch.device(device))
+            self._circuits[lengths, device] = RuleCircuit(ground, evaluator)
+
+    def parts(self, call: Call) -> Iterator[Part]:
+        """Yield the parts of a call, whose batch must have one dimension, by length."""
+        sizes = sequence_sizes(self._plan, call.inputs) if self._plan.sequence_domains else {}
+        if call.lengths is None or not call.batch[0]:
+            yield Part(None, call.inputs, tuple(sizes.items()))
+            return
+        if torch._C._functorch.is_batchedtensor(call.lengths):
+            raise GroundingError(
+                "`exact` looks at the values of lengths, which vmap hides; pass the whole batch to "
+                "the rule instead"
+            )
+        for length in sorted(set(call.lengths.tolist())):
+            rows = torch.nonzero(call.lengths == length).flatten()
+            pairs = zip(call.inputs, self._plan.slots, strict=True)
+            short = [_cut(given[rows], slot, length) for given, slot in pairs]
+            yield Part(rows, short, tuple((name, length) for name in sizes))
+
+    def tables(
+        self, inputs: Sequence[Tensor], sides: tuple[Side, Side] = ("log_false", "log_true")
+    ) -> list[Tensor]:
+        """Return the log-probabilities of all values of all outputs, one table for each slot.
+
+        Other sides give their probabilities.
+        """
+        sources = self._definition.sources(inputs)
+        return [
+            _table(slot, source, sides)
+            for slot, source in zip(self._plan.slots, sources, strict=True)
+        ]
+
+
+def _cut(given: Tensor, slot: Slot, length: int) -> Tensor:
+    for place, domain in enumerate(slot.domains):
+        if domain.is_sequence:
+            given = given.narrow(1 + place, 0, length)
+    return given
+
+
+def _table(slot: Slot, source: Source, sides: tuple[Side, Side]) -> Tensor:
+    """Return a slot as a table: examples × variables × values."""
+    false, true = sides
+    if slot.is_exclusive:
+        found = source.side(true)
+        return found.reshape(found.shape[0], found.shape[1:-1].numel(), found.shape[-1])
+    both = torch.stack([source.side(false), source.side(true)], -1)
+    return both.reshape(both.shape[0], both.shape[1:-1].numel(), 2)
