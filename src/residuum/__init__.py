@@ -31,7 +31,10 @@ from residuum.logic import (
     Or,
     Variable,
     Verdict,
+    at_least,
+    at_most,
     atoms,
+    exactly,
 )
 from residuum.relaxations import (
     Degree,
@@ -84,7 +87,8 @@ __all__ = [  # noqa: RUF022  # grouped by what the names are for
     "load", "loads", "Knowledge", "check", "RuleCheck", "load_circuit",
     # Formulas and terms
     "parse", "render", "atoms", "Formula", "TRUE", "FALSE", "Atom", "Not", "And", "Or", "Implies",
-    "Iff", "Forall", "Exists", "Comparison", "Variable", "Constant", "Application", "Arithmetic",
+    "Iff", "Forall", "Exists", "at_least", "at_most", "exactly", "Comparison", "Variable",
+    "Constant", "Application", "Arithmetic",
     # Questions about formulas
     "evaluate", "is_tautology", "is_satisfiable", "Verdict", "atoms_of", "free_variables",
     "substitute", "expand", "negation_normal_form",

@@ -113,7 +113,7 @@ def _part(whole: Plan, formula: Formula, root: int) -> Plan:
             if waiting:
                 stack += reversed(waiting)
                 continue
-            step = Connect(step.kind, tuple([numbers[operand] for operand in step.operands]))
+            step = replace(step, operands=tuple([numbers[operand] for operand in step.operands]))
         elif isinstance(step, Read) and slots.setdefault(step.slot, len(slots)) != step.slot:
             step = replace(step, slot=slots[step.slot])
         stack.pop()
