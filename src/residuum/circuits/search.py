@@ -1,6 +1,6 @@
 """States found by search: the most probable one that obeys a formula, without a circuit.
 
-A formula whose circuit would be too large becomes clauses (`clauses.py`), and a MaxSAT solver finds
+A formula whose circuit would be too large becomes clauses (`cnf.py`), and a MaxSAT solver finds
 the state that loses the least probability. The search is exact, but each example takes its own
 search. The solver adds whole numbers, so log-probabilities are rounded to `RESOLUTION`.
 """
@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar, final
 import torch
 from torch import Tensor
 
-from residuum.circuits.clauses import Clauses
+from residuum.circuits.cnf import Clauses
 from residuum.circuits.propositions import Propositions
 from residuum.errors import CircuitError
 

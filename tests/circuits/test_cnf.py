@@ -6,8 +6,8 @@ import pytest
 from ground_formulas import models, random_case, stated
 from pysat.solvers import Solver
 
-from residuum.circuits import clauses as module
-from residuum.circuits.clauses import Clauses
+from residuum.circuits import cnf as module
+from residuum.circuits.cnf import Clauses
 from residuum.circuits.propositions import Propositions
 from residuum.errors import CircuitError
 
