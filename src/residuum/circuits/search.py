@@ -19,6 +19,7 @@ from torch import Tensor
 
 from residuum.circuits.cnf import Clauses
 from residuum.circuits.propositions import Propositions
+from residuum.circuits.waiting import saying_after_a_second
 from residuum.errors import CircuitError
 
 T = TypeVar("T")
@@ -66,7 +67,8 @@ class Searcher:
         Of equally probable states it is always the same one. If `is_possible` says no, the state
         does not obey the rule.
         """
-        found = [self._search(row) for row in weights.double().tolist()]
+        with saying_after_a_second("searching for predictions that obey a rule"):
+            found = [self._search(row) for row in weights.double().tolist()]
         shape = weights.shape[0], len(self._stated.indicators)
         return torch.tensor(found, dtype=torch.int64, device=weights.device).reshape(shape)
 
