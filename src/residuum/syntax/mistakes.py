@@ -39,8 +39,8 @@ _READABLE: Final = {
     "STRING": "a quoted label", "DECIMAL": "a number", "EQUAL": "`=`", "PLUS": "`+`",
     "MINUS": "`-`", "MULTIPLICATIVE": "`*`, `mod` or `div`", "COMPARISON": "a comparison",
     "LPAR": "`(`", "RPAR": "`)`", "COMMA": "`,`", "COLON": "`:`", "__ANON_0": "`..`",
-    "SEQUENCE": "`sequence`", "INDEPENDENT": "`independent`", "_WEIGHT": "`weight`",
-    "$END": "the end",
+    "SEQUENCE": "`sequence`", "INDEPENDENT": "`independent`", "HIDDEN": "`hidden`",
+    "_WEIGHT": "`weight`", "$END": "the end",
 }  # fmt: skip
 _STARTS_FORMULA: Final = {
     "NAME", "LPAR", "_NOT", "_FORALL", "_EXISTS", "_EXISTS_ONE", "_AT", "COUNTING", "TRUE", "FALSE",

@@ -32,7 +32,7 @@ _WORD: Final = re.compile(
     + r"|[0-9]+(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)?"
     + r"|(?:exists|∃)!(?!=)|[^\W\d]\w*|<->|->|!=|<=|>=|\.\.|\S"
 )
-_NAMES_OR_NOT: Final = frozenset({"exactly", "at", "of", "div"})
+_NAMES_OR_NOT: Final = frozenset({"exactly", "at", "of", "div", "hidden"})
 _BOUNDS: Final = frozenset({"least", "most"})
 _CLOSED: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 
@@ -101,15 +101,16 @@ def words_of(text: str, start: int, end: int) -> list[Token]:
 
 _STARTS_TERM: Final = frozenset({"NAME", "INTEGER", "STRING", "LPAR", "MINUS"})
 _ENDS_TERM: Final = frozenset({"NAME", "INTEGER", "STRING", "RPAR"})
+_ENDS_PREDICATE: Final = frozenset({"RPAR", "INDEPENDENT"})
 
 
 def _tell_names(words: Sequence[Token]) -> None:
-    """Change the types of the words of counting, and of `div`, where they are no names.
+    """Change the types of the words of counting, `div` and `hidden`, where they are no names.
 
     A name is never followed by an integer, nor is a term by a term. A variable in a quantifier is
-    followed by `,` or `in`.
+    followed by `,` or `in`. `hidden` ends the declaration of a predicate.
     """
-    before = ""
+    earlier = before = ""
     for number, word in enumerate(words):
         if word.type == "NAME" and word in _NAMES_OR_NOT:
             after = [one.type for one in words[number + 1 : number + 3]]
@@ -117,11 +118,13 @@ def _tell_names(words: Sequence[Token]) -> None:
                 word.type = "MULTIPLICATIVE"
             elif word == "of" and before == "INTEGER" and after[:1] == ["LPAR"]:
                 word.type = "_OF"
+            elif word == "hidden" and (before in _ENDS_PREDICATE or earlier == "_PREDICATE"):
+                word.type = "HIDDEN"
             elif word == "exactly" and after[:1] == ["INTEGER"]:
                 word.type = "COUNTING"
             elif word == "at" and after[1:] == ["INTEGER"] and words[number + 1] in _BOUNDS:
                 word.type, words[number + 1].type = "_AT", "COUNTING"
-        before = word.type
+        earlier, before = before, word.type
 
 
 def place_of(word: Token) -> int:

@@ -238,9 +238,10 @@ class _Loading:
     def _predicate(self, declaration: Phrase) -> None:
         name = self._name(declaration, "predicate", self._predicates)
         words = declaration.parts[0].words if declaration.parts else []
-        independent = declaration.words[-1].type == "INDEPENDENT"
+        kinds = {word.type for word in declaration.words}
         self._check_domains(words)
-        predicate = Predicate(name, tuple(str(word) for word in words), independent)
+        domains = tuple(str(word) for word in words)
+        predicate = Predicate(name, domains, "INDEPENDENT" in kinds, "HIDDEN" in kinds)
         self._predicates.setdefault(name, predicate)
 
     def _facts_of(self, declaration: Phrase) -> None:

@@ -109,7 +109,8 @@ def test_a_hidden_value_that_nothing_decides_counts_once_for_each_value():
 
 def test_hidden_positions_of_a_sequence_are_as_many_as_it_has():
     rule = rs.compile(
-        "(forall i in s: Seen(i) <-> State(i, 1)) & (forall i in s: State(i, 1) -> State(i + 1, 1))",
+        "(forall i in s: Seen(i) <-> State(i, 1)) & "
+        "(forall i in s: State(i, 1) -> State(i + 1, 1))",
         "exact",
         domains={"s": "sequence", "k": 2},
         predicates={"Seen": ("s",), "State": ("s", "k")},
@@ -122,12 +123,57 @@ def test_hidden_positions_of_a_sequence_are_as_many_as_it_has():
     torch.testing.assert_close(rule.truth(Seen=seen, lengths=[3]), torch.tensor([4 / 8]))
 
 
+def test_rules_over_two_digit_numbers_are_counted_as_they_are_written():
+    digits = dict.fromkeys("ABCD", ("digit",))
+    rule = rs.compile(
+        "exists a, b, c, d in digit: A(a) & B(b) & C(c) & D(d) & Sum(3*a + b + 3*c + d)",
+        "exact",
+        domains={"digit": 3, "total": 17},
+        predicates={**digits, "Sum": ("total",)},
+        reduction="none",
+    )
+    torch.manual_seed(2)
+    outputs = {name: torch.randn(2, 3, dtype=torch.float64) for name in digits}
+    chances = [outputs[name].softmax(-1) for name in digits]
+    for total in range(17):
+        expected = 0.0
+        for values in product(range(3), repeat=4):
+            if 3 * (values[0] + values[2]) + values[1] + values[3] == total:
+                pairs = zip(chances, values, strict=True)
+                expected = expected + torch.stack([p[:, v] for p, v in pairs]).prod(0)
+        observed = {"Sum": torch.full((2,), total)}
+        torch.testing.assert_close(rule.probability(outputs, observed=observed), expected)
+
+
+FILE = """
+    domain image
+    domain digit = 0..2
+    domain bit = 0, 1
+    function left(image): image
+    predicate Digit(image, digit)
+    predicate Carry(image, bit) hidden
+    predicate Large(image) independent hidden
+    rule carry: forall x in image, a, b in digit:
+        Digit(x, a) & Digit(left(x), b) -> Carry(x, (a + b) div 3)
+    rule large: forall x in image: Large(x) <-> Carry(x, 1)
+"""
+
+
 def test_a_theory_needs_no_network_for_a_hidden_predicate():
-    knowledge = rs.loads("""
-        domain image
-        domain bit = 0, 1
-        predicate Shown(image, bit)
-        predicate Real(image, bit)
-        rule same: forall x in image, b in bit: Shown(x, b) -> Real(x, b)
-    """)
-    assert knowledge.predicates["Real"].is_hidden is False
+    knowledge = rs.loads(FILE)
+    assert [p.is_hidden for p in knowledge.predicates.values()] == [False, True, True]
+    theory = rs.Theory(knowledge, relaxation="exact", Digit=torch.nn.Linear(2, 3))
+    images, others = torch.randn(4, 2), torch.randn(4, 2)
+    assert torch.isfinite(theory(image=images, left=others).total)
+    found = theory.decode(image=images, left=others)
+    total = found["Digit"] + found["Digit(left(x))"]
+    assert torch.equal(found["Carry"], total // 3)
+    assert torch.equal(found["Large"], found["Carry"])
+
+
+NAMED = "domain hidden = hidden, x\npredicate P(hidden)\nrule hidden: P(hidden)"
+
+
+@pytest.mark.parametrize("text", ["predicate hidden", "predicate hidden hidden", NAMED])
+def test_hidden_stays_a_name(text):
+    assert rs.loads(text) is not None
