@@ -51,3 +51,10 @@ def test_nothing_is_said_after_an_error(stderr):
         raise ValueError("no")
     time.sleep(0.2)
     assert stderr.getvalue() == ""
+
+
+def test_a_program_without_stderr_goes_on(monkeypatch):
+    monkeypatch.setattr(waiting, "sys", SimpleNamespace(stderr=None))
+    with saying_after_a_second("working"):
+        done = True
+    assert done

@@ -144,7 +144,7 @@ def _interruptible(solver: Any, work: Callable[..., T], *arguments: object) -> T
             if answer.done():
                 return answer.result()
         finally:
-            while not answer.done():  # an interrupt is lost if it comes between two calls
+            while not answer.done():  # one interrupt may come between two calls, and be lost
                 solver.interrupt()
                 wait([answer], _HEARTBEAT)
     raise CircuitError(

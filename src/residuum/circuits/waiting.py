@@ -15,7 +15,7 @@ PATIENCE: Final = 1.0
 @contextmanager
 def saying_after_a_second(doing: str) -> Iterator[None]:
     """Print to stderr what is being done if it takes longer, and only if stderr is a terminal."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():  # a program without a console has none
         yield
         return
     line = Timer(PATIENCE, print, [f"residuum: {doing} …"], {"file": sys.stderr, "flush": True})
