@@ -15,7 +15,7 @@ from residuum.errors import GroundingError
 from residuum.grounding import Plan
 from residuum.grounding.plans import Known, Slot
 from residuum.logic.formulas import TRUE
-from residuum.losses.degrees.logits import Form
+from residuum.losses.degrees.logits import FORMS, Form
 from residuum.losses.degrees.tensors import in_full
 from residuum.losses.exact_answers import ExactAnswers
 from residuum.losses.inputs.calls import Call, Receiver
@@ -44,6 +44,12 @@ class CircuitLoss(ExactAnswers, nn.Module):
     ) -> None:
         super().__init__()
         check_reduction(reduction)
+        if not isinstance(circuit, Circuit):
+            raise GroundingError(
+                f"expected a circuit, as `load_circuit` returns, got {type(circuit).__name__}"
+            )
+        if inputs not in FORMS:
+            raise GroundingError(f"inputs: expected one of {', '.join(FORMS)}, got {inputs!r}")
         if set(circuit.sizes) - {2}:
             raise GroundingError(
                 "expected a circuit over binary variables, as `load_circuit` returns, got one with "

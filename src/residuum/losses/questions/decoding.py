@@ -12,12 +12,14 @@ from typing import Final, NamedTuple
 import torch
 from torch import Tensor
 
+from residuum.errors import GroundingError
 from residuum.losses.inputs.calls import Call
+from residuum.losses.inputs.evidence import IGNORED
 from residuum.losses.questions.distribution import Given, assembled, given_in
 from residuum.losses.routes.definition import Definition
 from residuum.losses.routes.rule_circuits import RuleCircuit
 
-ABSENT: Final = -100
+ABSENT: Final = IGNORED
 """The label of padding, and of a prediction that does not exist."""
 
 Labels = dict[str, Tensor]
@@ -65,6 +67,7 @@ def _asked(
     """Return several predictions, each as labels of the whole call."""
     parts, found = [], []
     for given in given_in(definition, call, may_search=may_search):
+        _refuse_nan(given)
         parts.append(given.part)
         found.append(answer(given))
     return [
@@ -73,17 +76,34 @@ def _asked(
     ]
 
 
+def _refuse_nan(given: Given) -> None:
+    for table in given.tables:
+        is_nan = torch.isnan(table).flatten(1).any(-1)
+        if bool(is_nan.any()):
+            row = int(torch.nonzero(is_nan)[0])
+            example = row if given.part.rows is None else int(given.part.rows[row])
+            raise GroundingError(
+                f"example {example}: expected outputs that are numbers, got NaN, for which no "
+                "prediction is the best; look for what made the network diverge"
+            )
+
+
 def _tables(given: Given) -> Tables:
     """Return the log-probabilities of all values, with −inf for those that are excluded."""
-    if given.circuit.constant is not None:
-        return list(given.tables)
-    weights = given.weights.masked_fill(given.excluded, -torch.inf)
-    return given.circuit.with_values(given.tables, weights)
+    pairs = zip(given.tables, given.excluded, strict=True)
+    return [table.masked_fill(excluded, -torch.inf) for table, excluded in pairs]
+
+
+def _likeliest(table: Tensor) -> Tensor:
+    """Return the likeliest value of each variable. A softmax over no classes has none."""
+    if table.shape[-1] == 0:
+        return table.new_full(table.shape[:-1], ABSENT, dtype=torch.int64)
+    return table.argmax(-1)
 
 
 def _best(circuit: RuleCircuit, tables: Tables) -> Tables:
     """Return the labels of the most probable prediction, one table for each slot."""
-    labels = [table.argmax(-1) for table in tables]
+    labels = [_likeliest(table) for table in tables]
     if circuit.constant is not None:
         return labels
     return circuit.with_values(labels, circuit.chooser.most_probable(circuit.weights(tables)))
@@ -92,14 +112,15 @@ def _best(circuit: RuleCircuit, tables: Tables) -> Tables:
 def _drawn(given: Given, count: int, generator: torch.Generator | None) -> list[Tables]:
     """Return the labels of random predictions."""
     found: list[Tables] = []
+    tables = _tables(given)
     states = None
     if given.circuit.constant is None:
-        weights = given.weights.masked_fill(given.excluded, -torch.inf)
+        weights = given.circuit.weights(tables)
         states = given.circuit.selector.sample(weights, count, generator)
     for number in range(count):
-        noise = [torch.empty_like(one).exponential_(generator=generator) for one in given.tables]
-        pairs = zip(given.tables, noise, strict=True)
-        labels = [(table - torch.log(one)).argmax(-1) for table, one in pairs]
+        noise = [torch.empty_like(one).exponential_(generator=generator) for one in tables]
+        pairs = zip(tables, noise, strict=True)
+        labels = [_likeliest(table - torch.log(one)) for table, one in pairs]
         if states is not None:
             labels = given.circuit.with_values(labels, states[number])
         found.append(labels)

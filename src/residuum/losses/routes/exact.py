@@ -72,7 +72,7 @@ def log_probability_of(circuit: RuleCircuit, weights: Tensor) -> Tensor:
     value, gradient, is_right = evaluator.probability_with_gradient(weights)
     if not bool(is_right.all()):
         return _by_logarithms(evaluator, weights)
-    value, gradient = value.to(weights.dtype), gradient.to(weights.dtype)
+    value, gradient = value.clamp(max=0.0).to(weights.dtype), gradient.to(weights.dtype)
     if not (torch.is_grad_enabled() and weights.requires_grad):
         return value
 

@@ -186,7 +186,7 @@ class RuleCircuits:
     ) -> list[Tensor]:
         """Return the log-probabilities of all values of all outputs, one table for each slot.
 
-        Other sides give their probabilities.
+        With the sides "false" and "true" the tables are probabilities.
         """
         sources = self._definition.sources(inputs)
         return [
