@@ -149,9 +149,7 @@ def test_masked_classes_are_never_chosen():
     a, b = torch.tensor([[0.0, 1.0, 2.0]]), torch.tensor([[1.0, 0.0, -torch.inf]])
     found = rule.decode(A=a, B=b)
     assert found["A"].tolist() == found["B"].tolist() == [0]  # 0 + 1 rather than 1 + 0
-    with pytest.raises(
-        GroundingError, match="example 0: what is observed, or masked"
-    ):
+    with pytest.raises(GroundingError, match="example 0: what is observed, or masked"):
         rule.decode(A=a, B=b, observed={"A": torch.tensor([2])})
 
 

@@ -124,6 +124,7 @@ def test_rules_with_and_without_examples_hold_together():
     torch.testing.assert_close(rules.total(outputs), -(p * c).sum(-1).log().mean())
 
 
+@pytest.mark.filterwarnings("ignore")  # PyTorch warns of its own parts
 def test_a_hidden_predicate_is_one_operator_in_a_trace_and_has_no_prediction_of_its_own():
     rule = rs.compile("forall x in d: H(x) <-> A(x)", "exact", domains={"d": 3},
                       outputs={"A": "independent", "H": "hidden"})  # fmt: skip
