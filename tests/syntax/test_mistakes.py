@@ -66,18 +66,12 @@ def test_errors_say_where_what_was_expected_and_what_was_found(text, line, colum
 
 
 SUGGESTIONS = [
-    ("P => Q", "->"),
     ("P ==> Q", "->"),
     ("P ⇒ Q", "->"),
-    ("P <=> Q", "<->"),
     ("P <==> Q", "<->"),
-    ("P && Q", "&"),
     ("P /\\ Q", "&"),
     ("P ^ Q", "&"),
-    ("P || Q", "|"),
     ("P \\/ Q", "|"),
-    ("!P", "~"),
-    ("P & !Q", "~"),
     ("forall x in D where x == y: P", "="),
     ("P AND Q", "and"),
     ("P Or Q", "or"),

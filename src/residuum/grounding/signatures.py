@@ -99,6 +99,10 @@ def signature_of_rule(
     return signature
 
 
+_OTHER_WORDS: Final = {"softmax": "exclusive", "sigmoid": "independent"}
+"""What users of PyTorch call outputs."""
+
+
 def with_outputs(signature: Signature, outputs: Mapping[str, str]) -> Signature:
     """Return the signature with predicates declared as "exclusive", "independent" or "hidden"."""
     if not isinstance(outputs, Mapping):
@@ -108,10 +112,11 @@ def with_outputs(signature: Signature, outputs: Mapping[str, str]) -> Signature:
     _refuse_unknown("predicate", outputs, signature.predicates)
     declared = dict(signature.predicates)
     for name, kind in outputs.items():
+        kind = _OTHER_WORDS.get(kind, kind)
         if kind not in ("exclusive", "independent", "hidden"):
             raise GroundingError(
-                f"outputs of `{name}`: expected 'exclusive', 'independent' or 'hidden', got "
-                f"{kind!r}"
+                f"outputs of `{name}`: expected 'exclusive' (or 'softmax'), 'independent' (or "
+                f"'sigmoid') or 'hidden', got {kind!r}"
             )
         if kind == "hidden":
             declared[name] = replace(declared[name], is_hidden=True)

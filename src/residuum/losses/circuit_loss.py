@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 
 from residuum.circuits import Circuit, count
-from residuum.circuits.evaluation import Evaluator
 from residuum.circuits.ground_rules import GroundRule, Output
 from residuum.circuits.propositions import Propositions
 from residuum.errors import GroundingError
@@ -63,7 +62,8 @@ class CircuitLoss(ExactAnswers, nn.Module):
         self._definition.circuits.keep(
             RuleCircuit(
                 GroundRule(Propositions(circuit.sizes), Propositions.TRUE, outputs),
-                Evaluator(circuit, torch.device("cpu")),
+                circuit,
+                torch.device("cpu"),
             )
         )
         self._receiver = Receiver(self._definition)

@@ -22,8 +22,8 @@ WIDEST_EXCERPT: Final = 76
 
 # Symbols and words of other languages → ours. Longer symbols first, because `<=>` contains `=>`.
 _FOREIGN: Final = {
-    "<==>": "<->", "<=>": "<->", "==>": "->", "=>": "->", "⇒": "->", "⇔": "<->", "⊃": "->",
-    "&&": "&", "||": "|", "/\\": "&", "\\/": "|", "^": "&", "!": "~", "−": "-", "%": "mod",
+    "<==>": "<->", "==>": "->", "⇒": "->", "⇔": "<->", "⊃": "->",
+    "/\\": "&", "\\/": "|", "^": "&", "−": "-", "%": "mod",
     "//": "div", "'": '"', ".": ":", "[": "(", "]": ")", "{": "(", "}": ")",
 }  # fmt: skip
 _FOREIGN_WORDS: Final = {
@@ -40,7 +40,7 @@ _READABLE: Final = {
     "MINUS": "`-`", "MULTIPLICATIVE": "`*`, `mod` or `div`", "COMPARISON": "a comparison",
     "LPAR": "`(`", "RPAR": "`)`", "COMMA": "`,`", "COLON": "`:`", "__ANON_0": "`..`",
     "SEQUENCE": "`sequence`", "INDEPENDENT": "`independent`", "HIDDEN": "`hidden`",
-    "_WEIGHT": "`weight`", "$END": "the end",
+    "EXCLUSIVE": "`exclusive`", "_WEIGHT": "`weight`", "$END": "the end",
 }  # fmt: skip
 _STARTS_FORMULA: Final = {
     "NAME", "LPAR", "_NOT", "_FORALL", "_EXISTS", "_EXISTS_ONE", "_AT", "COUNTING", "TRUE", "FALSE",

@@ -30,9 +30,12 @@ QUOTED_OR_COMMENT: Final = r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?|#[^\n]*'
 _WORD: Final = re.compile(
     QUOTED_OR_COMMENT
     + r"|[0-9]+(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)?"
-    + r"|(?:exists|∃)!(?!=)|[^\W\d]\w*|<->|->|!=|<=|>=|\.\.|\S"
+    + r"|(?:exists|∃)!(?!=)|[^\W\d]\w*|<->|<=>|->|=>|!=|<=|>=|&&|\|\||\.\.|\S"
 )
-_NAMES_OR_NOT: Final = frozenset({"exactly", "at", "of", "div", "hidden"})
+_ENDINGS: Final = {
+    "hidden": "HIDDEN", "sigmoid": "INDEPENDENT", "exclusive": "EXCLUSIVE", "softmax": "EXCLUSIVE",
+}  # fmt: skip
+_NAMES_OR_NOT: Final = frozenset({"exactly", "at", "of", "div", *_ENDINGS})
 _BOUNDS: Final = frozenset({"least", "most"})
 _CLOSED: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 
@@ -101,14 +104,14 @@ def words_of(text: str, start: int, end: int) -> list[Token]:
 
 _STARTS_TERM: Final = frozenset({"NAME", "INTEGER", "STRING", "LPAR", "MINUS"})
 _ENDS_TERM: Final = frozenset({"NAME", "INTEGER", "STRING", "RPAR"})
-_ENDS_PREDICATE: Final = frozenset({"RPAR", "INDEPENDENT"})
+_ENDS_PREDICATE: Final = frozenset({"RPAR", "INDEPENDENT", "EXCLUSIVE"})
 
 
 def _tell_names(words: Sequence[Token]) -> None:
-    """Change the types of the words of counting, `div` and `hidden`, where they are no names.
+    """Change the types of the words of counting, `div` and `hidden` or so, where they are no names.
 
     A name is never followed by an integer, nor is a term by a term. A variable in a quantifier is
-    followed by `,` or `in`. `hidden` ends the declaration of a predicate.
+    followed by `,` or `in`. `hidden` and its like end the declaration of a predicate.
     """
     earlier = before = ""
     for number, word in enumerate(words):
@@ -118,8 +121,8 @@ def _tell_names(words: Sequence[Token]) -> None:
                 word.type = "MULTIPLICATIVE"
             elif word == "of" and before == "INTEGER" and after[:1] == ["LPAR"]:
                 word.type = "_OF"
-            elif word == "hidden" and (before in _ENDS_PREDICATE or earlier == "_PREDICATE"):
-                word.type = "HIDDEN"
+            elif word in _ENDINGS and (before in _ENDS_PREDICATE or earlier == "_PREDICATE"):
+                word.type = _ENDINGS[word]
             elif word == "exactly" and after[:1] == ["INTEGER"]:
                 word.type = "COUNTING"
             elif word == "at" and after[1:] == ["INTEGER"] and words[number + 1] in _BOUNDS:

@@ -26,7 +26,11 @@ Tables = list[Tensor]
 
 def decode(definition: Definition, call: Call) -> Labels:
     """Return the most probable prediction of each example that obeys the rule."""
-    return _asked(definition, call, lambda given: [_best(given.circuit, _tables(given))])[0]
+
+    def best(given: Given) -> Sequence[Tables]:
+        return [_best(given.circuit, _tables(given))]
+
+    return _asked(definition, call, best, may_search=True)[0]
 
 
 def decode_several(definition: Definition, call: Call, count: int) -> list[Labels]:
@@ -34,7 +38,11 @@ def decode_several(definition: Definition, call: Call, count: int) -> list[Label
 
     Where fewer predictions obey the rule than are asked for, labels are `ABSENT`.
     """
-    return _asked(definition, call, lambda given: _several(given.circuit, _tables(given), count))
+
+    def best(given: Given) -> Sequence[Tables]:
+        return _several(given.circuit, _tables(given), count)
+
+    return _asked(definition, call, best, may_search=True)
 
 
 def sample(
@@ -48,11 +56,15 @@ def sample(
 
 @torch.no_grad()
 def _asked(
-    definition: Definition, call: Call, answer: Callable[[Given], Sequence[Tables]]
+    definition: Definition,
+    call: Call,
+    answer: Callable[[Given], Sequence[Tables]],
+    *,
+    may_search: bool = False,
 ) -> list[Labels]:
     """Return several predictions, each as labels of the whole call."""
     parts, found = [], []
-    for given in given_in(definition, call):
+    for given in given_in(definition, call, may_search=may_search):
         parts.append(given.part)
         found.append(answer(given))
     return [
@@ -63,7 +75,7 @@ def _asked(
 
 def _tables(given: Given) -> Tables:
     """Return the log-probabilities of all values, with −inf for those that are excluded."""
-    if given.circuit.evaluator.constant is not None:
+    if given.circuit.constant is not None:
         return list(given.tables)
     weights = given.weights.masked_fill(given.excluded, -torch.inf)
     return given.circuit.with_values(given.tables, weights)
@@ -72,16 +84,16 @@ def _tables(given: Given) -> Tables:
 def _best(circuit: RuleCircuit, tables: Tables) -> Tables:
     """Return the labels of the most probable prediction, one table for each slot."""
     labels = [table.argmax(-1) for table in tables]
-    if circuit.evaluator.constant is not None:
+    if circuit.constant is not None:
         return labels
-    return circuit.with_values(labels, circuit.selector.most_probable(circuit.weights(tables)))
+    return circuit.with_values(labels, circuit.chooser.most_probable(circuit.weights(tables)))
 
 
 def _drawn(given: Given, count: int, generator: torch.Generator | None) -> list[Tables]:
     """Return the labels of random predictions."""
     found: list[Tables] = []
     states = None
-    if given.circuit.evaluator.constant is None:
+    if given.circuit.constant is None:
         weights = given.weights.masked_fill(given.excluded, -torch.inf)
         states = given.circuit.selector.sample(weights, count, generator)
     for number in range(count):
@@ -153,18 +165,21 @@ def _best_of(circuit: RuleCircuit, tables: Tables, spaces: Sequence[_Space]) -> 
         return []
     inside = _inside(tables, spaces)
     is_possible = [(table > -torch.inf).any(-1).all(-1) for table in inside]
-    if circuit.evaluator.constant is None:
-        is_possible.append(circuit.selector.is_possible(circuit.weights(inside) == -torch.inf))
-    kept = torch.stack(is_possible).all(0) if is_possible else torch.ones(1, dtype=torch.bool)
+    if circuit.constant is None:
+        is_possible.append(circuit.chooser.is_possible(circuit.weights(inside) == -torch.inf))
+    if is_possible:
+        kept = torch.nonzero(torch.stack(is_possible).all(0)).flatten()
+        inside, spaces = [table[kept] for table in inside], [spaces[one] for one in kept.tolist()]
+    if not spaces:
+        return []
     labels = _best(circuit, inside)
     costs = sum(
         (-table.gather(-1, label[..., None]).double().sum((1, 2))
          for table, label in zip(inside, labels, strict=True)),
-        torch.zeros(len(spaces), dtype=torch.float64, device=kept.device),
+        torch.zeros(len(spaces), dtype=torch.float64, device=inside[0].device if inside else None),
     )  # fmt: skip
     states = torch.cat([label.cpu() for label in labels] or [torch.zeros(1, 0)], 1).tolist()
-    each = zip(costs.tolist(), map(tuple, states), spaces, kept.tolist(), strict=True)
-    return [(cost, state, space) for cost, state, space, is_kept in each if is_kept]
+    return list(zip(costs.tolist(), map(tuple, states), spaces, strict=True))
 
 
 def _inside(tables: Tables, spaces: Sequence[_Space]) -> Tables:

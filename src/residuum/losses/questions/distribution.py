@@ -39,16 +39,17 @@ class Given(NamedTuple):
     excluded: Tensor
 
 
-def given_in(definition: Definition, call: Call) -> Iterator[Given]:
+def given_in(definition: Definition, call: Call, *, may_search: bool = False) -> Iterator[Given]:
     """Yield what is given in a call, for the sequences of each length.
 
-    Raises GroundingError if no prediction obeys both the rule and what is observed.
+    Raises GroundingError if no prediction obeys both the rule and what is observed, and
+    CircuitError if the circuit is too large, unless a search is as good.
     """
     circuits = definition.circuits
     for part in circuits.parts(flattened(call, definition.plan)):
-        circuit = circuits.circuit(part.lengths, call.device)
+        circuit = circuits.circuit(part.lengths, call.device, may_search=may_search)
         tables = circuits.tables(part.inputs)
-        if circuit.evaluator.constant is None:
+        if circuit.constant is None:
             weights = circuit.weights(tables)
             chances = circuit.weights(circuits.tables(part.inputs, ("false", "true")))
             is_floor = (weights - impossible(weights.dtype)).abs() < 1e-3
@@ -61,7 +62,7 @@ def given_in(definition: Definition, call: Call) -> Iterator[Given]:
 
 
 def _refuse_contradictions(given: Given) -> None:
-    constant = given.circuit.evaluator.constant
+    constant = given.circuit.constant
     if constant is False:
         raise GroundingError(
             "no prediction obeys the rule, so that there is none to speak of; `residuum check` "
@@ -69,7 +70,7 @@ def _refuse_contradictions(given: Given) -> None:
         )
     if constant or not bool(given.excluded.any()):
         return
-    is_possible = given.circuit.selector.is_possible(given.excluded)
+    is_possible = given.circuit.chooser.is_possible(given.excluded)
     if not bool(is_possible.all()):
         row = int(torch.nonzero(~is_possible)[0])
         example = row if given.part.rows is None else int(given.part.rows[row])
@@ -87,7 +88,7 @@ def marginals(definition: Definition, call: Call) -> dict[str, Tensor]:
     parts, found = [], []
     for given in given_in(definition, call):
         tables = [torch.exp(table) for table in given.tables]
-        if given.circuit.evaluator.constant is None:
+        if given.circuit.constant is None:
             tables = given.circuit.with_values(tables, _given_the_rule(given))
         parts.append(given.part)
         pairs = zip(tables, definition.plan.slots, strict=True)
@@ -138,7 +139,7 @@ def entropy(definition: Definition, call: Call) -> Tensor:
     for given in given_in(definition, call):
         tables, value = given.tables, torch.zeros((), device=call.device)
         chances = [torch.exp(table) for table in tables]
-        if given.circuit.evaluator.constant is None:
+        if given.circuit.constant is None:
             chances = given.circuit.with_values(chances, _given_the_rule(given))
             value = log_probability_of(given.circuit, given.weights)
         for table, chance in zip(tables, chances, strict=True):

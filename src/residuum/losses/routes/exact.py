@@ -31,9 +31,6 @@ class ExactRoute:
 
     def __init__(self, definition: Definition) -> None:
         self._definition = definition
-        if not definition.plan.sequence_domains:
-            # So that `rs.compile` refuses a rule that is too large.
-            definition.circuits.circuit((), torch.device("cpu"))
 
     def prepare(self, _case: Case, _around: Surroundings) -> Evaluate | str:
         """Return the function that evaluates calls."""
