@@ -20,6 +20,7 @@ from residuum.losses.inputs.checking import refuse_unknown
 from residuum.losses.inputs.evidence import Observed, refuse_unknown_labels
 from residuum.losses.inputs.padding import sequence_sizes
 from residuum.losses.inputs.shared import NO_INPUTS, Inputs
+from residuum.losses.questions.metrics import as_numbers
 from residuum.losses.questions.violations import Violation
 from residuum.losses.reductions import Combination, check_combination
 from residuum.losses.routes import thresholds
@@ -279,6 +280,27 @@ class CompiledKnowledge(ExactAnswers, nn.Module):
         """
         worst = partial(CompiledRule.violations, top=top)
         return self._ask(worst, Inputs(named_tensors(tensors, named), lengths, observed))
+
+    def metrics(
+        self,
+        tensors: Tensors | None = None,
+        /,
+        *,
+        lengths: Any = None,
+        observed: Observed | None = None,
+        **named: Tensor,
+    ) -> dict[str, float]:
+        """Return what one logs of each rule, such as `birds/penalty` and `birds/satisfied`.
+
+        `CompiledRule.metrics` says what the numbers are.
+        """
+        given = self._known(Inputs(named_tensors(tensors, named), lengths, observed))
+        found = {
+            f"{name}/{key}": one
+            for name, rule in self._rules.items()
+            for key, one in rule.metrics_of(rule.receive_for_penalty(*given.of(rule))).items()
+        }
+        return as_numbers(found)
 
     def explain(
         self,

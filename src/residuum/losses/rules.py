@@ -23,6 +23,7 @@ from residuum.losses.questions.coverage import coverage
 from residuum.losses.questions.crisp_truth import satisfied
 from residuum.losses.questions.each import SingleGroundings, each
 from residuum.losses.questions.explain import describe
+from residuum.losses.questions.metrics import as_numbers, metrics_of
 from residuum.losses.questions.truth import truth
 from residuum.losses.questions.violations import Violation, violations
 from residuum.losses.reductions import Reduction, SharedGroup, reduce_batch
@@ -243,7 +244,32 @@ class CompiledRule(ExactAnswers, nn.Module):
         )
         return "\n".join([self.described(), *self.explained_route(given, lengths, observed)])
 
+    def metrics(
+        self,
+        tensors: Tensors | None = None,
+        /,
+        *,
+        lengths: Any = None,
+        observed: Observed | None = None,
+        **named: Tensor,
+    ) -> dict[str, float]:
+        """Return what one logs while a network learns, as plain numbers.
+
+        `penalty` (without the weight) and `truth` are means over examples; `satisfied` is the share
+        of examples whose predictions obey, `groundings` the share of groundings that hold for the
+        predictions, and `coverage` the mean share of groundings whose antecedent holds.
+        """
+        call = self.receive_for_penalty(named_tensors(tensors, named), lengths, observed)
+        return as_numbers(self.metrics_of(call))
+
     # For other parts of this package
+
+    @torch.no_grad()
+    def metrics_of(self, call: Call) -> dict[str, Tensor]:
+        """Return the metrics of a call as tensors, which may still be computed on a GPU."""
+        with in_full(call.device):
+            penalty = self.of_each_example(call)
+            return metrics_of(self._definition, self._routes, call, penalty)
 
     def rule_of(self, rules: Iterable[str] | None) -> CompiledRule:
         """Return this rule."""

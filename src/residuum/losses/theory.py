@@ -238,6 +238,18 @@ class Theory(ExactAnswers, nn.Module):
         predicted = self._predictions(tensors, labels, lengths)
         return self._rules().violations(predicted, top=top, lengths=lengths, observed=labels)
 
+    @torch.no_grad()
+    def metrics(
+        self, *, lengths: Any = None, observed: Observed | None = None, **tensors: Tensor
+    ) -> dict[str, float]:
+        """Return what one logs of each rule, such as `birds/penalty` and `birds/satisfied`.
+
+        `CompiledRule.metrics` says what the numbers are. Tensors and labels are those of a call.
+        """
+        labels = self._labels(observed)
+        predicted = self._predictions(tensors, labels, lengths)
+        return self._rules().metrics(predicted, lengths=lengths, observed=labels or None)
+
     def rule_of(self, rules: Iterable[str] | None) -> CompiledRule:
         """Return all rules, or those of these names, as one rule under `exact`."""
         return self._rules().rule_of(rules)

@@ -20,21 +20,30 @@ from residuum.losses.routes.definition import Definition
 def coverage(definition: Definition, call: Call) -> Tensor:
     """Return the share of groundings of each example whose antecedent holds."""
 
-    def covered(call: Call) -> Tensor:
-        return _covered(definition.plan, crisp_truth_of(definition, call), call)
-
-    holds, counted = ask(definition, call, covered, torch.add).unbind(-1)
-    return (holds / counted.clamp(min=1)).reshape(call.batch)
+    covered, _, counted = counts_of_groundings(definition, call).unbind(-1)
+    return (covered / counted.clamp(min=1)).reshape(call.batch)
 
 
-def _covered(plan: Plan, crisp: Crisp, call: Call) -> Tensor:
-    """Return how many groundings have a true antecedent, and how many count: (batch, 2)."""
+def counts_of_groundings(definition: Definition, call: Call) -> Tensor:
+    """Return how many groundings are covered, how many hold, and how many there are.
+
+    The shape is examples × 3. A grounding is covered if its antecedent holds.
+    """
+
+    def counts(call: Call) -> Tensor:
+        return _counts(definition.plan, crisp_truth_of(definition, call), call)
+
+    return ask(definition, call, counts, torch.add)
+
+
+def _counts(plan: Plan, crisp: Crisp, call: Call) -> Tensor:
     groundings = groundings_of(plan)
     counted = groundings.counted(call.bound, call.batch, call.masks, call.device, call.window)
     step = plan.steps[groundings.body]
-    holds = counted
+    covered = counted
     if isinstance(step, Connect) and step.kind is Implies:
-        holds = counted & crisp.truth(step.operands[0])
+        covered = counted & crisp.truth(step.operands[0])
+    holding = counted & crisp.truth(groundings.body)
     rows = (len(counted), math.prod(counted.shape[1:]))
-    sums = [one.expand(counted.shape).reshape(rows).sum(-1) for one in (holds, counted)]
+    sums = [one.expand(counted.shape).reshape(rows).sum(-1) for one in (covered, holding, counted)]
     return torch.stack(sums, -1)
