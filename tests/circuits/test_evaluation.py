@@ -9,6 +9,7 @@ import torch
 from ground_formulas import holds, models, random_case, stated
 from scipy.stats import chisquare
 
+from residuum.circuits import evaluation
 from residuum.circuits.compiling import compile_circuit
 from residuum.circuits.evaluation import Evaluator
 from residuum.circuits.propositions import Propositions
@@ -55,6 +56,28 @@ def test_probabilities_and_gradients_are_those_of_all_states():
         assert is_right.all()
         torch.testing.assert_close(value, by_logarithms.detach())
         torch.testing.assert_close(known, gradient)
+
+
+@pytest.mark.parametrize("examples", [0, 1, 2, 7, 8])
+def test_examples_are_evaluated_alike_however_many_go_at_a_time(examples, monkeypatch):
+    monkeypatch.setattr(evaluation, "FEWEST", 2)
+    monkeypatch.setattr(evaluation, "AT_A_TIME", 1)
+    of = Propositions([2, 3, 4])
+    roots = [
+        of.literal(1, 0b110),  # a sum of leaves
+        of.literal(2, 0b100),  # one leaf: no layers
+        of.any_of([of.literal(0, 0b10), of.all_of([of.literal(1, 0b11), of.literal(2, 0b1)])]),
+    ]
+    for root in roots:
+        evaluator = Evaluator(compile_circuit(of, root), CPU)
+        weights = random_weights(of.sizes, examples).requires_grad_()
+        value, gradient, is_right = evaluator.probability_with_gradient(weights)
+        assert value.shape == is_right.shape == (examples,)
+        expected = evaluator.log_probability(weights)
+        torch.testing.assert_close(value, expected.detach())
+        torch.testing.assert_close(gradient, torch.autograd.grad(expected.sum(), weights)[0])
+        assert not value.requires_grad
+        assert not gradient.requires_grad
 
 
 def test_marginals_follow_from_gradients():

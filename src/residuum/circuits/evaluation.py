@@ -13,6 +13,7 @@ one variable add up to 1. There are two evaluators, which give the same numbers:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, final
 
 import torch
@@ -27,11 +28,14 @@ SMALLEST: Final = 1e-280
 The difference leaves room for the parts of a sum, so that its gradient is right as well.
 """
 
-AT_A_TIME: Final = 1 << 15
-"""How many numbers a row and a batch have together, at most, for which a CPU works from its cache.
+AT_A_TIME: Final = 1 << 20
+"""How many numbers are in use at a time, at most, so that a CPU works from its cache.
 
 Measured with the circuits of `make bench-circuits` and a batch of 4,096.
 """
+
+FEWEST: Final = 32
+"""The fewest examples at a time. With fewer, the indices cost more than the numbers."""
 
 
 class _Layer(NamedTuple):
@@ -42,17 +46,30 @@ class _Layer(NamedTuple):
     owner: Tensor
 
 
+class _Step(NamedTuple):
+    """A layer, with both factors of all pairs in one index: left and then right, and swapped.
+
+    `owner` is None if each row has one pair; the products are the rows then.
+    """
+
+    pairs: int
+    factors: Tensor
+    swapped: Tensor
+    owner: Tensor | None
+
+
 class _Live(NamedTuple):
     """How a layer is evaluated if only the rows that are still needed are kept.
 
     `left` and `right` are places among the kept rows; `keep` are the places, among the kept rows
-    followed by the new rows, of those that later layers need.
+    followed by the new rows, of those that later layers need. `owner` is None if each row has one
+    pair; the products are the rows then.
     """
 
     rows: int
     left: Tensor
     right: Tensor
-    owner: Tensor
+    owner: Tensor | None
     keep: Tensor
 
 
@@ -71,6 +88,10 @@ class Evaluator:
             _Layer(one.first, one.last, *(torch.as_tensor(x, device=device) for x in one[2:]))
             for one in layers.layers
         ]
+        self._steps: Final = [_step(layer) for layer in self.device_layers]
+        self._inputs: Final = 1 + len(layers.leaves)
+        self._row_counts: Final = [self._inputs, *(one.last - one.first for one in layers.layers)]
+        self._factor_counts: Final = [len(step.factors) for step in self._steps]
         self._live: Final = _live_rows(layers, device)
 
     def log_probability(self, weights: Tensor) -> Tensor:
@@ -79,7 +100,8 @@ class Evaluator:
         rows = torch.cat([torch.zeros_like(rows[:1]), rows])
         for layer in self._live:
             pairs = rows.index_select(0, layer.left) + rows.index_select(0, layer.right)
-            rows = torch.cat([rows, _log_sums(pairs, layer.owner, layer.rows)])
+            sums = pairs if layer.owner is None else _log_sums(pairs, layer.owner, layer.rows)
+            rows = torch.cat([rows, sums])
             rows = rows.index_select(0, layer.keep)
         return rows[-1]
 
@@ -88,38 +110,76 @@ class Evaluator:
 
         The gradients are of the shape of the weights. Nothing is recorded for PyTorch.
         """
-        with torch.no_grad():
-            at_a_time = max(1, AT_A_TIME // max(1, self.layers.rows)) * 8
-            parts = [self._upward_and_downward(part) for part in weights.split(at_a_time)]
-            values, gradients = (torch.cat(list(each)) for each in zip(*parts, strict=True))
-            return torch.log(values), gradients, values >= SMALLEST
+        height = self.layers.rows + sum(self._factor_counts)
+        examples = min(weights.shape[0], max(FEWEST, AT_A_TIME // height))
+        with torch._C._AutoDispatchBelowAutograd():  # saves a tenth of the time of small batches
+            memory = weights.new_empty(height * examples, dtype=torch.float64)
+            values = memory.new_empty(weights.shape[0])
+            gradient = memory.new_zeros(weights.shape[1], weights.shape[0])
+            parts = (given.split(max(1, examples), -1) for given in (weights.t(), values, gradient))
+            for given, value, its_gradient in zip(*parts, strict=True):
+                self._upward_and_downward(given, value, its_gradient, memory)
+            return torch.log(values), gradient.t(), values >= SMALLEST
 
-    def _upward_and_downward(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        examples = weights.shape[0]
-        leaves = weights.index_select(-1, self.leaves).t().double().exp_()
-        rows = torch.zeros(self.layers.rows, examples, dtype=torch.float64, device=self.device)
+    def _upward_and_downward(
+        self, weights: Tensor, value: Tensor, gradient: Tensor, memory: Tensor
+    ) -> None:
+        """Write the probabilities of some examples, and the gradients of their logarithms.
+
+        Weights and gradients are values × examples.
+        """
+        examples = weights.shape[1]
+        counts = [self.layers.rows, sum(self._factor_counts)]
+        rows, factors = memory[: sum(counts) * examples].view(sum(counts), examples).split(counts)
+        rows_of = rows.split(self._row_counts)
+        factors_of = factors.split(self._factor_counts)
+        leaves = weights.index_select(0, self.leaves).double().exp_()
+        rows.zero_()
         rows[0] = 1.0
-        first = 1 + len(leaves)
-        rows[1:first] = leaves
-        factors = []
-        for layer in self.device_layers:
-            left = rows.index_select(0, layer.left)
-            right = rows.index_select(0, layer.right)
-            rows[layer.first : layer.last].index_add_(0, layer.owner, left * right)
-            factors.append((left, right))
-        value = rows[-1].clone()
-        flows = rows  # the values are not needed again, but for the leaves
+        rows[1 : self._inputs] = leaves
+        self._upward(rows, rows_of, factors_of)
+        value.copy_(rows[-1])
+        flows, flows_of = rows, rows_of  # the values are not needed again, but for the leaves
         flows.zero_()
         flows[-1] = 1.0
-        for layer in reversed(self.device_layers):
-            left, right = factors.pop()
-            flow = flows[layer.first : layer.last].index_select(0, layer.owner)
-            flows.index_add_(0, layer.left, right.mul_(flow))
-            flows.index_add_(0, layer.right, left.mul_(flow))
-        shares = flows[1:first].mul_(leaves).div_(value.clamp(min=SMALLEST))
-        gradient = torch.zeros(weights.shape[1], examples, dtype=torch.float64, device=self.device)
+        self._downward(flows, flows_of, factors_of)
+        shares = flows[1 : self._inputs].mul_(leaves).div_(value.clamp(min=SMALLEST))
         gradient.index_copy_(0, self.leaves, shares)
-        return value, gradient.t()
+
+    def _upward(
+        self, rows: Tensor, rows_of: Sequence[Tensor], factors_of: Sequence[Tensor]
+    ) -> None:
+        """Compute the rows of each layer in turn, and write down the factors of their pairs."""
+        for step, sums, factors in zip(self._steps, rows_of[1:], factors_of, strict=True):
+            torch.index_select(rows, 0, step.factors, out=factors)
+            left, right = factors.view(2, step.pairs, factors.shape[1]).unbind()
+            if step.owner is None:
+                torch.mul(left, right, out=sums)
+            else:
+                sums.index_add_(0, step.owner, left * right)
+
+    def _downward(
+        self, flows: Tensor, flows_of: Sequence[Tensor], factors_of: Sequence[Tensor]
+    ) -> None:
+        """Add the derivative of the root by each row to `flows`, from the last layer to the first.
+
+        The derivative by a factor is the other factor times that of the sum.
+        """
+        steps = zip(self._steps, flows_of[1:], factors_of, strict=True)
+        for step, flow, factors in reversed(list(steps)):
+            by_pair = flow if step.owner is None else flow.index_select(0, step.owner)
+            factors.view(2, step.pairs, factors.shape[1]).mul_(by_pair)
+            flows.index_add_(0, step.swapped, factors)
+
+
+def _step(layer: _Layer) -> _Step:
+    is_single = len(layer.owner) == layer.last - layer.first
+    return _Step(
+        len(layer.owner),
+        torch.cat([layer.left, layer.right]),
+        torch.cat([layer.right, layer.left]),
+        None if is_single else layer.owner,
+    )
 
 
 def _log_sums(numbers: Tensor, owner: Tensor, rows: int) -> Tensor:
@@ -150,6 +210,7 @@ def _live_rows(layers: Layers, device: torch.device) -> list[_Live]:
         now = [*kept, *range(layer.first, layer.last)]
         keep = [place for place, row in enumerate(now) if last_use.get(row, -1) > number]
         kept = [now[place] for place in keep]
-        indices = map(tensor, (left, right, layer.owner, keep))
-        found.append(_Live(layer.last - layer.first, *indices))
+        rows = layer.last - layer.first
+        owner = None if rows == len(layer.owner) else tensor(layer.owner)
+        found.append(_Live(rows, tensor(left), tensor(right), owner, tensor(keep)))
     return found
