@@ -130,27 +130,26 @@ class TwoPasses:
     def run(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         """Return the probability of each example, and the gradients of its logarithm.
 
-        Both are in double precision. The gradients are of the shape of the weights.
+        The gradients have the shape and the type of the weights.
         """
         examples, width = weights.shape
         at_a_time = max(FEWEST, AT_A_TIME // (2 * self._rows + 2 * self._most))
         at_a_time = max(1, min(examples, at_a_time))
         memory = np.empty(2 * at_a_time * (self._rows + self._most))
         probability = torch.empty(examples, dtype=torch.float64)
-        gradient = torch.zeros(width, examples, dtype=torch.float64)
-        whole = weights.t(), probability, gradient
-        parts = (each.split(at_a_time, -1) for each in whole)
+        gradient = torch.empty(examples, width, dtype=weights.dtype)
+        parts = (each.split(at_a_time) for each in (weights, probability, gradient))
         for given, its_probability, its_gradient in zip(*parts, strict=True):
             self._run(given, its_probability, its_gradient, memory)
-        return probability, gradient.t()
+        return probability, gradient
 
     def _run(self, weights: Tensor, probability: Tensor, gradient: Tensor, memory: Rows) -> None:
-        """Write the probabilities and gradients of some examples; all are values × examples."""
-        examples = weights.shape[1]
+        """Write the probabilities and gradients of some examples."""
+        examples, width = weights.shape
         size, most = self._rows * examples, self._most * examples
         values, flows = memory[: 2 * size].reshape(2, self._rows, examples)
         scratch = memory[2 * size :][:most], memory[2 * size + most :]
-        leaves = weights.index_select(0, self._leaves).double().exp_()
+        leaves = weights.t().contiguous().index_select(0, self._leaves).double().exp_()
         values[0] = 1.0
         values[1 : self._inputs] = leaves.numpy()
         for sums in self._upward:
@@ -161,7 +160,9 @@ class TwoPasses:
         for sums in self._downward:
             sums.write(flows, flows, values, scratch)
         shares = torch.from_numpy(flows.take(self._of_leaves, 0)).mul_(leaves)
-        gradient.index_copy_(0, self._leaves, shares.div_(probability.clamp(min=SMALLEST)))
+        shares.div_(probability.clamp(min=SMALLEST))
+        turned = torch.zeros(width, examples, dtype=weights.dtype)
+        gradient.copy_(turned.index_copy_(0, self._leaves, shares.to(weights.dtype)).t())
 
 
 def _all_pairs(layers: Layers) -> tuple[Numbers, Numbers, Numbers]:

@@ -78,7 +78,7 @@ class Evaluator:
     def probability_with_gradient(self, weights: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return log-probabilities, their gradients by the weights, and which of them are right.
 
-        The gradients are of the shape of the weights. Nothing is recorded for
+        The gradients have the shape and the type of the weights. Nothing is recorded for
         PyTorch. The weights are on a CPU.
         """
         with torch.no_grad():
