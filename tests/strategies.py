@@ -14,6 +14,9 @@ from residuum.logic import (
     Atom,
     Comparison,
     Constant,
+    Count,
+    CountOf,
+    CountQuantifier,
     Exists,
     Forall,
     Formula,
@@ -30,11 +33,14 @@ many = settings(derandomize=True, deadline=None, max_examples=200)
 
 any_text = st.text(st.characters(exclude_categories=()))
 variable_names = st.sampled_from(
-    ["x", "y", "z", "i", "x_1", "_", "forall_", "In", "mod2", "é", "数"]
+    ["x", "y", "z", "i", "x_1", "_", "forall_", "In", "mod2", "é", "数",
+     "at", "of", "div", "exactly", "least", "most"]
+)  # fmt: skip
+predicate_names = st.sampled_from(
+    ["P", "Q", "Near", "Tag", "notP", "P_0", "Σ", "exactly", "at", "least", "of", "div"]
 )
-predicate_names = st.sampled_from(["P", "Q", "Near", "Tag", "notP", "P_0", "Σ"])
-function_names = st.sampled_from(["f", "begin", "order", "イ"])
-domain_names = st.sampled_from(["D", "E", "digit", "ドメイン"])
+function_names = st.sampled_from(["f", "begin", "order", "イ", "div", "exactly", "most"])
+domain_names = st.sampled_from(["D", "E", "digit", "ドメイン", "of", "div"])
 
 LARGEST = 2**63 - 1
 integers = st.integers(-12, 12) | st.sampled_from([LARGEST, -LARGEST])
@@ -53,15 +59,21 @@ def _terms(leaves: st.SearchStrategy[Term], max_leaves: int) -> st.SearchStrateg
         )
 
     def with_modulo(inner: st.SearchStrategy[Term]) -> st.SearchStrategy[Term]:
-        # A literal zero on the right of `mod` is refused.
+        # A literal zero on the right of `mod` and `div` is refused.
         moduli = inner.filter(lambda term: term != Constant(0))
-        return extend(inner) | st.builds(Arithmetic, st.just("mod"), inner, moduli)
+        divisions = st.sampled_from(["mod", "div"])
+        return extend(inner) | st.builds(Arithmetic, divisions, inner, moduli)
 
     return st.recursive(leaves, with_modulo, max_leaves=max_leaves)
 
 
 terms = _terms(variables | constants, 5)
 plain_terms = _terms(variables | st.builds(Constant, integers), 4)
+
+
+counts = st.builds(
+    Count, st.sampled_from(["at least", "at most", "exactly"]), st.integers(0, 3) | st.just(LARGEST)
+)
 
 
 def connected(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
@@ -73,6 +85,7 @@ def connected(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
         st.builds(lambda parts: Or(*parts), several),
         st.builds(Implies, inner, inner),
         st.builds(Iff, inner, inner),
+        st.builds(CountOf, counts, st.lists(inner, min_size=1, max_size=4)),
     )
 
 
@@ -96,7 +109,9 @@ def _formulas(inner: st.SearchStrategy[Term], max_leaves: int) -> st.SearchStrat
 
     def extend(below: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
         quantified = st.one_of(
-            st.builds(Forall, bindings, below, guard), st.builds(Exists, bindings, below, guard)
+            st.builds(Forall, bindings, below, guard),
+            st.builds(Exists, bindings, below, guard),
+            st.builds(CountQuantifier, counts, bindings, below, guard),
         )
         return connected(below) | quantified
 
@@ -126,7 +141,7 @@ def _numeric(inner: st.SearchStrategy[Term]) -> st.SearchStrategy[Term]:
     moduli = st.builds(Constant, st.sampled_from([-3, -2, 2, 3]))
     return st.one_of(
         st.builds(Arithmetic, st.sampled_from(["+", "-", "*"]), inner, inner),
-        st.builds(Arithmetic, st.just("mod"), inner, moduli),
+        st.builds(Arithmetic, st.sampled_from(["mod", "div"]), inner, moduli),
         st.builds(Application, st.just("double"), inner),
         st.builds(Application, st.just("least"), inner, inner),
     )
@@ -153,6 +168,7 @@ def _numeric_quantified(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[
         connected(inner),
         st.builds(Forall, _numeric_bindings, inner, guard),
         st.builds(Exists, _numeric_bindings, inner, guard),
+        st.builds(CountQuantifier, counts, _numeric_bindings, inner, guard),
     )
 
 

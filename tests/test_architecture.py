@@ -15,7 +15,7 @@ SOURCE = Path(residuum.__file__).parent
 # A package may import any package before it in this list.
 LAYERS = [
     "limits", "errors", "printable", "files", "logic", "syntax", "relaxations", "analysis",
-    "grounding", "circuits", "losses", "results", "training", "study", "sweeps", "advice",
+    "grounding", "checks", "circuits", "losses", "results", "training", "study", "sweeps", "advice",
     "reports", "cli",
 ]  # fmt: skip
 TORCH_LAYERS = {"circuits", "losses", "training", "study", "sweeps", "advice"}

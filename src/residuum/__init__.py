@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from residuum import errors
 from residuum.analysis import Consistency, consistency, gradients, properties, self_consistency
+from residuum.checks import RuleCheck, check
+from residuum.circuits import load_circuit
 from residuum.errors import ResiduumError
 from residuum.logic import (
     FALSE,
@@ -29,7 +31,10 @@ from residuum.logic import (
     Or,
     Variable,
     Verdict,
+    at_least,
+    at_most,
     atoms,
+    exactly,
 )
 from residuum.relaxations import (
     Degree,
@@ -59,6 +64,7 @@ from residuum.syntax import (
 if TYPE_CHECKING:
     from residuum.losses import (
         Assessment,
+        CircuitLoss,
         CompiledKnowledge,
         CompiledRule,
         Theory,
@@ -75,13 +81,14 @@ __version__ = "0.2.0"
 # docs/api.md says in the same groups what each name is.
 __all__ = [  # noqa: RUF022  # grouped by what the names are for
     # Rules as losses
-    "compile", "CompiledRule", "CompiledKnowledge", "Violation",
+    "compile", "CompiledRule", "CompiledKnowledge", "Violation", "CircuitLoss",
     "facts", "Theory", "Assessment", "ramp", "piecewise_constant", "warm_up",
     # Rule files
-    "load", "loads", "Knowledge",
+    "load", "loads", "Knowledge", "check", "RuleCheck", "load_circuit",
     # Formulas and terms
     "parse", "render", "atoms", "Formula", "TRUE", "FALSE", "Atom", "Not", "And", "Or", "Implies",
-    "Iff", "Forall", "Exists", "Comparison", "Variable", "Constant", "Application", "Arithmetic",
+    "Iff", "Forall", "Exists", "at_least", "at_most", "exactly", "Comparison", "Variable",
+    "Constant", "Application", "Arithmetic",
     # Questions about formulas
     "evaluate", "is_tautology", "is_satisfiable", "Verdict", "atoms_of", "free_variables",
     "substitute", "expand", "negation_normal_form",
@@ -94,7 +101,7 @@ __all__ = [  # noqa: RUF022  # grouped by what the names are for
 ]  # fmt: skip
 
 _ON_TORCH = {
-    "Assessment", "CompiledKnowledge", "CompiledRule", "Theory", "Violation",
+    "Assessment", "CircuitLoss", "CompiledKnowledge", "CompiledRule", "Theory", "Violation",
     "compile", "facts", "piecewise_constant", "ramp", "warm_up",
 }  # fmt: skip
 

@@ -51,7 +51,7 @@ class FormulaTooLargeError(ResiduumError):
 
 
 class EvaluationError(ResiduumError):
-    """A formula or a term has no value: an atom without one, `mod` by zero, an unknown domain."""
+    """A formula or a term has no value: an atom without one, `mod 0`, an unknown domain."""
 
 
 class UndecidedError(ResiduumError):

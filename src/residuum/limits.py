@@ -53,6 +53,9 @@ MOST_ENTRIES: Final = 1 << 28
 MOST_CALLS: Final = 5_000_000
 """The most values of a function that a compiled rule needs."""
 
+MOST_COUNTED: Final = 10_000_000
+"""The most steps of a count: how many are counted, times the number that is asked for."""
+
 # Error messages
 
 MOST_SHOWN: Final = 100

@@ -72,6 +72,19 @@ def test_the_remainder_is_that_of_floored_division():
     assert penalty("forall x in d: P((x - 2) mod 3)") == expected
 
 
+def test_division_rounds_down_also_beyond_64_bits():
+    assert penalty("P((4611686018427387904 * 4 + 1) div 9223372036854775807)") == 1 - GIVEN[2]
+    expected = sum(1 - GIVEN[(x - 3) // 2 + 2] for x in range(3))
+    assert penalty("forall x in d: P((x - 3) div 2 + 2)") == expected
+
+
+def test_division_by_zero_is_refused_unless_a_guard_excludes_it():
+    with pytest.raises(GroundingError, match="`div` is zero; use another number, or a guard"):
+        penalty("forall x in d: P(1 div x)")
+    expected = sum(1 - GIVEN[2 // x] for x in (1, 2))
+    assert penalty("forall x in d where x != 0: P(2 div x)") == expected
+
+
 def test_a_remainder_by_zero_is_refused():
     with pytest.raises(GroundingError, match="`mod` is zero"):
         penalty("forall x in d: P(1 mod x)")

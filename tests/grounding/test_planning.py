@@ -8,6 +8,7 @@ import torch
 
 import residuum as rs
 from residuum.errors import GroundingError
+from residuum.logic import Count, CountOf, CountQuantifier
 
 TAGS = {"domains": {"tag": ("O", "B", "I")}, "inputs": "probs"}
 
@@ -99,3 +100,34 @@ def test_a_guard_may_tell_members_from_each_other(guard, members, counted):
     )
     size = members if isinstance(members, int) else len(members)
     assert rule(P=torch.zeros(size)) == counted
+
+
+def test_counts_stand_in_the_steps_of_a_plan():
+    rule = rs.compile(
+        "forall x in d: at least 2 of (P(x), Q, exactly 1 y in d where y != x: P(y))",
+        domains={"d": 3},
+        outputs={"P": "independent"},
+    )
+    outer, count, inner = (step for step in reversed(rule.plan.steps) if not hasattr(step, "slot"))
+    assert (outer.kind, outer.count) == (rs.Forall, None)
+    assert (count.kind, count.count) == (CountOf, Count("at least", 2))
+    assert len(count.operands) == 3
+    assert (inner.kind, inner.count) == (CountQuantifier, Count("exactly", 1))
+    assert [axis.variable for axis in inner.axes] == ["y"]
+    assert rule.plan.counts == (Count("exactly", 1), Count("at least", 2))
+
+
+def test_a_guard_may_count():
+    text = "forall x, y in d where exactly 1 of (x = 0, y = 0, x = y): P(x, y)"
+    rule = rs.compile(text, "lukasiewicz-maxsat", domains={"d": 3}, inputs="probs")
+    expected = sum([x == 0, y == 0, x == y].count(True) == 1 for x in range(3) for y in range(3))
+    assert rule(P=torch.zeros(3, 3)) == expected
+
+
+def test_a_count_over_an_open_domain_is_refused():
+    with pytest.raises(GroundingError, match="one variable, of an outermost `forall`"):
+        rs.compile(
+            "exactly 1 m in image: Cat(m)",
+            domains={"image": "open"},
+            predicates={"Cat": ("image",)},
+        )

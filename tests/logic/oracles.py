@@ -13,6 +13,9 @@ from residuum.logic import (
     Atom,
     Comparison,
     Constant,
+    Count,
+    CountOf,
+    CountQuantifier,
     Exists,
     Forall,
     Formula,
@@ -44,10 +47,11 @@ def value_of(term: Term, environment: Environment) -> int:
             return term.value
         case Arithmetic():
             left, right = value_of(term.left, environment), value_of(term.right, environment)
-            if term.operator == "mod":
+            if term.operator in ("mod", "div"):
                 # The remainder has the sign of the divisor.
                 remainders = range(right) if right > 0 else range(right + 1, 1)
-                return next(r for r in remainders if (left - r) % right == 0)
+                remainder = next(r for r in remainders if (left - r) % right == 0)
+                return remainder if term.operator == "mod" else int((left - remainder) / right)
             return {"+": left + right, "-": left - right, "*": left * right}[term.operator]
         case Application(function, arguments):
             values = [value_of(argument, environment) for argument in arguments]
@@ -84,15 +88,24 @@ def meaning(formula: Formula, valuation: Valuation, environment: Environment | N
             return of(formula.antecedent) <= of(formula.consequent)
         case Iff():
             return of(formula.left) is of(formula.right)
-        case Forall() | Exists():
+        case CountOf():
+            return _is_so_many(formula.count, sum(map(of, formula.operands)))
+        case Forall() | Exists() | CountQuantifier():
             found = []
             for values in itertools.product(*(members(b.domain) for b in formula.bindings)):
                 names = (b.variable for b in formula.bindings)
                 inner = {**here, **dict(zip(names, values, strict=True))}
                 if formula.guard is None or meaning(formula.guard, valuation, inner):
                     found.append(meaning(formula.body, valuation, inner))
+            if isinstance(formula, CountQuantifier):
+                return _is_so_many(formula.count, found.count(True))
             return False not in found if isinstance(formula, Forall) else True in found
     raise AssertionError(formula)
+
+
+def _is_so_many(count: Count, found: int) -> bool:
+    wanted = {"at least": (1, 0), "at most": (-1, 0), "exactly": (0,)}[count.relation]
+    return (found > count.number) - (found < count.number) in wanted
 
 
 def scattered(seed: int) -> Valuation:

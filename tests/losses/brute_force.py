@@ -37,9 +37,26 @@ class Textbook:
     penalty: Callable[[float], float]
     limit: float | None = None
     is_capped: bool = True
+    name: str = ""
 
     def strict(self) -> bool:
         return self.limit == math.inf
+
+    def at_least(self, number: int, parts: Sequence[float]) -> float:
+        """Return the degree to which so many are true: over subsets, by a sum, or by a counter."""
+        if self.name == "product":
+            return math.fsum(
+                math.prod(x if won else 1 - x for x, won in zip(parts, outcome, strict=True))
+                for outcome in itertools.product([False, True], repeat=len(parts))
+                if sum(outcome) >= number
+            )
+        if self.name == "lukasiewicz":
+            return max(0.0, min(1.0, math.fsum(parts) - number + 1)) if number else 1.0
+        reached = [1.0] + [0.0] * number
+        for x in sorted(parts, reverse=True):
+            pairs = itertools.pairwise(reached)
+            reached[1:] = [self.disjunction(now, self.conjunction(one, x)) for one, now in pairs]
+        return reached[number]
 
 
 def _nilpotent_and(x: float, y: float) -> float:
@@ -108,6 +125,8 @@ def _catalogue() -> dict[str, Textbook]:
             lambda x, y: x + y - x * y,
             lambda x, y: y / x,
             *GENERATORS["product"],
+            True,
+            "product",
         ),
         "godel": _pair(min, max, lambda _, y: y, _falsity),
         "nilpotent-minimum": _pair(
@@ -128,6 +147,7 @@ def _catalogue() -> dict[str, Textbook]:
             _falsity,
             1.0,
             is_capped,
+            "lukasiewicz",
         )
     return found
 
@@ -140,7 +160,7 @@ COMPARE = {
 }  # fmt: skip
 COMPUTE = {
     "+": lambda x, y: x + y, "-": lambda x, y: x - y, "*": lambda x, y: x * y,
-    "mod": lambda x, y: x % y,
+    "mod": lambda x, y: x % y, "div": lambda x, y: (x - x % y) / y,
 }  # fmt: skip
 
 
@@ -204,7 +224,7 @@ class World:
                 if (names(term) & mine and not names(term) & below)
                 or (not names(term) and not is_inner)
             ]
-        if isinstance(node, lg.Forall | lg.Exists):
+        if isinstance(node, lg.Forall | lg.Exists | lg.CountQuantifier):
             bound = {binding.variable for binding in node.bindings}
             return self.positions(node.body, mine - bound, below | bound, True)
         if isinstance(node, lg.Truth):
@@ -231,8 +251,16 @@ def connect_crisply(node: Any, parts: Sequence[bool]) -> bool:
             return any(parts)
         case lg.Implies():
             return not parts[0] or parts[1]
+        case lg.CountOf():
+            return is_so_many(node.count, sum(parts))
     assert isinstance(node, lg.Iff)
     return parts[0] == parts[1]
+
+
+def is_so_many(count: Any, found: int) -> bool:
+    if count.relation == "exactly":
+        return found == count.number
+    return found >= count.number if count.relation == "at least" else found <= count.number
 
 
 def crisp(node: Any, world: World, env: Mapping[str, Any] | None = None) -> bool:
@@ -247,6 +275,9 @@ def crisp(node: Any, world: World, env: Mapping[str, Any] | None = None) -> bool
             return all(crisp(node.body, world, inner) for inner in world.groundings(node, env))
         case lg.Exists():
             return any(crisp(node.body, world, inner) for inner in world.groundings(node, env))
+        case lg.CountQuantifier():
+            inner = world.groundings(node, env)
+            return is_so_many(node.count, sum(crisp(node.body, world, one) for one in inner))
     return connect_crisply(node, [crisp(child, world, env) for child in node.children])
 
 
@@ -264,12 +295,14 @@ def _degree(node: Any, world: World, logic: Textbook, env: Mapping[str, Any]) ->
             return float(value)
         case lg.Atom():
             return world.atom(node, env)
-        case lg.Forall() | lg.Exists():
+        case lg.Forall() | lg.Exists() | lg.CountQuantifier():
             parts = [
                 degree(node.body, world, logic, inner) for inner in world.groundings(node, env)
             ]
             if isinstance(node, lg.Forall):
                 return reduce(logic.conjunction, parts, 1.0)
+            if isinstance(node, lg.CountQuantifier):
+                return counted(node.count, parts, logic)
             return reduce(logic.disjunction, parts, 0.0)
     parts = [degree(child, world, logic, env) for child in node.children]
     match node:
@@ -281,9 +314,22 @@ def _degree(node: Any, world: World, logic: Textbook, env: Mapping[str, Any]) ->
             return reduce(logic.disjunction, parts)
         case lg.Implies():
             return logic.implication(*parts)
+        case lg.CountOf():
+            return counted(node.count, parts, logic)
     assert isinstance(node, lg.Iff)
     left, right = parts
     return logic.conjunction(logic.implication(left, right), logic.implication(right, left))
+
+
+def counted(count: Any, parts: Sequence[float], logic: Textbook) -> float:
+    """Return the degree of a count."""
+    number = count.number
+    if count.relation == "at least":
+        return logic.at_least(number, parts)
+    few = 1 - logic.at_least(number + 1, parts)
+    if count.relation == "at most":
+        return few
+    return logic.conjunction(logic.at_least(number, parts), few)
 
 
 def penalty(node: Any, world: World, logic: Textbook) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from hypothesis import strategies as st
 
 from residuum.logic import (
@@ -13,6 +15,9 @@ from residuum.logic import (
     Atom,
     Comparison,
     Constant,
+    Count,
+    CountOf,
+    CountQuantifier,
     Exists,
     Forall,
     Iff,
@@ -40,6 +45,9 @@ SHAPES = {
     name: tuple(len(range(3)) if d == "three" else len(DOMAINS[d]) for d in domains)
     for name, domains in PREDICATES.items()
 }
+COUNTS = st.builds(
+    Count, st.sampled_from(["at least", "at most", "exactly"]), st.sampled_from([0, 1, 1, 2, 2, 3])
+)
 _TWO_OPERANDS = {"->": Implies, "<->": Iff}
 
 
@@ -51,18 +59,23 @@ def rules(draw, depth=4):
 
 @st.composite
 def _formula(draw, scope, depth):
-    kinds = ["atom"] if depth == 0 else ["forall"] * 4 + ["exists"] * 2 + list("~&|") + ["->"] * 3
+    kinds = ["forall"] * 4 + ["exists"] * 2 + list("~&|#") + ["->"] * 3 + ["count"] * 2
+    kinds = kinds if depth else ["atom"]
     kind = draw(st.sampled_from([*kinds, "atom", "<->", "truth"] if depth else kinds))
     if kind == "atom":
         name = draw(st.sampled_from(sorted(PREDICATES)))
         return Atom(name, *(draw(_term(scope, domain)) for domain in PREDICATES[name]))
     if kind == "truth":
         return draw(st.sampled_from([TRUE, FALSE]))
-    if kind in ("forall", "exists"):
-        return _quantified(draw, scope, depth, Forall if kind == "forall" else Exists)
+    if kind in ("forall", "exists", "count"):
+        kinds = {"forall": Forall, "exists": Exists}
+        built = kinds[kind] if kind in kinds else partial(CountQuantifier, draw(COUNTS))
+        return _quantified(draw, scope, depth, built)
     below = _formula(scope, depth - 1)
     if kind == "~":
         return Not(draw(below))
+    if kind == "#":
+        return CountOf(draw(COUNTS), draw(st.lists(below, min_size=1, max_size=3)))
     if kind in "&|":
         parts = draw(st.lists(below, min_size=2, max_size=3))
         return (And if kind == "&" else Or)(*parts)
@@ -102,6 +115,7 @@ def _term(draw, scope, domain):
                 Arithmetic("mod", Arithmetic("+", first, other), Constant(3)),
                 Arithmetic("mod", Arithmetic("-", Arithmetic("*", Constant(2), first), other),
                            Constant(3)),
+                Arithmetic("div", Arithmetic("+", first, other), Constant(2)),
                 Application("turn", other),
                 Application("least", first, other),
                 Application("length", draw(_term(scope, "word"))),

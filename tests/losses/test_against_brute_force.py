@@ -126,6 +126,10 @@ def test_the_oracle_knows_the_whole_catalogue():
         "forall x, y in three where x < y: N(x, y) <-> ~N(y, x)",
         "forall x in three: exists y in three where y != x: N(x, y) | P(y)",
         "S -> (forall x in three: P(turn(x)) -> (exists w in word: Q(x, w)))",
+        "at least 2 x in three: P(x)",
+        "forall y in three: exactly 1 x in three, w in word where x <= y: Q(x, w) & N(x, y)",
+        "S <-> at most 2 x in three: exists! y in three where y != x: N(x, y)",
+        "forall x in three: at least 2 of (P(x), N(x, x), ~S, N(x div 2, x)) -> P((x + 1) mod 3)",
     ],
 )
 def test_every_relaxation_of_the_catalogue_agrees_with_its_textbook(name, text):

@@ -34,6 +34,17 @@ def test_a_rule_is_gone_with_its_last_holder(relaxation):
     assert used(relaxation)() is None
 
 
+@pytest.mark.parametrize("relaxation", [*relaxation_names(), "exact"])
+def test_a_rule_that_counts_is_gone_with_its_tensors(relaxation):
+    rule = rs.compile("exactly 2 d in digit: Digit(d)", relaxation, domains={"digit": 4})
+    digit = torch.randn(5, 4, requires_grad=True)
+    rule(Digit=digit).backward()
+    rule.truth(Digit=digit)
+    gone = weakref.ref(rule), weakref.ref(digit)
+    del rule, digit
+    assert [one() for one in gone] == [None, None]
+
+
 def test_a_theory_is_gone_with_its_last_holder():
     knowledge = rs.loads("""
         domain digit = 0..3

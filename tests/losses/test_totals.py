@@ -1,5 +1,7 @@
 """The total of a knowledge: rules with weights, combined for each example, then reduced."""
 
+from itertools import product
+
 import pytest
 import torch
 
@@ -102,8 +104,10 @@ def test_weights_count_in_the_total_and_not_in_the_penalty_of_a_rule():
     assert float(knowledge.rules["one"](P=given["P"])) == 0.25
 
 
-@pytest.mark.parametrize("combine", ["conjunction", "sum"])
-@pytest.mark.parametrize("relaxation", [*PAPER, "lukasiewicz-maxsat", "exact"])
+@pytest.mark.parametrize(
+    ("relaxation", "combine"),
+    [*product([*PAPER, "lukasiewicz-maxsat"], ["conjunction", "sum"]), ("exact", "sum")],
+)
 @pytest.mark.parametrize(("text", "block"), [(GROUND, None), (WEIGHTED, None), (GROUND, 3)])
 @pytest.mark.parametrize("reduction", ["none", "mean"])
 def test_a_total_is_that_of_its_rules_one_by_one(text, block, relaxation, combine, reduction):
@@ -112,6 +116,26 @@ def test_a_total_is_that_of_its_rules_one_by_one(text, block, relaxation, combin
     total = knowledge.total(Has=given, combine=combine)
     expected = by_hand(text, relaxation, {"Has": given}, combine=combine, reduction=reduction)
     assert_same(total, expected, given)
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean"])
+def test_an_exact_total_is_the_probability_that_all_rules_hold_together(reduction):
+    given = drawn((3, 6))
+    total = rs.compile(rs.loads(GROUND), "exact", reduction=reduction).total(Has=given)
+    chances = torch.sigmoid(given)
+    together = 0.0
+    for has in product([False, True], repeat=6):
+        if all(not has[n] or has[(n + 1) % 6] or has[(n + 3) % 6] for n in range(6)):
+            together = together + torch.where(torch.tensor(has), chances, 1 - chances).prod(-1)
+    expected = reduced(-torch.log(together), "exact", reduction)
+    assert_same(total, expected, given)
+
+
+def test_an_exact_total_has_no_place_for_weights():
+    knowledge = rs.compile(rs.loads(WEIGHTED), "exact")
+    with pytest.raises(GroundingError, match=r"`r2` has weight 0\.5"):
+        knowledge.total(Has=drawn((2, 6)))
+    assert torch.isfinite(knowledge.total(Has=drawn((2, 6)), combine="sum"))
 
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)

@@ -237,3 +237,19 @@ def test_a_theory_whose_relaxation_changes_is_traced_whole():
     for epoch in (0, 1, 2):
         theories[0].epoch = theories[1].epoch = epoch
         torch.testing.assert_close(traced(P=given).total, theories[1](P=given).total)
+
+
+def test_an_exact_rule_over_padded_sequences_is_traced_whole():
+    rule = rs.compile(
+        "forall i in s: T(i, 0) -> T(i + 1, 1)",
+        "exact",
+        domains={"s": "sequence", "t": 3},
+        predicates={"T": ("s", "t")},
+        reduction="none",
+    )
+    traced = torch.compile(lambda given, ends: rule(T=given, lengths=ends), fullgraph=True)
+    given, ends = torch.randn(3, 4, 3, requires_grad=True), torch.tensor([4, 2, 3])
+    found, expected = traced(given, ends), rule(T=given, lengths=ends)
+    torch.testing.assert_close(found, expected)
+    gradients = [torch.autograd.grad(one.sum(), given)[0] for one in (found, expected)]
+    torch.testing.assert_close(*gradients)

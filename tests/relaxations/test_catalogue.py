@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 from specimens import LOGICS
 
+import residuum as rs
 from residuum.errors import UnknownRelaxationError
 from residuum.relaxations import (
     PAPER,
@@ -140,11 +141,21 @@ def test_a_hostile_name_is_refused_quickly_and_shortly(name):
 
 
 @pytest.mark.parametrize(
+    ("name", "implication"),
+    [("product", lambda x, y: min(1, y / x)), ("goguen", lambda x, y: min(1, y / x)),
+     ("reichenbach", lambda x, y: 1 - x + x * y), ("kleene-dienes", lambda x, y: max(1 - x, y))],
+)  # fmt: skip
+def test_other_names_mean_the_implications_of_the_literature(name, implication):
+    for x, y in [(0.75, 0.25), (0.5, 1.0), (1.0, 0.0)]:
+        assert rs.truth("P -> Q", {"P": x, "Q": y}, name) == pytest.approx(implication(x, y))
+
+
+@pytest.mark.parametrize(
     ("name", "nearest"),
     [
         ("r-prodct", "r-product"), ("R-Product", "r-product"), ("r-gödel", "r-godel"),
         ("łukasiewicz", "lukasiewicz"), ("s-yagr(2)", "s-yager"), ("r-drastic", "s-drastic"),
-        ("r-aczel_alsina(2)", "r-aczel-alsina"), ("product", "product"),
+        ("r-aczel_alsina(2)", "r-aczel-alsina"), ("prodct", "product"),
     ],
 )  # fmt: skip
 def test_an_unknown_name_is_met_with_the_nearest_and_all_names(name, nearest):

@@ -66,18 +66,12 @@ def test_errors_say_where_what_was_expected_and_what_was_found(text, line, colum
 
 
 SUGGESTIONS = [
-    ("P => Q", "->"),
     ("P ==> Q", "->"),
     ("P ⇒ Q", "->"),
-    ("P <=> Q", "<->"),
     ("P <==> Q", "<->"),
-    ("P && Q", "&"),
     ("P /\\ Q", "&"),
     ("P ^ Q", "&"),
-    ("P || Q", "|"),
     ("P \\/ Q", "|"),
-    ("!P", "~"),
-    ("P & !Q", "~"),
     ("forall x in D where x == y: P", "="),
     ("P AND Q", "and"),
     ("P Or Q", "or"),
@@ -88,6 +82,7 @@ SUGGESTIONS = [
     ("P('NP')", '"'),
     ("P[x]", "("),
     ("P(x % 2)", "mod"),
+    ("P(x // 2)", "div"),
     ("P = Q", "<->"),
 ]
 
@@ -95,6 +90,30 @@ SUGGESTIONS = [
 @pytest.mark.parametrize(("text", "ours"), SUGGESTIONS)
 def test_foreign_ways_of_writing_get_a_suggestion(text, ours):
     assert f"Did you mean `{ours}`?" in error_of(text).problem.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["exactly x in D: P(x)", "at least two of (P, Q)", "at most 1.5 x in D: P(x)", "exactly -1 x",
+     "P & at least & (P, Q)", "at 2 of (P, Q)"],
+)  # fmt: skip
+def test_a_count_without_a_whole_number_is_told_how_counts_are_written(text):
+    assert "Counts are written `at least 2 x in D: P(x)`" in error_of(text).problem.message
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [("∃<2 x in D: P(x)", 2, "expected `=`, `>=` or `<=` before a number, got `<`"),
+     ("at least 2 of ()", 16, "expected a formula, got `)`"),
+     ("at least 2 of (P, )", 19, "expected a formula, got `)`"),
+     ("exactly 2 (P, Q)", 11, "expected `of` or a name, got `(`"),
+     ("exactly 9223372036854775808 of (P)", 9, "at most 64 bits"),
+     ("P(x div 0)", 5, "the right-hand side of `div` is zero")],
+)  # fmt: skip
+def test_mistakes_in_counts_and_divisions_are_shown_at_their_place(text, column, message):
+    error = error_of(text)
+    assert error.column == column
+    assert message in error.problem.message
 
 
 def test_an_equation_between_terms_is_sent_to_a_guard():

@@ -28,13 +28,18 @@ def cut_by_lark(text: str) -> tuple[list[tuple[str, str, int]], int | None]:
     return found, None
 
 
+def _by_itself(word) -> str:
+    """Return the type that a word has without its neighbours."""
+    return "NAME" if word in ("exactly", "at", "least", "most", "of", "div") else word.type
+
+
 @many
 @given(any_text | soup | formulas.map(str))
 @example('P & "open # no comment')
 @example("1rule2.5.6e7<-->8")
 def test_words_are_those_that_the_grammar_has(text):
     expected, wrong = cut_by_lark(text)
-    words = [(word.type, str(word), word.start_pos) for word in words_of(text, 0, len(text))]
+    words = [(_by_itself(word), str(word), word.start_pos) for word in words_of(text, 0, len(text))]
     assert words[: len(expected)] == expected
     rest = [(kind, place) for kind, _, place in words[len(expected) :]]
     assert rest[:1] == ([] if wrong is None else [(NO_TERMINAL, wrong)])

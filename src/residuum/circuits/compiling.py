@@ -27,6 +27,9 @@ WORK: Final = (1 << 15, 1 << 19, 1 << 23)
 On one core of 2026 the rounds take some 0.05, 0.5 and 10 seconds for each way.
 """
 
+STATES_PER_STEP: Final = 4
+"""How many entries of tables are filled while top-down compilation takes one step, or more."""
+
 MOST_NODES: Final = 2_000_000
 """The most nodes of a circuit. One number for each node and 64 examples takes a gigabyte."""
 
@@ -65,9 +68,10 @@ def compile_circuit(propositions: Propositions, root: int) -> Circuit:
 
 def _ways(propositions: Propositions, root: int, steps: int) -> Iterator[Way]:
     """Yield functions that compile a formula in at most so many steps, or raise OutOfWorkError."""
-    order = elimination_order(propositions, root, steps)
+    order = elimination_order(propositions, root, STATES_PER_STEP * steps)
     if order is not None:
         yield lambda build: compile_by_elimination(propositions, root, build, order)
+        return  # whatever top-down compilation finds is hardly ever smaller
     seen = set()
     for variables in _orders(propositions, root):
         if variables in seen:

@@ -95,12 +95,40 @@ def _parts(propositions: Propositions, root: int) -> tuple[int, ...]:
 
 def _tables(propositions: Propositions, root: int) -> list[tuple[Scope, NDArray[np.bool_]]]:
     """Return for each set of variables which states obey the parts over exactly these."""
-    found: dict[int, NDArray[np.bool_]] = {}
+    by_scope: dict[int, list[int]] = {}
     for part in _parts(propositions, root):
-        variables = propositions.variables[part]
-        table = truth_table(propositions, part, tuple(members(variables)))
-        found[variables] = found[variables] & table if variables in found else table
-    return [(tuple(members(variables)), table) for variables, table in found.items()]
+        by_scope.setdefault(propositions.variables[part], []).append(part)
+    found = []
+    for variables, parts in by_scope.items():
+        scope = tuple(members(variables))
+        table = np.ones([propositions.sizes[variable] for variable in scope], dtype=bool)
+        for part in parts:
+            broken = _only_broken_by(propositions, part)
+            if broken is None:
+                table &= truth_table(propositions, part, scope)
+            else:
+                table[broken] = False
+        found.append((scope, table))
+    return found
+
+
+def _only_broken_by(propositions: Propositions, part: int) -> Scope | None:
+    """Return the one state that breaks a formula: most rules over neighbours are of this kind.
+
+    Returns None for formulas that several states break, and for those that are no clauses.
+    """
+    if propositions.shapes[part] is not Shape.ANY:
+        return None
+    state: list[tuple[int, int]] = []
+    for literal in propositions.operands[part]:
+        if propositions.shapes[literal] is not Shape.LITERAL:
+            return None
+        variable, values = propositions.operands[literal]
+        left = propositions.every[variable] & ~values
+        if left & (left - 1):
+            return None
+        state.append((variable, left.bit_length() - 1))
+    return tuple(value for _, value in sorted(state))
 
 
 def truth_table(propositions: Propositions, root: int, scope: Scope) -> NDArray[np.bool_]:

@@ -7,7 +7,8 @@ variable with the values 0 and 1.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple, final
 
 import numpy as np
@@ -17,7 +18,7 @@ from residuum.circuits.propositions import Propositions
 from residuum.grounding import Layout, Plan, lay_out
 from residuum.grounding.layouts import Access
 from residuum.grounding.plans import Connect, Known, Quantify, Read
-from residuum.logic import And, Forall, Iff, Implies, Not
+from residuum.logic import And, Count, Forall, Iff, Implies, Not
 
 Formulas = NDArray[np.int64]
 """The numbers of formulas, one for each grounding, with an axis for each variable of the rule."""
@@ -127,8 +128,8 @@ class _Grounding:
                     found.append(np.full([1] * self._plan.rank, truth))
                 case Read(slot):
                     found.append(self._read(slot, shapes[slot], entries[number]))
-                case Connect(kind, operands):
-                    found.append(self._connect(kind, [found[one] for one in operands]))
+                case Connect(operands=operands):
+                    found.append(self._connect(step, [found[one] for one in operands]))
                 case Quantify():
                     found.append(self._quantify(number, step, found[step.operand]))
         return int(found[-1].item())
@@ -150,15 +151,17 @@ class _Grounding:
         found: Formulas = np.array(literals, dtype=np.int64)[inverse].reshape(entries.shape)
         return found
 
-    def _connect(self, kind: type, parts: Sequence[Formulas]) -> Formulas:
-        of = self._of
+    def _connect(self, step: Connect, parts: Sequence[Formulas]) -> Formulas:
+        of, kind = self._of, step.kind
         grids = np.broadcast_arrays(*parts)
         known: dict[tuple[int, ...], int] = {}
         found = np.empty(grids[0].size, dtype=np.int64)
         rows = zip(*(grid.ravel().tolist() for grid in grids), strict=True)
         for place, row in enumerate(rows):
             if row not in known:
-                if kind is Not:
+                if step.count is not None:
+                    known[row] = self._counted(step.count, row)
+                elif kind is Not:
                     known[row] = of.negation(row[0])
                 elif kind is Implies:
                     known[row] = of.any_of((of.negation(row[0]), row[1]))
@@ -168,6 +171,10 @@ class _Grounding:
                     known[row] = of.all_of(row) if kind is And else of.any_of(row)
             found[place] = known[row]
         return found.reshape(grids[0].shape)
+
+    def _counted(self, count: Count, formulas: Sequence[int]) -> int:
+        allowed = sum(1 << found for found in range(len(formulas) + 1) if count.holds(found))
+        return self._of.count_of(allowed, formulas)
 
     def _quantify(self, number: int, step: Quantify, body: Formulas) -> Formulas:
         selection = self._layout.selections[number]
@@ -190,7 +197,11 @@ class _Grounding:
             .reshape(math.prod(shape[axis] for axis in around), math.prod(lengths))
             for grid in (body, mask)
         )
-        join = self._of.all_of if step.kind is Forall else self._of.any_of
+        join: Callable[[list[int]], int] = self._of.any_of
+        if step.count is not None:
+            join = partial(self._counted, step.count)
+        elif step.kind is Forall:
+            join = self._of.all_of
         found = [join(row[kept].tolist()) for row, kept in zip(rows, counted, strict=True)]
         outer = [1 if axis in axes else shape[axis] for axis in range(self._plan.rank)]
         return np.array(found, dtype=np.int64).reshape(outer)

@@ -1,28 +1,42 @@
-"""`residuum check`: all problems of a rule file."""
+"""`residuum check`: all problems of a rule file, and what its rules say together."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
 
-from residuum.cli.errors import MISTAKE
+from residuum.checks import Contradiction, Entailed, RuleCheck, check_steps
+from residuum.cli.errors import MISTAKE, print_error
 from residuum.cli.inputs import AsJson
 from residuum.cli.outputs import print_json, say
+from residuum.cli.progress import with_progress
 from residuum.errors import KnowledgeError
+from residuum.limits import MOST_SHOWN
 from residuum.syntax import Knowledge, load
+
+MOST_NAMED: Final = 12
+"""The most rules that one line names."""
 
 
 def check(
-    file: Annotated[Path, typer.Argument(metavar="FILE.rsd", help="A rule file.")],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A rule file (.rsd), DIMACS CNF (.cnf) or clauses."),
+    ],
     as_json: AsJson = False,
 ) -> None:
-    """Check a rule file and list all its problems.
+    """Check a file of rules or clauses, and list all its problems.
+
+    Rules that contradict each other are an error. Rules that follow from others are listed. Open
+    domains have one member here, and sequences have 1 to 4 positions. What would take too long is
+    listed as not checked.
 
     \b
     residuum check digits.rsd
-    residuum check --json digits.rsd
+    residuum check --json rules.cnf
     """
     try:
         knowledge = load(file)
@@ -32,10 +46,20 @@ def check(
         found = [{"line": p.line, "column": p.column, "message": p.message} for p in error.problems]
         print_json({"ok": False, "errors": found})
         raise typer.Exit(MISTAKE) from None
+    steps = with_progress(check_steps(knowledge), len(knowledge.rules) + 1, "checking")
+    *_, checked = steps
+    assert checked is not None
     if as_json:
-        print_json({"ok": True, "errors": []})
+        print_json(_as_json(checked))
     else:
-        say(f"{file}: in order: {_contents(knowledge)}")
+        if checked.is_consistent:
+            say(f"{file}: in order: {_contents(knowledge)}")
+        for line in _remarks(checked):
+            say(line)
+    if not checked.is_consistent:
+        if not as_json:
+            print_error("\n".join([f"{file}: rules contradict each other", *_errors(checked)]))
+        raise typer.Exit(MISTAKE)
 
 
 def _contents(knowledge: Knowledge) -> str:
@@ -51,3 +75,95 @@ def _contents(knowledge: Knowledge) -> str:
         f"{count} {name if count == 1 else plurals.get(name, name + 's')}"
         for name, count in counted.items()
     )
+
+
+def _as_json(checked: RuleCheck) -> dict[str, Any]:
+    return {
+        "ok": checked.is_consistent,
+        "errors": [],
+        "contradictions": [
+            {
+                "rules": one.rules,
+                "lengths": one.lengths,
+                "at_every_length": one.at_every_length,
+                "minimal": one.is_minimal,
+            }
+            for one in checked.contradictions
+        ],
+        "entailed": [
+            {"rule": one.rule, "by": one.by, "minimal": one.is_minimal} for one in checked.entailed
+        ],
+        "not_checked": [
+            {"rule": rule, "reason": reason} for rule, reason in checked.unchecked.items()
+        ],
+        "lengths": checked.lengths,
+        "open_domains": checked.open_domains,
+    }
+
+
+def _errors(checked: RuleCheck) -> list[str]:
+    found = [one for one in checked.contradictions if one.at_every_length]
+    return [f"{_contradiction(one)}. Change {_one_of(one)}." for one in found]
+
+
+def _one_of(found: Contradiction) -> str:
+    return "it" if len(found.rules) == 1 else "one of them"
+
+
+def _remarks(checked: RuleCheck) -> Iterator[str]:
+    for contradiction in checked.contradictions:
+        if not contradiction.at_every_length:
+            yield _contradiction(contradiction)
+    for entailed in checked.entailed[:MOST_SHOWN]:
+        yield _entailed(entailed)
+    if len(checked.entailed) > MOST_SHOWN:
+        more = len(checked.entailed) - MOST_SHOWN
+        yield f"… and {more:,} more rules follow from others; --json lists them"
+    by_reason: dict[str, list[str]] = {}
+    for rule, reason in checked.unchecked.items():
+        by_reason.setdefault(reason, []).append(rule)
+    for reason, rules in by_reason.items():
+        yield f"not checked: {_names(rules)}: {reason}"
+    scope = _scope(checked)
+    if scope:
+        yield f"contradictions and redundant rules: checked with {scope}"
+
+
+def _contradiction(found: Contradiction) -> str:
+    if found.lengths and not found.at_every_length:
+        who = f"no prediction for sequences of length {_names(found.lengths)}"
+    else:
+        who = "no prediction"
+    if len(found.rules) == 1:
+        return f"{who} obeys the rule {_names(found.rules)}"
+    fewer = "" if found.is_minimal else " (perhaps fewer of them suffice)"
+    return f"{who} obeys the rules {_names(found.rules)} together{fewer}"
+
+
+def _entailed(found: Entailed) -> str:
+    if not found.by:
+        return f"rule {found.rule} holds for every prediction"
+    fewer = "" if found.is_minimal else " (perhaps fewer of them suffice)"
+    return f"rule {found.rule} follows from {_names(found.by)}{fewer}"
+
+
+def _names(names: Sequence[object]) -> str:
+    """Return names as a list in words; of very many only the first.
+
+    >>> _names(["a", "b", "c"])
+    'a, b and c'
+    """
+    shown = [str(name) for name in names[:MOST_NAMED]]
+    if len(names) > MOST_NAMED:
+        return f"{', '.join(shown)}, … ({len(names):,} in all)"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def _scope(checked: RuleCheck) -> str:
+    parts = []
+    if checked.open_domains:
+        parts.append(f"one member of {_names(checked.open_domains)}")
+    if checked.lengths:
+        first, *_, last = checked.lengths
+        parts.append(f"sequences of length {first} to {last}")
+    return " and ".join(parts)

@@ -23,6 +23,7 @@ from residuum.logic import (
     Arithmetic,
     Comparison,
     Constant,
+    CountOf,
     Iff,
     Implies,
     Node,
@@ -35,7 +36,7 @@ from residuum.logic import (
     free_variables,
 )
 from residuum.logic.expansion import COMPARE, COMPUTE, text_with_numbers
-from residuum.logic.terms import as_label
+from residuum.logic.terms import DIVISIONS, as_label
 from residuum.syntax import Domain, Function
 
 Array = Any
@@ -221,6 +222,7 @@ class _Layout:
                 Or: lambda _, parts: ~_all([~part for part in parts]),
                 Implies: lambda _, parts: ~parts[0] | parts[1],
                 Iff: lambda _, parts: parts[0] == parts[1],
+                CountOf: _counts,
             },
         )
 
@@ -421,11 +423,12 @@ def _arithmetic(term: Arithmetic, parts: Sequence[Array], counted: Array | None)
             raise GroundingError(
                 f"`{term}`: expected integers, got labels; arithmetic needs a domain of integers"
             )
-    if term.operator == "mod":
+    if term.operator in DIVISIONS:
         is_zero = np.asarray(right == 0)
         if (is_zero & _counted_over(counted, is_zero.shape)).any():
             raise GroundingError(
-                f"`{term}`: the right-hand side of `mod` is zero; use another number, or a guard"
+                f"`{term}`: the right-hand side of `{term.operator}` is zero; use another number, "
+                "or a guard"
             )
         right = np.where(is_zero, 1, right)
     result = np.asarray(COMPUTE[term.operator](left, right))  # without axes it is a plain number
@@ -456,6 +459,11 @@ def _all(parts: Sequence[Array]) -> Array:
     for part in parts[1:]:
         result = result & part
     return result
+
+
+def _counts(guard: CountOf, parts: Sequence[Array]) -> Array:
+    found = sum(part.astype(np.int64) for part in parts)
+    return np.vectorize(guard.count.holds, otypes=[bool])(found)
 
 
 def _value(given: Any, name: str, arguments: tuple[Any, ...]) -> Any:

@@ -27,6 +27,8 @@ from residuum.logic import (
     Atom,
     Comparison,
     Constant,
+    CountOf,
+    CountQuantifier,
     Forall,
     Formula,
     Iff,
@@ -74,7 +76,7 @@ def plan_rule(formula: Formula, signature: Signature) -> Plan:
         )
     free = free_variables_by_node(formula)
     planned = formula
-    if TRUE in free or FALSE in free:
+    if TRUE in free or FALSE in free:  # constants are among the nodes
         planned = settled(formula)
         free = free_variables_by_node(planned)
     planning = _Planning(signature, free)
@@ -85,6 +87,10 @@ def plan_rule(formula: Formula, signature: Signature) -> Plan:
             Atom: lambda node, _, scope: planning.read(node, scope),
             Forall: lambda node, parts, scope: planning.quantify(node, parts[0], scope),
             Exists: lambda node, parts, scope: planning.quantify(node, parts[0], scope),
+            CountQuantifier: lambda node, parts, scope: planning.quantify(node, parts[0], scope),
+            CountOf: lambda node, parts, _: planning.add(
+                Connect(CountOf, tuple(parts), node.count)
+            ),
             **dict.fromkeys(
                 (Not, And, Or, Implies, Iff),
                 lambda node, parts, _: planning.add(Connect(type(node), tuple(parts))),
@@ -273,9 +279,9 @@ class _Planning:
             if a.domain.is_sequence
         ]
         leaving = self._positions_below(body, frozenset(kept))
-        return self.add(
-            Quantify(type(node), kept, guard, tuple(dict.fromkeys(sequence + leaving)), body)
-        )
+        positions = tuple(dict.fromkeys(sequence + leaving))
+        count = node.count if isinstance(node, CountQuantifier) else None
+        return self.add(Quantify(type(node), kept, guard, positions, body, count))
 
     def _positions_below(self, index: int, mine: frozenset[Axis]) -> list[Position]:
         """Return the positions below a step whose innermost variable has one of the axes `mine`.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from residuum.logic import Formula, Term
+from residuum.logic import Count, Formula, Term
 from residuum.syntax import Domain, Predicate
 
 
@@ -65,6 +65,8 @@ class Slot:
         sizes = ", ".join(f"{d.name} {'' if d.labels is None else len(d.labels)}".strip()
                           for d in self.domains)  # fmt: skip
         kind = "exclusive" if self.is_exclusive else "independent" if self.domains else "sigmoid"
+        if self.predicate.is_hidden:
+            kind += ", hidden"
         return f"{self.name}({sizes}), {kind}" if self.domains else f"{self.name}, {kind}"
 
 
@@ -87,10 +89,11 @@ class Read:
 
 @dataclass(frozen=True)
 class Connect:
-    """The step of a connective between earlier steps."""
+    """The step of a connective between earlier steps. `CountOf` is one, with its `count`."""
 
     kind: type[Formula]
     operands: tuple[int, ...]
+    count: Count | None = None
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ class Quantify:
     """The step of a quantifier over an earlier step.
 
     `positions` are terms that must stay inside their sequence. Where one does not, the grounding
-    does not count.
+    does not count. A `CountQuantifier` has a `count`.
     """
 
     kind: type[Formula]
@@ -106,6 +109,7 @@ class Quantify:
     guard: Guarded | None
     positions: tuple[Position, ...]
     operand: int
+    count: Count | None = None
 
 
 Step = Known | Read | Connect | Quantify
@@ -125,6 +129,12 @@ class Plan:
     rank: int
     functions: tuple[tuple[str, object], ...]
     fixed: tuple[Position, ...] = ()
+
+    @property
+    def counts(self) -> tuple[Count, ...]:
+        """The counts of all steps that count groundings or formulas."""
+        found = (step.count for step in self.steps if isinstance(step, Connect | Quantify))
+        return tuple(count for count in found if count is not None)
 
     @property
     def sequence_domains(self) -> tuple[str, ...]:

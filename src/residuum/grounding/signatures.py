@@ -99,8 +99,12 @@ def signature_of_rule(
     return signature
 
 
+_OTHER_WORDS: Final = {"softmax": "exclusive", "sigmoid": "independent"}
+"""What users of PyTorch call outputs."""
+
+
 def with_outputs(signature: Signature, outputs: Mapping[str, str]) -> Signature:
-    """Return the signature with these predicates declared as "exclusive" or "independent"."""
+    """Return the signature with predicates declared as "exclusive", "independent" or "hidden"."""
     if not isinstance(outputs, Mapping):
         raise GroundingError(
             f"outputs: expected a mapping such as {{'Has': 'independent'}}, got {shown(outputs)}"
@@ -108,11 +112,16 @@ def with_outputs(signature: Signature, outputs: Mapping[str, str]) -> Signature:
     _refuse_unknown("predicate", outputs, signature.predicates)
     declared = dict(signature.predicates)
     for name, kind in outputs.items():
-        if kind not in ("exclusive", "independent"):
+        kind = _OTHER_WORDS.get(kind, kind)
+        if kind not in ("exclusive", "independent", "hidden"):
             raise GroundingError(
-                f"outputs of `{name}`: expected 'exclusive' or 'independent', got {kind!r}"
+                f"outputs of `{name}`: expected 'exclusive' (or 'softmax'), 'independent' (or "
+                f"'sigmoid') or 'hidden', got {kind!r}"
             )
-        declared[name] = replace(declared[name], is_independent=kind == "independent")
+        if kind == "hidden":
+            declared[name] = replace(declared[name], is_hidden=True)
+        else:
+            declared[name] = replace(declared[name], is_independent=kind == "independent")
     return replace(signature, predicates=declared)
 
 

@@ -7,7 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from residuum.logic import And, Formula, Iff, Implies, Node, Not, Or, Truth, fold
+from residuum.logic import (
+    And,
+    Count,
+    CountOf,
+    CountQuantifier,
+    Formula,
+    Iff,
+    Implies,
+    Node,
+    Not,
+    Or,
+    Truth,
+    fold,
+)
 from residuum.logic.nodes import replace_children
 
 
@@ -19,7 +32,11 @@ def settled(formula: Formula) -> Formula:
     """
     result = fold(
         formula,
-        dict.fromkeys((Not, And, Or, Implies, Iff), _connected),
+        {
+            **dict.fromkeys((Not, And, Or, Implies, Iff), _connected),
+            CountOf: _counted,
+            CountQuantifier: _counted_over,
+        },
         default=lambda node, parts: replace_children(node, tuple(parts)),
     )
     assert isinstance(result, Formula)
@@ -46,3 +63,19 @@ def _decided(kind: type[Node], known: Sequence[bool]) -> bool:
     if kind is Not:
         return not known[0]
     return known[0] == known[1]
+
+
+def _counted(node: CountOf, parts: Sequence[Node]) -> Node:
+    """Return a count without constants: `true` counts as one, and `false` as none."""
+    known = [part.value for part in parts if isinstance(part, Truth)]
+    others = [part for part in parts if isinstance(part, Formula) and not isinstance(part, Truth)]
+    number = node.count.number - sum(known)
+    if number < 0:  # more are true than are asked for
+        return Truth(node.count.relation == "at least")
+    return CountOf(Count(node.count.relation, number), others)
+
+
+def _counted_over(node: CountQuantifier, parts: Sequence[Node]) -> Node:
+    """Return the truth of a count of what is false everywhere, and other counts as they are."""
+    is_false = parts[-1] is Truth(False)
+    return Truth(node.count.holds(0)) if is_false else replace_children(node, tuple(parts))

@@ -1,6 +1,12 @@
 """Terms and formulas as immutable data, and the functions that compute something from them."""
 
 from residuum.logic.boolean import evaluate as evaluate
+from residuum.logic.counting import Count as Count
+from residuum.logic.counting import CountOf as CountOf
+from residuum.logic.counting import CountQuantifier as CountQuantifier
+from residuum.logic.counting import at_least as at_least
+from residuum.logic.counting import at_most as at_most
+from residuum.logic.counting import exactly as exactly
 from residuum.logic.expansion import compute as compute
 from residuum.logic.expansion import expand as expand
 from residuum.logic.formulas import FALSE as FALSE

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 from residuum.errors import EvaluationError
 from residuum.logic import formulas as fm
+from residuum.logic.counting import CountOf
 from residuum.logic.formulas import Atom, Formula
 from residuum.logic.nodes import Case, fold
 from residuum.logic.questions import atoms_of, quantifiers_of, refuse_guard
@@ -21,6 +22,7 @@ CONNECTIVES: Final[Mapping[Any, Case[bool]]] = {
     fm.Or: lambda _, parts: any(parts),
     fm.Implies: lambda _, parts: not parts[0] or parts[1],
     fm.Iff: lambda _, parts: parts[0] == parts[1],
+    CountOf: lambda node, parts: node.count.holds(sum(map(bool, parts))),
 }
 
 

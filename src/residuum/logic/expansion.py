@@ -1,4 +1,7 @@
-"""Finite quantifiers written out: `forall` as a conjunction, `exists` as a disjunction."""
+"""Finite quantifiers written out: `forall` as a conjunction, `exists` as a disjunction.
+
+A counting quantifier becomes a count of formulas, `at least 2 of (…)`.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from residuum.limits import MOST_GROUNDINGS, MOST_PARTS
 from residuum.logic import formulas as fm
 from residuum.logic import terms as tm
 from residuum.logic.boolean import CONNECTIVES
+from residuum.logic.counting import CountOf, CountQuantifier
 from residuum.logic.formulas import Formula
 from residuum.logic.nodes import Case, Node, ScopedCase, fold, fold_scoped, replace_children
 from residuum.logic.questions import free_variables_by_node
@@ -26,6 +30,7 @@ COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 }  # fmt: skip
 COMPUTE: Final[Mapping[str, Callable[[int, int], int]]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "mod": operator.mod,
+    "div": operator.floordiv,
 }  # fmt: skip
 
 
@@ -58,6 +63,7 @@ def expand(formula: Formula, domains: Domains, functions: Functions | None = Non
             **grounding.term_cases(),
             fm.Forall: lambda _, parts, __: fm.And(*parts),
             fm.Exists: lambda _, parts, __: fm.Or(*parts),
+            CountQuantifier: lambda node, parts, _: CountOf(node.count, parts),
         },
         default=lambda node, parts, _: replace_children(node, tuple(parts)),
         scope=(),
@@ -233,9 +239,10 @@ def _range_of(binding: fm.Binding, members: Mapping[str, Sequence[Label]]) -> Se
 def _arithmetic(symbol: tm.ArithmeticOperator, left: Node, right: Node) -> Node:
     assert isinstance(left, tm.Term)
     assert isinstance(right, tm.Term)
-    if symbol == "mod" and isinstance(right, tm.Constant) and right.value == 0:
+    if symbol in tm.DIVISIONS and isinstance(right, tm.Constant) and right.value == 0:
         raise EvaluationError(
-            f"`{left} mod 0`: the right-hand side of `mod` is zero; use another number, or a guard"
+            f"`{left} {symbol} 0`: the right-hand side of `{symbol}` is zero; use another number, "
+            "or a guard"
         )
     if not isinstance(left, tm.Constant) or not isinstance(right, tm.Constant):
         return tm.Arithmetic(symbol, left, right)

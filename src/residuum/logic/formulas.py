@@ -130,7 +130,7 @@ class Not(Formula):
     operand: Formula
 
     def __new__(cls, operand: Formula) -> Not:
-        return intern(cls, *_formulas((operand,)))
+        return intern(cls, *check_formulas((operand,)))
 
 
 @final
@@ -142,7 +142,7 @@ class And(Formula):
     operands: tuple[Formula, ...]
 
     def __new__(cls, *operands: Formula) -> Formula:  # type: ignore[misc]  # see the docstring
-        parts = _formulas(operands)
+        parts = check_formulas(operands)
         return intern(cls, parts) if len(parts) > 1 else parts[0] if parts else TRUE
 
 
@@ -155,7 +155,7 @@ class Or(Formula):
     operands: tuple[Formula, ...]
 
     def __new__(cls, *operands: Formula) -> Formula:  # type: ignore[misc]  # see the docstring
-        parts = _formulas(operands)
+        parts = check_formulas(operands)
         return intern(cls, parts) if len(parts) > 1 else parts[0] if parts else FALSE
 
 
@@ -169,7 +169,7 @@ class Implies(Formula):
     consequent: Formula
 
     def __new__(cls, antecedent: Formula, consequent: Formula) -> Implies:
-        return intern(cls, *_formulas((antecedent, consequent)))
+        return intern(cls, *check_formulas((antecedent, consequent)))
 
 
 @final
@@ -182,7 +182,7 @@ class Iff(Formula):
     right: Formula
 
     def __new__(cls, left: Formula, right: Formula) -> Iff:
-        return intern(cls, *_formulas((left, right)))
+        return intern(cls, *check_formulas((left, right)))
 
 
 class Binding(NamedTuple):
@@ -193,7 +193,7 @@ class Binding(NamedTuple):
 
 
 class Quantifier(Formula):
-    """`Forall` or `Exists`: `bindings`, a `guard` or None, and a `body`."""
+    """`Forall`, `Exists` or a counting one: `bindings`, a `guard` or None, and a `body`."""
 
     __slots__ = ("bindings", "body", "guard")
     __match_args__ = ("bindings", "guard", "body")
@@ -207,6 +207,19 @@ class Quantifier(Formula):
         body: Formula,
         guard: Formula | None = None,
     ) -> Quantifier:
+        return intern(cls, *cls.checked(bindings, body, guard))
+
+    def with_parts(
+        self, bindings: Iterable[tuple[str, str]], body: Formula, guard: Formula | None
+    ) -> Quantifier:
+        """Return a quantifier of the same kind with other parts."""
+        return type(self)(bindings, body, guard)
+
+    @staticmethod
+    def checked(
+        bindings: Iterable[tuple[str, str]], body: Formula, guard: Formula | None
+    ) -> tuple[tuple[Binding, ...], Formula | None, Formula]:
+        """Return the bindings, the guard and the body; raise InvalidNameError if one is wrong."""
         pairs = list(bindings)
         for pair in pairs:
             if not isinstance(pair, tuple) or len(pair) != 2:
@@ -226,8 +239,8 @@ class Quantifier(Formula):
                 raise InvalidNameError(
                     f"variable `{name}` is bound twice by one quantifier; rename one of them"
                 )
-        _formulas((body,) if guard is None else (guard, body))
-        return intern(cls, checked, guard, body)
+        check_formulas((body,) if guard is None else (guard, body))
+        return checked, guard, body
 
     @classmethod
     def sort_with(cls, children: tuple[Node, ...]) -> str:
@@ -255,7 +268,8 @@ class Exists(Quantifier):
     __slots__ = ()
 
 
-def _formulas(operands: tuple[Formula, ...]) -> tuple[Formula, ...]:
+def check_formulas(operands: tuple[Formula, ...]) -> tuple[Formula, ...]:
+    """Return the operands; raise InvalidNameError if one is no formula."""
     for operand in operands:
         if not isinstance(operand, Formula):
             raise InvalidNameError(

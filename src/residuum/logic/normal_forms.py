@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from residuum.limits import LARGEST_INTEGER
 from residuum.logic import formulas as fm
+from residuum.logic.counting import Count, CountOf, CountQuantifier
 from residuum.logic.formulas import Formula
 from residuum.logic.nodes import Case, Node, fold
 
@@ -14,7 +16,7 @@ Pair = tuple[Formula, Formula]
 
 
 def negation_normal_form(formula: Formula) -> Formula:
-    """Return a formula of literals, `&`, `|` and quantifiers with the same Boolean truth.
+    """Return a formula of literals, `&`, `|`, counts and quantifiers with the same Boolean truth.
 
     The result shares its parts, so that the number of its distinct nodes grows linearly, even with
     `<->`. Most relaxations give the two formulas different degrees.
@@ -33,6 +35,15 @@ def negation_normal_form(formula: Formula) -> Formula:
         fm.Iff: _iff,
         fm.Forall: lambda node, parts: _quantifier(node, parts, fm.Forall, fm.Exists),
         fm.Exists: lambda node, parts: _quantifier(node, parts, fm.Exists, fm.Forall),
+        CountOf: lambda node, parts: _counted(
+            node.count, lambda count: CountOf(count, _kept(parts))
+        ),
+        CountQuantifier: lambda node, parts: _counted(
+            node.count,
+            lambda count: CountQuantifier(
+                count, node.bindings, parts[-1][0], parts[0][0] if len(parts) > 1 else None
+            ),
+        ),
     }
     return fold(formula, cases, default=_leaf)[0]
 
@@ -69,3 +80,16 @@ def _quantifier(
     body, no_body = parts[-1]
     guard = parts[0][0] if node.guard is not None else None
     return kept(node.bindings, body, guard), dual(node.bindings, no_body, guard)
+
+
+def _counted(count: Count, build: Callable[[Count], Formula]) -> Pair:
+    """Return a count, and its negation: of `at least k` it is `at most k − 1`, and so on."""
+    fewer: Formula = build(Count("at most", count.number - 1)) if count.number else fm.FALSE
+    more: Formula = fm.FALSE  # nothing has more members than the largest integer
+    if count.number < LARGEST_INTEGER:
+        more = build(Count("at least", count.number + 1))
+    if count.relation == "at least":
+        return build(count), fewer
+    if count.relation == "at most":
+        return build(count), more
+    return build(count), fm.Or(*(part for part in (fewer, more) if part is not fm.FALSE))

@@ -18,6 +18,7 @@ from residuum.errors import FormulaTooLargeError, ResiduumError
 from residuum.limits import LONGEST_TEXT
 from residuum.logic import formulas as fm
 from residuum.logic import terms as tm
+from residuum.logic.counting import Count, CountOf, CountQuantifier
 from residuum.logic.nodes import Node, fold
 
 LARGEST_SUMMARY: Final = 30
@@ -75,12 +76,14 @@ def _same(name: str) -> str:
     return name
 
 
-_ASCII = Style({}, _same, json.dumps)
+# In the symbols of counting, `#` stands for the number.
+_ASCII = Style({"exactly 1 ": "exists! "}, _same, json.dumps)
 _UNICODE = Style(
     {
         "~": "¬", " & ": " ∧ ", " | ": " ∨ ", " -> ": " → ", " <-> ": " ↔ ",
         "true": "⊤", "false": "⊥", "forall ": "∀", "exists ": "∃", " in ": " ∈ ",
         "!=": "≠", "<=": "≤", ">=": "≥",
+        "exactly 1 ": "∃!", "at least # ": "∃≥# ", "at most # ": "∃≤# ", "exactly # ": "∃=# ",
     },
     _same, _unicode_label,
 )  # fmt: skip
@@ -90,7 +93,12 @@ _LATEX = Style(
         " <-> ": r" \leftrightarrow ", "true": r"\top", "false": r"\bot",
         "forall ": r"\forall ", "exists ": r"\exists ", " in ": r" \in ", ": ": r" \colon ",
         " where ": r" \text{ where } ", "!=": r"\neq", "<=": r"\leq", ">=": r"\geq",
-        "*": r"\cdot", "mod": r"\bmod",
+        "*": r"\cdot", "mod": r"\bmod", "div": r"\mathbin{\mathrm{div}}",
+        "exactly 1 ": r"\exists! ", "exactly # ": r"\exists^{=#} ",
+        "at least # ": r"\exists^{\geq #} ", "at most # ": r"\exists^{\leq #} ",
+        "at least # of ": r"\text{at least } # \text{ of } ",
+        "at most # of ": r"\text{at most } # \text{ of } ",
+        "exactly # of ": r"\text{exactly } # \text{ of } ",
     },
     _latex_name, lambda label: rf"\text{{{_latex_escape(label)}}}",
 )  # fmt: skip
@@ -177,6 +185,7 @@ def _measure(root: Node, style: Style) -> Mapping[Node, _Extent]:
                 length += extents[part.node].length + 2 * bracketed
                 if part.is_last and not bracketed:
                     open_end = open_end or extents[part.node].ends_in_quantifier
+        open_end = open_end and not isinstance(node, CountOf)  # its bracket closes everything
         extents[node] = _Extent(length, _tightness(node), open_end)
 
     fold(root, {}, default=measure)
@@ -258,6 +267,12 @@ def _spell(node: Node, style: Style) -> Spelling:
             return [Operand(antecedent, _OR, False), arrow, Operand(consequent, _IMPLIES, True)]
         case fm.Iff(left, right):
             return [Operand(left, _IFF, False), style[" <-> "], Operand(right, _IMPLIES, True)]
+        case CountOf(count, operands):
+            # Nothing that follows an operand could belong to it, so that each is like a last one.
+            listed: list[Part] = []
+            for operand in operands:
+                listed += [", ", Operand(operand, 0, True)]
+            return [_counting(count, "of ", style), "(", *listed[1:], ")"]
         case fm.Quantifier():
             return _spell_quantifier(node, style)
     raise AssertionError(f"no spelling for {type(node).__name__}")
@@ -282,8 +297,16 @@ def _spell_quantifier(node: fm.Quantifier, style: Style) -> Spelling:
             groups.append((domain, []))
         groups[-1][1].append(style.name(variable))
     heads = [", ".join(names) + style[" in "] + style.name(domain) for domain, names in groups]
-    word = "forall " if isinstance(node, fm.Forall) else "exists "
-    parts: list[Part] = [style[word], ", ".join(heads)]
+    if isinstance(node, CountQuantifier):
+        is_one = node.count == Count("exactly", 1)
+        word = style["exactly 1 "] if is_one else _counting(node.count, "", style)
+    else:
+        word = style["forall " if isinstance(node, fm.Forall) else "exists "]
+    parts: list[Part] = [word, ", ".join(heads)]
     if node.guard is not None:
         parts += [style[" where "], Operand(node.guard, 0, True)]
     return [*parts, style[": "], Operand(node.body, 0, True)]
+
+
+def _counting(count: Count, what: str, style: Style) -> str:
+    return style[f"{count.relation} # {what}"].replace("#", str(count.number))

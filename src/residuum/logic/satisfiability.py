@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from residuum.errors import UndecidedError
 from residuum.logic import formulas as fm
+from residuum.logic.counting import CountOf, CountQuantifier
 from residuum.logic.expansion import compute
 from residuum.logic.formulas import Atom, Formula
 from residuum.logic.nodes import Case, Node, fold, replace_children
@@ -106,7 +107,7 @@ def _abstract(formula: Formula) -> tuple[Formula, tuple[Atom, ...]]:
 
     abstraction = fold(
         formula,
-        {fm.Forall: stand_in, fm.Exists: stand_in},
+        dict.fromkeys((fm.Forall, fm.Exists, CountQuantifier), stand_in),
         default=lambda node, parts: replace_children(node, tuple(parts)),
     )
     assert isinstance(abstraction, Formula)
@@ -140,12 +141,26 @@ def _by_truth_table(formula: Formula, atoms: Sequence[Atom]) -> Verdict:
         fm.Or: disjoin,
         fm.Implies: lambda _, parts: (every ^ parts[0]) | parts[1],
         fm.Iff: lambda _, parts: every ^ parts[0] ^ parts[1],
+        CountOf: lambda node, parts: _rows_counted(node, parts, every),
     }
     satisfying = fold(formula, cases, default=lambda *_: 0)
     if not satisfying:
         return Verdict(False)
     row = (satisfying & -satisfying).bit_length() - 1
     return Verdict(True, {atom: not row >> i & 1 for i, atom in enumerate(atoms)})
+
+
+def _rows_counted(node: CountOf, parts: Sequence[int], every: int) -> int:
+    """Return the rows of the truth table in which a count holds."""
+    most = min(node.count.number + 1, len(parts))
+    rows = [every] + [0] * most  # in which rows 0, 1, … of the operands or more are true
+    for part in parts:
+        for number in range(most, 0, -1):
+            rows[number] |= rows[number - 1] & part
+    enough = [*rows, 0, 0]
+    few, many = (enough[min(n, most + 1)] for n in (node.count.number, node.count.number + 1))
+    by_relation = {"at least": few, "at most": every ^ many, "exactly": few & (every ^ many)}
+    return by_relation[node.count.relation]
 
 
 def _by_solver(formula: Formula, atoms: Sequence[Atom]) -> Verdict:
@@ -166,6 +181,18 @@ def _by_solver(formula: Formula, atoms: Sequence[Atom]) -> Verdict:
     return Verdict(True, {atom: number in true for atom, number in variables.items()})
 
 
+def encode(
+    solver: Any, formulas: Iterable[Formula], variables: Mapping[Atom, int], first_free: int
+) -> list[int]:
+    """Add clauses to a solver, and return a literal for each formula that is true if it holds.
+
+    The literal is false if the formula is. Variables from `first_free` on are taken. The formulas
+    have no quantifiers.
+    """
+    cases = _Clauses(solver, first_free).cases(variables)
+    return [fold(formula, cases, default=lambda *_: 0) for formula in formulas]
+
+
 class _Clauses:
     """Clauses for a solver by Tseitin's transformation: each connective becomes a variable."""
 
@@ -182,6 +209,7 @@ class _Clauses:
             fm.Or: lambda _, parts: -self._all([-part for part in parts]),
             fm.Implies: lambda _, parts: -self._all([parts[0], -parts[1]]),
             fm.Iff: lambda _, parts: self._equal(*parts),
+            CountOf: lambda node, parts: self._counted(node, parts),
         }
 
     def _new(self) -> int:
@@ -202,4 +230,32 @@ class _Clauses:
         self._add([-defined, left, -right])
         self._add([defined, left, right])
         self._add([defined, -left, -right])
+        return defined
+
+    def _counted(self, node: CountOf, literals: Sequence[int]) -> int:
+        number, at_least = node.count.number, self._at_least
+        if node.count.relation == "at least":
+            return at_least(number, literals)
+        if node.count.relation == "at most":
+            return -at_least(number + 1, literals)
+        return self._all([at_least(number, literals), -at_least(number + 1, literals)])
+
+    def _at_least(self, number: int, literals: Sequence[int]) -> int:
+        """Return a variable that is true exactly if so many of the literals are, or more."""
+        from pysat.card import CardEnc, EncType
+
+        if not 0 < number <= len(literals):
+            return self._all([]) if number == 0 else -self._all([])
+        defined = self._new()
+        # If the variable is true, so many are true, and if it is false, there are fewer.
+        for encode, bound, unless in (
+            (CardEnc.atleast, number, -defined),
+            (CardEnc.atmost, number - 1, defined),
+        ):
+            encoded = encode(
+                list(literals), bound, top_id=self._next - 1, encoding=EncType.cardnetwrk
+            )
+            for clause in encoded.clauses:
+                self._add([unless, *clause])
+            self._next = max(self._next, encoded.nv + 1)
         return defined

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 from residuum.errors import InvalidNameError
 from residuum.logic.formulas import Atom, Binding, Formula, Quantifier
-from residuum.logic.nodes import Node, fold_scoped, intern, replace_children
+from residuum.logic.nodes import Node, fold_scoped, replace_children
 from residuum.logic.questions import atoms_of, free_variables, free_variables_by_node
 from residuum.logic.terms import Term, Variable
 
@@ -106,5 +107,5 @@ def _rebind(quantifier: Quantifier, children: Sequence[Node], inner: _Scope) -> 
         return replacement.name if isinstance(replacement, Variable) else variable
 
     bindings = tuple(Binding(renamed(b.variable), b.domain) for b in quantifier.bindings)
-    guard = children[0] if quantifier.guard is not None else None
-    return intern(type(quantifier), bindings, guard, children[-1])
+    *guards, body = cast("Sequence[Formula]", children)
+    return quantifier.with_parts(bindings, body, guards[0] if guards else None)

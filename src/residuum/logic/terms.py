@@ -34,8 +34,10 @@ _NAME = re.compile(r"[^\W\d]\w*")
 Label = int | str
 """The value of a constant: a member of a domain."""
 
-ArithmeticOperator = Literal["+", "-", "*", "mod"]
-ARITHMETIC_OPERATORS: Final[tuple[ArithmeticOperator, ...]] = ("+", "-", "*", "mod")
+ArithmeticOperator = Literal["+", "-", "*", "mod", "div"]
+ARITHMETIC_OPERATORS: Final[tuple[ArithmeticOperator, ...]] = ("+", "-", "*", "mod", "div")
+DIVISIONS: Final = frozenset({"mod", "div"})
+"""The operators whose right-hand side must not be zero."""
 
 
 class Term(Node):
@@ -114,7 +116,10 @@ class Application(Term):
 
 @final
 class Arithmetic(Term):
-    """`left + right`, `-`, `*` or floor-`mod` on integers and sequence positions."""
+    """`left + right`, `-`, `*`, or floor division on integers and sequence positions.
+
+    `div` is the quotient of floor division and `mod` the remainder.
+    """
 
     __slots__ = ("left", "operator", "right")
     __match_args__ = ("operator", "left", "right")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypedDict, Unpack, overload
 
 from residuum.errors import GroundingError, suggest
@@ -12,6 +13,7 @@ from residuum.grounding import (
     Layout,
     Plan,
     Signature,
+    conjunction,
     lay_out_parts,
     plan_rule,
     plan_together,
@@ -24,7 +26,7 @@ from residuum.grounding.plans import Connect, Quantify
 from residuum.logic import And, Forall, Formula, Implies
 from residuum.losses.degrees.logits import FORMS, Form
 from residuum.losses.degrees.parameters import find_logic
-from residuum.losses.knowledge import CompiledKnowledge, bundled_rules
+from residuum.losses.knowledge import CompiledKnowledge, Names, bundled_rules
 from residuum.losses.reductions import Reduction, check_reduction, check_weight
 from residuum.losses.routes import thresholds
 from residuum.losses.routes.blocks import bytes_for
@@ -113,7 +115,8 @@ def compile(  # noqa: A001
 
     `inputs` says what the tensors hold: 'logits', 'log_probs' or 'probs', for all predicates or by
     predicate. The last domain of a predicate is exclusive (one softmax) unless `outputs` calls it
-    'independent' (one sigmoid each). A predicate without arguments is one sigmoid.
+    'independent' (one sigmoid each). A predicate without arguments is one sigmoid. One that is
+    called 'hidden' has no tensor: all its values weigh 1, and `exact` sums them out.
 
     `reduction` is over the examples of the batch: their 'mean', as in PyTorch, their 'sum', the
     'conjunction' of the logic, or 'none' for one penalty per example. With a `process_group` the
@@ -197,7 +200,18 @@ def _compiled_knowledge(
         together = And(*(rules[name].formula for name in names))
         plan = planned if names == tuple(plans) else None
         bundles[names] = _compiled(together, signature, options, "rules", 1.0, plan, is_bundle=True)
-    return CompiledKnowledge(compiled, bundles, weights)
+    formulas = {name: rule.formula for name, rule in rules.items()}
+    joined = partial(_together, formulas, signature, options)
+    return CompiledKnowledge(compiled, bundles, weights, joined)
+
+
+def _together(
+    formulas: Mapping[str, Formula], signature: Signature, options: _Options, names: Names
+) -> CompiledRule:
+    """Return some rules as one rule under `exact`, for questions about all of them together."""
+    together = conjunction([formulas[name] for name in names], signature)
+    exact = replace(options, relaxation=EXACT, detach=None)
+    return _compiled(together, signature, exact, "rules", 1.0)
 
 
 def _plans_of_ground_rules(
@@ -318,4 +332,9 @@ def _forms(plan: Plan, signature: Signature, inputs: Inputs) -> dict[str, Form]:
             raise GroundingError(
                 f"inputs of `{name}`: expected one of {', '.join(FORMS)}, got {form!r}"
             )
-    return {slot.name: given.get(slot.predicate.name, "logits") for slot in plan.slots}
+    return {
+        slot.name: "logits"
+        if slot.predicate.is_hidden
+        else given.get(slot.predicate.name, "logits")
+        for slot in plan.slots
+    }

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeVar, final
 
 import torch
 from torch import Tensor, nn
 
-from residuum.errors import GroundingError
+from residuum.errors import GroundingError, suggest
 from residuum.logic import Quantifier
 from residuum.losses.aggregation import cap_of, conjoined
 from residuum.losses.degrees.logits import Source
 from residuum.losses.degrees.tensors import in_full
+from residuum.losses.exact_answers import ExactAnswers
 from residuum.losses.inputs.calls import Call
 from residuum.losses.inputs.checking import refuse_unknown
 from residuum.losses.inputs.evidence import Observed, refuse_unknown_labels
@@ -22,8 +23,10 @@ from residuum.losses.inputs.shared import NO_INPUTS, Inputs
 from residuum.losses.questions.violations import Violation
 from residuum.losses.reductions import Combination, check_combination
 from residuum.losses.routes import thresholds
+from residuum.losses.routes.definition import Definition
 from residuum.losses.rules import CompiledRule, Tensors, named_tensors
 from residuum.relaxations import Relaxation
+from residuum.relaxations.catalogue import EXACT
 
 Names = tuple[str, ...]
 Answer = TypeVar("Answer")
@@ -33,11 +36,12 @@ WEIGHTING: Final = "the penalties of single rules are without weights, the total
 
 
 @final
-class CompiledKnowledge(nn.Module):
+class CompiledKnowledge(ExactAnswers, nn.Module):
     """All rules of a knowledge base, under one relaxation.
 
     Called with tensors, it returns the penalty of each rule by name, without its weight; `total`
-    combines all rules with their weights.
+    combines all rules with their weights. `together` compiles some rules, given by their names, to
+    one rule under `exact`.
     """
 
     def __init__(
@@ -45,8 +49,11 @@ class CompiledKnowledge(nn.Module):
         rules: Mapping[str, CompiledRule],
         bundles: Mapping[Names, CompiledRule],
         weights: Mapping[str, float],
+        together: Callable[[Names], CompiledRule],
     ) -> None:
         super().__init__()
+        self._together = together
+        self._conjunctions: dict[Names, CompiledRule] = {}
         self._rules = dict(rules)
         self._bundles = dict(bundles)
         self._weights = dict(weights)
@@ -67,8 +74,41 @@ class CompiledKnowledge(nn.Module):
 
     def set_process_group(self, group: Any) -> None:
         """Set the process group of all rules, which knowledge that is read from a file has lost."""
-        for rule in (*self._rules.values(), *self._bundles.values()):
+        together = (*self._bundles.values(), *self._conjunctions.values())
+        for rule in (*self._rules.values(), *together):
             rule.set_process_group(group)
+
+    def rule_of(self, rules: Iterable[str] | None) -> CompiledRule:
+        """Return all rules, or those of these names, as one rule under `exact`."""
+        names = tuple(self._rules if rules is None else dict.fromkeys(rules))
+        if isinstance(rules, str):
+            names = (rules,)
+        for name in names:
+            if name not in self._rules:
+                raise GroundingError(
+                    f"the knowledge has no rule `{name}`.{suggest(name, self._rules)} "
+                    f"It has: {', '.join(self._rules) or 'none'}"
+                )
+        if not names:
+            raise GroundingError("expected at least one rule to ask about, got none; name some")
+        if names not in self._conjunctions:
+            rule = self._together(names)
+            rule.set_process_group(self._rules[names[0]].process_group)
+            self._conjunctions[names] = rule
+        return self._conjunctions[names]
+
+    def asked(
+        self,
+        rules: Iterable[str] | None,
+        tensors: Tensors | None,
+        named: Tensors,
+        lengths: Any,
+        observed: Observed | None,
+    ) -> tuple[Definition, Call]:
+        """Return rules as one rule, and a call of it with the tensors that it reads, checked."""
+        rule = self.rule_of(rules)
+        given = self._known(Inputs(named_tensors(tensors, named), lengths, observed))
+        return rule.definition, rule.receive(*given.of(rule))
 
     def extra_repr(self) -> str:
         """Return what `print(knowledge)` shows: each rule with its weight in the total."""
@@ -109,13 +149,17 @@ class CompiledKnowledge(nn.Module):
 
         The weighted penalties are combined for each example, and then reduced. They are combined
         by the conjunction of the logic: their sum, up to the cap of the logic if there is one, or
-        in the Gödel logics the largest. `combine="sum"` adds them up in any logic.
+        in the Gödel logics the largest. `combine="sum"` adds them up in any logic. Under `exact`
+        the conjunction is −log of the probability that all rules hold together, which has no place
+        for weights; the sum is that of the rules one by one.
         """
         check_combination(combine)
         self._require_rules("a total needs")
         given = self._known(Inputs(named_tensors(tensors, named), lengths, observed))
         rule = next(iter(self._rules.values()))
         relaxation = rule.relaxation
+        if relaxation == EXACT and combine == "conjunction":
+            return self._joint_total(given)
         is_conjunction = combine == "conjunction" or _is_sum(relaxation)
         call = self._call_of_all(given)
         if call is not None:
@@ -134,6 +178,20 @@ class CompiledKnowledge(nn.Module):
         return rule.reduced(
             conjoined(penalties, relaxation) if is_conjunction else penalties.sum(-1)
         )
+
+    def _joint_total(self, given: Inputs) -> Tensor:
+        """Return −log of the probability that all rules hold, reduced over the batch."""
+        for name, weight in self._weights.items():
+            if weight != 1:
+                raise GroundingError(
+                    f"under `exact` a total is the probability that all rules hold together, in "
+                    f"which rules have no weights, but `{name}` has weight {weight:g}; pass "
+                    'combine="sum" to add up the weighted penalties of the rules, or drop weights'
+                )
+        rule = self.rule_of(None)
+        call = rule.receive(*given.of(rule))
+        with in_full(call.device):
+            return rule.reduced(rule.of_each_example(call))
 
     def penalties(
         self,

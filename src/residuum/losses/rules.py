@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, final
 
 import torch
@@ -15,6 +15,7 @@ from residuum.logic.terms import as_label
 from residuum.losses.aggregation import cap_of
 from residuum.losses.degrees.logits import Form, Source
 from residuum.losses.degrees.tensors import in_full
+from residuum.losses.exact_answers import ExactAnswers
 from residuum.losses.inputs.calls import Call, Receiver, case_of
 from residuum.losses.inputs.evidence import Observed, are_all_observed
 from residuum.losses.inputs.layouts import Bound
@@ -33,7 +34,7 @@ Tensors = Mapping[str, Tensor]
 
 
 @final
-class CompiledRule(nn.Module):
+class CompiledRule(ExactAnswers, nn.Module):
     """A rule under a relaxation, as a differentiable function of tensors. It has no parameters."""
 
     def __init__(
@@ -244,9 +245,46 @@ class CompiledRule(nn.Module):
 
     # For other parts of this package
 
-    def receive(self, given: Tensors, lengths: Any, observed: Observed | None = None) -> Call:
-        """Return a call with its tensors checked; GroundingError says which of them do not fit."""
-        call = self._receiver.receive(given, lengths, observed, check=self.check)
+    def rule_of(self, rules: Iterable[str] | None) -> CompiledRule:
+        """Return this rule."""
+        if rules is not None:
+            raise GroundingError(
+                "rules: expected none, as this is one rule; ask a compiled knowledge instead, or "
+                "pass a tensor of that name in a mapping"
+            )
+        return self
+
+    @property
+    def definition(self) -> Definition:
+        """The rule as its routes and questions know it."""
+        return self._definition
+
+    def asked(
+        self,
+        rules: Iterable[str] | None,
+        tensors: Tensors | None,
+        named: Tensors,
+        lengths: Any,
+        observed: Observed | None,
+    ) -> tuple[Definition, Call]:
+        """Return this rule, and a call of it with its tensors checked."""
+        given = named_tensors(tensors, named)
+        call = self.rule_of(rules).receive(given, lengths, observed, is_exact=True)
+        return self._definition, call
+
+    def receive(
+        self,
+        given: Tensors,
+        lengths: Any,
+        observed: Observed | None = None,
+        *,
+        is_exact: bool = False,
+    ) -> Call:
+        """Return a call with its tensors checked; GroundingError says which of them do not fit.
+
+        `is_exact` says that an exact question is asked, which sums out hidden outputs.
+        """
+        call = self._receiver.receive(given, lengths, observed, check=self.check, is_exact=is_exact)
         if self.check and observed and are_all_observed(self.plan, observed, call.lengths):
             self._refuse_contradiction(call)
         return call

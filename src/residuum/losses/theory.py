@@ -17,7 +17,9 @@ from residuum.losses.aggregation import conjoined
 from residuum.losses.compile import compile as compile_knowledge
 from residuum.losses.degrees.logits import Form
 from residuum.losses.degrees.parameters import find_logic
+from residuum.losses.exact_answers import ExactAnswers
 from residuum.losses.facts import facts as penalty_of_facts
+from residuum.losses.inputs.calls import Call
 from residuum.losses.inputs.evidence import (
     Observed,
     is_observed_in_full,
@@ -34,6 +36,8 @@ from residuum.losses.reductions import (
     check_combination,
     check_weight,
 )
+from residuum.losses.routes.definition import Definition
+from residuum.losses.rules import CompiledRule
 from residuum.losses.schedules import Schedule, at
 from residuum.relaxations import Relaxation
 from residuum.syntax import Knowledge
@@ -51,7 +55,7 @@ class Assessment:
 
 
 @final
-class Theory(nn.Module):
+class Theory(ExactAnswers, nn.Module):
     """A Knowledge whose predicates are networks: modules given by the names of predicates.
 
     A theory is called with facts, {name: (inputs, labels)}, and with tensors for the rules. A
@@ -234,6 +238,23 @@ class Theory(nn.Module):
         predicted = self._predictions(tensors, labels, lengths)
         return self._rules().violations(predicted, top=top, lengths=lengths, observed=labels)
 
+    def rule_of(self, rules: Iterable[str] | None) -> CompiledRule:
+        """Return all rules, or those of these names, as one rule under `exact`."""
+        return self._rules().rule_of(rules)
+
+    def asked(
+        self,
+        rules: Iterable[str] | None,
+        tensors: Mapping[str, Tensor] | None,
+        named: Mapping[str, Tensor],
+        lengths: Any,
+        observed: Observed | None,
+    ) -> tuple[Definition, Call]:
+        """Return rules as one rule, and a call of it with the outputs of the networks."""
+        labels = self._labels(observed)
+        predicted = self._predictions({**(tensors or {}), **named}, labels, lengths)
+        return self._rules().asked(rules, predicted, {}, lengths, labels or None)
+
     def _labels(self, observed: Observed | None) -> dict[str, Tensor]:
         """Return labels by the names of slots. GroundingError says which name fits no slot."""
         if observed is None:
@@ -257,7 +278,7 @@ class Theory(nn.Module):
         labels: Mapping[str, Tensor],
         lengths: Any,
     ) -> None:
-        slots = _slots(self._rules())
+        slots = [slot for slot in _slots(self._rules()) if not slot.predicate.is_hidden]
         known = dict.fromkeys(name for slot in slots for name in _tensors_of(slot))
         _check_names("tensor", tensors, known)
         for slot in slots:
@@ -316,7 +337,8 @@ class Theory(nn.Module):
         )
 
     def _predicates_in_use(self) -> list[str]:
-        used = [slot.predicate.name for slot in _slots(self._rules())]
+        slots = _slots(self._rules())
+        used = [slot.predicate.name for slot in slots if not slot.predicate.is_hidden]
         used += [one.predicate for one in self.knowledge.facts.values()]
         return list(dict.fromkeys(used))
 

@@ -84,6 +84,12 @@ _FAMILIES: Final[Mapping[str, Family]] = {
 EXACT: Final = Relaxation("exact", Product(), "S")
 """The exact probability of a rule: independent examples and rules multiply, as in S-Product."""
 
+OTHER_NAMES: Final = {
+    "product": "r-product", "goguen": "r-product",
+    "reichenbach": "s-product", "kleene-dienes": "s-godel",
+}  # fmt: skip
+"""What others call relaxations: product logic is Goguen's, the other names are of implications."""
+
 _MAXSAT: Final = Relaxation("lukasiewicz-maxsat", Lukasiewicz(), "S and R", is_capped=False)
 _registered: dict[str, TNorm] = {}
 
@@ -99,6 +105,7 @@ def relaxation(name: str | Relaxation) -> Relaxation:
     if isinstance(name, Relaxation):
         return name
     given = " ".join(name.split()) if isinstance(name, str) else repr(name)
+    given = OTHER_NAMES.get(given, given)
     match = _NAME.fullmatch(given)
     word, written = (match[1], match[2]) if match else (given[:60], None)
     if word == _MAXSAT.name and written is None:

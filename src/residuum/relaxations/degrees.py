@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import final
+from typing import Final, final
 
 from residuum.relaxations.carriers import Carrier, Exact, LazyCarrier, Number
+
+SIDES: Final = ("true", "false", "log_true", "log_false")
+"""The names of the sides x, 1 − x, log x and log(1 − x)."""
 
 
 @final
@@ -104,6 +107,11 @@ class Degree:
     def knows_true(self) -> bool:
         """Whether x itself is known, rather than computed from another side."""
         return self._true is not None
+
+    @property
+    def known_sides(self) -> list[str]:
+        """The names of the sides that are known."""
+        return [name for name in SIDES if getattr(self, f"_{name}") is not None]
 
 
 def _now(side: Number) -> Number:

@@ -12,6 +12,7 @@ import numpy as np
 from residuum.errors import DegreeError, EvaluationError
 from residuum.logic import formulas as fm
 from residuum.logic.boolean import values_by_atom
+from residuum.logic.counting import CountOf
 from residuum.logic.formulas import Atom, Formula
 from residuum.logic.nodes import Case, fold
 from residuum.relaxations.arrays import ARRAYS
@@ -66,6 +67,7 @@ def interpret(
         fm.Or: lambda _, parts: relaxation.disjoin(parts),
         fm.Implies: lambda _, parts: relaxation.imply(*parts),
         fm.Iff: lambda _, parts: relaxation.equate(*parts),
+        CountOf: lambda node, parts: relaxation.count(node.count, parts),
     }
     with np.errstate(all="ignore"):  # infinite penalties are intended
         result = fold(formula, cases, default=lambda *_: None)  # terms have no degree

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import Literal, final
 
 from residuum.errors import UnknownRelaxationError
+from residuum.logic.counting import Count
 from residuum.relaxations.carriers import Carrier, Exact, Number
+from residuum.relaxations.counting import counted
 from residuum.relaxations.degrees import Degree
 from residuum.relaxations.expressions import to_latex
+from residuum.relaxations.rows import ListedRow
 from residuum.relaxations.tnorms import Archimedean, Structure, TNorm
 
 Kind = Literal["S", "R", "S and R"]
@@ -58,6 +61,11 @@ class Relaxation:
     def equate(self, x: Degree, y: Degree) -> Degree:
         """Return x ↔ y."""
         return self.tnorm.conjoin(self.imply(x, y), self.imply(y, x))
+
+    def count(self, count: Count, degrees: Sequence[Degree]) -> Degree:
+        """Return the degree to which a count of one or more degrees holds."""
+        row = ListedRow(degrees)
+        return counted(self.tnorm, count, row.degree, row)
 
     def penalty(self, x: Degree) -> Number:
         """Return the penalty of a degree: g(x) for a generator g, or 1 − x without one."""

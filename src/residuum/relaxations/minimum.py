@@ -9,6 +9,7 @@ from typing import final
 from residuum.relaxations.along import Along
 from residuum.relaxations.degrees import Degree, both_sides, choose, lesser, ordered, truth_of
 from residuum.relaxations.expressions import Expressions
+from residuum.relaxations.rows import Row
 from residuum.relaxations.tnorms import GENTLE, Jump, TNorm
 
 
@@ -40,6 +41,14 @@ class Minimum(TNorm):
             x.on,
             lambda: -along.largest(-x.true, elsewhere=-1.0),
             lambda: along.largest(x.false, elsewhere=0.0),
+        )
+
+    def at_least(self, x: Degree, number: int, row: Row) -> Degree:
+        # The k-th largest degree. Its other side is the k-th smallest of the other sides.
+        return both_sides(
+            row.on,
+            lambda: row.largest(x.true, number),
+            lambda: -row.largest(-x.false, number),
         )
 
     def residuum(self, x: Degree, y: Degree) -> Degree:

@@ -14,6 +14,7 @@ from typing import Final, Literal, NamedTuple
 
 from residuum.relaxations.along import Along
 from residuum.relaxations.carriers import FLOATS, Carrier, Exact, LazyCarrier, Number
+from residuum.relaxations.counting import by_counter
 from residuum.relaxations.degrees import (
     Degree,
     Later,
@@ -24,6 +25,7 @@ from residuum.relaxations.degrees import (
     truth_of,
 )
 from residuum.relaxations.expressions import Expressions
+from residuum.relaxations.rows import Row
 
 Structure = Literal["strict", "nilpotent", "idempotent", "left-continuous", "discontinuous"]
 PenaltySide = Literal["false", "log_true"]
@@ -110,6 +112,14 @@ class TNorm(ABC):
     def conjoin_along(self, x: Degree, along: Along) -> Degree:
         """Return the conjunction of all groundings of a degree."""
         return along.in_pairs(x, self.conjoin)
+
+    def at_least(self, x: Degree, number: int, row: Row) -> Degree:
+        """Return the degree to which so many degrees of a row are true, from 1 to all of them.
+
+        It does not depend on their order, and grows with each of them. `at least 1` is the
+        disjunction of all, and at least as many as there are is the conjunction of all.
+        """
+        return by_counter(self, x, number, row)
 
     # Properties by which losses choose a way to evaluate a rule, whatever the class of its t-norm.
 

@@ -17,7 +17,7 @@ from residuum.syntax.knowledge import Function as Function
 from residuum.syntax.knowledge import Knowledge as Knowledge
 from residuum.syntax.knowledge import Predicate as Predicate
 from residuum.syntax.knowledge import Rule as Rule
+from residuum.syntax.loading import load as load
+from residuum.syntax.loading import loads as loads
 from residuum.syntax.parsing import as_formula as as_formula
 from residuum.syntax.parsing import parse as parse
-from residuum.syntax.rule_files import load as load
-from residuum.syntax.rule_files import loads as loads

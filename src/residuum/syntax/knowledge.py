@@ -164,12 +164,14 @@ class Function:
 class Predicate:
     """A predicate over domains.
 
-    The members of the last domain exclude each other (one softmax), unless they are independent.
+    The members of the last domain exclude each other (one softmax), unless they are independent. A
+    hidden predicate is no output of a network: it has every value, and exact questions sum it out.
     """
 
     name: str
     domains: tuple[str, ...] = ()
     is_independent: bool = False
+    is_hidden: bool = False
 
 
 @dataclass(frozen=True)

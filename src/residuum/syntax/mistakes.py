@@ -22,9 +22,9 @@ WIDEST_EXCERPT: Final = 76
 
 # Symbols and words of other languages → ours. Longer symbols first, because `<=>` contains `=>`.
 _FOREIGN: Final = {
-    "<==>": "<->", "<=>": "<->", "==>": "->", "=>": "->", "⇒": "->", "⇔": "<->", "⊃": "->",
-    "&&": "&", "||": "|", "/\\": "&", "\\/": "|", "^": "&", "!": "~", "−": "-", "%": "mod",
-    "'": '"', ".": ":", "[": "(", "]": ")", "{": "(", "}": ")",
+    "<==>": "<->", "==>": "->", "⇒": "->", "⇔": "<->", "⊃": "->",
+    "/\\": "&", "\\/": "|", "^": "&", "−": "-", "%": "mod",
+    "//": "div", "'": '"', ".": ":", "[": "(", "]": ")", "{": "(", "}": ")",
 }  # fmt: skip
 _FOREIGN_WORDS: Final = {
     "xor": "~(P <-> Q)", "then": "->", "if": "P -> Q", "all": "forall", "some": "exists",
@@ -33,15 +33,18 @@ _FOREIGN_WORDS: Final = {
 
 _READABLE: Final = {
     "_IFF": "`<->`", "_IMPLIES": "`->`", "_OR": "`|`", "_AND": "`&`", "_NOT": "`~`",
+    "_AT": "`at`", "COUNTING": "`exactly`", "_OF": "`of`", "_EXISTS_ONE": "`exists!`",
     "_FORALL": "`forall`", "_EXISTS": "`exists`", "_IN": "`in` with a domain", "_WHERE": "`where`",
     "TRUE": "`true`", "FALSE": "`false`", "NAME": "a name", "INTEGER": "an integer",
     "STRING": "a quoted label", "DECIMAL": "a number", "EQUAL": "`=`", "PLUS": "`+`",
-    "MINUS": "`-`", "MULTIPLICATIVE": "`*` or `mod`", "COMPARISON": "a comparison",
+    "MINUS": "`-`", "MULTIPLICATIVE": "`*`, `mod` or `div`", "COMPARISON": "a comparison",
     "LPAR": "`(`", "RPAR": "`)`", "COMMA": "`,`", "COLON": "`:`", "__ANON_0": "`..`",
-    "SEQUENCE": "`sequence`", "INDEPENDENT": "`independent`", "_WEIGHT": "`weight`",
-    "$END": "the end",
+    "SEQUENCE": "`sequence`", "INDEPENDENT": "`independent`", "HIDDEN": "`hidden`",
+    "EXCLUSIVE": "`exclusive`", "_WEIGHT": "`weight`", "$END": "the end",
 }  # fmt: skip
-_STARTS_FORMULA: Final = {"NAME", "LPAR", "_NOT", "_FORALL", "_EXISTS", "TRUE", "FALSE"}
+_STARTS_FORMULA: Final = {
+    "NAME", "LPAR", "_NOT", "_FORALL", "_EXISTS", "_EXISTS_ONE", "_AT", "COUNTING", "TRUE", "FALSE",
+}  # fmt: skip
 _STARTS_TERM: Final = {"NAME", "LPAR", "INTEGER", "STRING", "MINUS"}
 _CONNECTIVES: Final = {"_IFF", "_IMPLIES", "_OR", "_AND"}
 
@@ -108,7 +111,10 @@ def _advice(text: str, offset: int) -> str:
     # The mistake may be in the word before: `Foral x …` does not fit at x.
     here = re.compile(r"\w+").match(text, offset)
     before = re.search(r"(\w+)\s*$", text[max(0, offset - 80) : offset])
-    for word in (here[0] if here else "", before[1] if before else ""):
+    words = (here[0] if here else "", before[1] if before else "")
+    if any(word in ("exactly", "least", "most", "at") for word in words):
+        return " Counts are written `at least 2 x in D: P(x)` or `at least 2 of (P, Q)`."
+    for word in words:
         if word and word.lower() in _FOREIGN_WORDS:
             return f" Did you mean `{_FOREIGN_WORDS[word.lower()]}`?"
         if word and word not in KEYWORDS:

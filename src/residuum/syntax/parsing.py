@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -13,6 +14,7 @@ from residuum.errors import FormulaSyntaxError, NotTextError, listed, suggest
 from residuum.limits import LARGEST_INTEGER, LONGEST_WORD, MOST_SHOWN
 from residuum.logic import formulas as fm
 from residuum.logic import terms as tm
+from residuum.logic.counting import Count, CountOf, CountQuantifier, Relation
 from residuum.logic.formulas import Formula
 from residuum.logic.nodes import fold_scoped
 from residuum.logic.printing import brief
@@ -49,6 +51,13 @@ def as_formula(formula: str | Formula) -> Formula:
 
 
 _SYMBOLS: Final = {"·": "*", "×": "*", "≠": "!=", "≤": "<=", "≥": ">="}
+
+_RELATIONS: Final[Mapping[str, Relation]] = {
+    "exactly": "exactly", "=": "exactly", "least": "at least", ">=": "at least", "≥": "at least",
+    "most": "at most", "<=": "at most", "≤": "at most",
+}  # fmt: skip
+_QUANTIFIERS: Final = frozenset({"forall", "exists", "exists_one", "counting"})
+_exactly_one: Final = functools.partial(CountQuantifier, Count("exactly", 1))
 
 NUMBERS: Final = Domain("integers", None, is_sequence=True)
 """The domain of computed terms, which fit wherever a numeric domain is expected."""
@@ -109,6 +118,9 @@ class Reader:
                 "iff": lambda _, parts, __: fm.Iff(*parts),
                 "forall": lambda p, parts, _: self._quantifier(fm.Forall, p, parts),
                 "exists": lambda p, parts, _: self._quantifier(fm.Exists, p, parts),
+                "exists_one": lambda p, parts, _: self._quantifier(_exactly_one, p, parts),
+                "counting": lambda p, parts, _: self._quantifier(self._counter(p), p, parts),
+                "count_of": lambda p, parts, _: CountOf(self._count(p.parts[0]), parts),
                 "atom": lambda p, parts, _: self._atom(p, parts),
                 "comparison": lambda p, parts, _: self._comparison(p, *parts),
                 "variable": lambda p, _, __: self._variable(p.words[0]),
@@ -145,9 +157,10 @@ class Reader:
     # Quantifiers and the variables they bind
 
     def _descend(self, phrase: Phrase, _: None) -> list[tuple[Phrase, None]]:
-        if phrase.kind not in ("forall", "exists"):
-            return [(child, None) for child in phrase.children if isinstance(child, Phrase)]
-        bindings, *rest = phrase.parts
+        below = [part for part in phrase.parts if part.kind != "count"]
+        if phrase.kind not in _QUANTIFIERS:
+            return [(part, None) for part in below]
+        bindings, *rest = below
         self._enter(bindings)
         return [(part, None) for part in rest]
 
@@ -178,11 +191,25 @@ class Reader:
             self.report(word, f"{role} `{word}` is not declared.{self.advice(word, known)}")
         return found
 
+    def _counter(self, phrase: Phrase) -> Callable[..., Formula]:
+        return functools.partial(CountQuantifier, self._count(phrase.parts[0]))
+
+    def _count(self, phrase: Phrase) -> Count:
+        how, number = phrase.words
+        relation = _RELATIONS.get(str(how))
+        if relation is None:
+            self.report(how, f"expected `=`, `>=` or `<=` before a number, got `{how}`.")
+        read = self._integer(number, 1).term
+        assert isinstance(read, tm.Constant)
+        assert isinstance(read.value, int)
+        return Count(relation or "exactly", read.value)
+
     def _quantifier(
-        self, kind: type[fm.Quantifier], phrase: Phrase, parts: Sequence[Formula]
+        self, kind: Callable[..., Formula], phrase: Phrase, parts: Sequence[Formula]
     ) -> Formula:
         bindings: dict[str, str] = {}
-        for group in phrase.parts[0].parts:
+        (bound,) = (part for part in phrase.parts if part.kind == "bindings")
+        for group in bound.parts:
             *names, domain = group.words
             bindings.update({str(name): str(domain) for name in names})
         for variable in bindings:
@@ -320,8 +347,8 @@ class Reader:
         return self._compute(_SYMBOLS.get(str(word), str(word)), word, left, right)
 
     def _compute(self, symbol: Any, word: Token, left: ReadTerm, right: ReadTerm) -> ReadTerm:
-        if symbol == "mod" and right.term == tm.Constant(0):
-            self.report(word, "the right-hand side of `mod` is zero. Use another number.")
+        if symbol in tm.DIVISIONS and right.term == tm.Constant(0):
+            self.report(word, f"the right-hand side of `{symbol}` is zero. Use another number.")
         sides = (left.term, right.term)
         if self._vocabulary is not None:
             sides = (self._fit(left, NUMBERS), self._fit(right, NUMBERS))

@@ -30,8 +30,13 @@ QUOTED_OR_COMMENT: Final = r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?|#[^\n]*'
 _WORD: Final = re.compile(
     QUOTED_OR_COMMENT
     + r"|[0-9]+(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)?"
-    + r"|[^\W\d]\w*|<->|->|!=|<=|>=|\.\.|\S"
+    + r"|(?:exists|∃)!(?!=)|[^\W\d]\w*|<->|<=>|->|=>|!=|<=|>=|&&|\|\||\.\.|\S"
 )
+_ENDINGS: Final = {
+    "hidden": "HIDDEN", "sigmoid": "INDEPENDENT", "exclusive": "EXCLUSIVE", "softmax": "EXCLUSIVE",
+}  # fmt: skip
+_NAMES_OR_NOT: Final = frozenset({"exactly", "at", "of", "div", *_ENDINGS})
+_BOUNDS: Final = frozenset({"least", "most"})
 _CLOSED: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 
 
@@ -93,7 +98,36 @@ def words_of(text: str, start: int, end: int) -> list[Token]:
         words.append(word)
         if len(words) > MOST_WORDS:
             break
+    _tell_names(words)
     return words
+
+
+_STARTS_TERM: Final = frozenset({"NAME", "INTEGER", "STRING", "LPAR", "MINUS"})
+_ENDS_TERM: Final = frozenset({"NAME", "INTEGER", "STRING", "RPAR"})
+_ENDS_PREDICATE: Final = frozenset({"RPAR", "INDEPENDENT", "EXCLUSIVE"})
+
+
+def _tell_names(words: Sequence[Token]) -> None:
+    """Change the types of the words of counting, `div` and `hidden` or so, where they are no names.
+
+    A name is never followed by an integer, nor is a term by a term. A variable in a quantifier is
+    followed by `,` or `in`. `hidden` and its like end the declaration of a predicate.
+    """
+    earlier = before = ""
+    for number, word in enumerate(words):
+        if word.type == "NAME" and word in _NAMES_OR_NOT:
+            after = [one.type for one in words[number + 1 : number + 3]]
+            if word == "div" and before in _ENDS_TERM and after and after[0] in _STARTS_TERM:
+                word.type = "MULTIPLICATIVE"
+            elif word == "of" and before == "INTEGER" and after[:1] == ["LPAR"]:
+                word.type = "_OF"
+            elif word in _ENDINGS and (before in _ENDS_PREDICATE or earlier == "_PREDICATE"):
+                word.type = _ENDINGS[word]
+            elif word == "exactly" and after[:1] == ["INTEGER"]:
+                word.type = "COUNTING"
+            elif word == "at" and after[1:] == ["INTEGER"] and words[number + 1] in _BOUNDS:
+                word.type, words[number + 1].type = "_AT", "COUNTING"
+        earlier, before = before, word.type
 
 
 def place_of(word: Token) -> int:

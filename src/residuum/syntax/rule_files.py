@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
 from lark import Token
 
-from residuum.errors import KnowledgeError, NotTextError, ResiduumError, listed, suggest
+from residuum.errors import KnowledgeError, listed, suggest
 from residuum.limits import MOST_LABELS, MOST_WORDS
 from residuum.logic.terms import DECLARATION_WORDS, Constant, Label
 from residuum.syntax.knowledge import (
@@ -31,34 +29,8 @@ from residuum.syntax.phrases import QUOTED_OR_COMMENT, Phrase, place_of, read_ph
 _KEYWORD: Final = re.compile(rf"{QUOTED_OR_COMMENT}|\b(?:{'|'.join(DECLARATION_WORDS)})\b")
 
 
-def load(path: str | os.PathLike[str]) -> Knowledge:
-    """Return the declarations of a rule file; KnowledgeError lists all mistakes in it."""
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ResiduumError(f"{path}: not UTF-8 text (byte {error.start})") from None
-    except TypeError:
-        found = type(path).__name__
-        raise NotTextError(f"expected the path of a rule file, got {found}") from None
-    except (OSError, ValueError) as error:
-        raise ResiduumError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-    return loads(text, source=str(path))
-
-
-def loads(text: str, *, source: str = "rule file") -> Knowledge:
-    """Return the declarations in the text of a rule file; `source` names it in errors.
-
-    >>> knowledge = loads('''
-    ...     domain digit = 0..9
-    ...     predicate Even(digit) independent
-    ...     rule alternate weight 0.5: forall d in digit where d < 9: Even(d) -> ~Even(d + 1)
-    ... ''')
-    >>> knowledge.rules["alternate"].weight
-    0.5
-    """
-    if not isinstance(text, str):
-        found = type(text).__name__
-        raise NotTextError(f"expected the text of a rule file, got {found}; `load` takes a path")
+def read_rule_file(text: str, source: str) -> Knowledge:
+    """Return the declarations in the text of a rule file; `source` names it in errors."""
     loading = _Loading()
     for declaration in _split(text, loading.mistakes):
         loading.take(declaration)
@@ -266,9 +238,10 @@ class _Loading:
     def _predicate(self, declaration: Phrase) -> None:
         name = self._name(declaration, "predicate", self._predicates)
         words = declaration.parts[0].words if declaration.parts else []
-        independent = declaration.words[-1].type == "INDEPENDENT"
+        kinds = {word.type for word in declaration.words}
         self._check_domains(words)
-        predicate = Predicate(name, tuple(str(word) for word in words), independent)
+        domains = tuple(str(word) for word in words)
+        predicate = Predicate(name, domains, "INDEPENDENT" in kinds, "HIDDEN" in kinds)
         self._predicates.setdefault(name, predicate)
 
     def _facts_of(self, declaration: Phrase) -> None:

@@ -153,6 +153,8 @@ SEQUENCES = [
     "forall i in position, t in tag where t != O: Tag(i, t) & Sure(i) -> Tag(i + 1, t)",
     "forall i in position: ~(Tag(i, B) & Tag(i + 2, I))",
     "forall i in position: Tag(i, B) -> (exists t in tag: Tag(i + 1, t))",
+    "at most 2 i in position: Tag(i, B) & Tag(i + 1, I)",
+    "forall i in position: Sure(i) -> exactly 1 j in position where j > i: Tag(j, B)",
 ]
 
 
@@ -179,8 +181,34 @@ def test_on_sequences_of_unequal_lengths(device, name, text, case, is_padded):
     check(module, tensors, TOLERANCE[case["dtype"]], lengths=lengths)
 
 
+COUNTS = [
+    "forall a in d: P(a) -> at least 2 of (Q(a), Q((a + 1) mod 6), S(a))",
+    "forall a in d: exactly 2 b in d where b != a: P(b) & Q((a + b) mod 6)",
+    "(forall a, b in d: P(a) & Q(b) -> S((a + b) mod 6)) & (at most 3 a in d: S(a))",
+    "exists! a in d: forall b in d: P(a) | Q(b)",
+]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", LOGICS)
+@pytest.mark.parametrize("text", COUNTS)
+@settings(derandomize=True, deadline=None, phases=[Phase.generate], max_examples=5)
+@given(cases)
+def test_on_counts(device, name, text, case):
+    used = [predicate for predicate in "PQS" if f"{predicate}(" in text]
+    outputs = dict.fromkeys(used, "independent")
+    module = rs.compile(text, name, domains={"d": 6}, outputs=outputs, block=case["block"])
+    names = check(module, drawn(module, dict.fromkeys("PQS", (6,)), case, device),
+                  TOLERANCE[case["dtype"]])  # fmt: skip
+    assert {"tables", "minima", "clauses"}.isdisjoint(names)
+
+
 MANY = "domain f = 0..5\npredicate Has(f) independent\npredicate Kind(f)\n" + "\n".join(
     f"rule r{n}: Has({n}) & Kind({(n + 1) % 6}) -> {'~' * (n % 2)}Has({(n + 2) % 6})"
+    for n in range(6)
+)
+MANY_COUNTS = "domain f = 0..5\npredicate Has(f) independent\npredicate Kind(f)\n" + "\n".join(
+    f"rule r{n}: at least {1 + n % 3} of (Has({n}), Kind({(n + 1) % 6}), ~Has({(n + 2) % 6}))"
     for n in range(6)
 )
 
@@ -188,9 +216,9 @@ MANY = "domain f = 0..5\npredicate Has(f) independent\npredicate Kind(f)\n" + "\
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", LOGICS)
 @settings(derandomize=True, deadline=None, phases=[Phase.generate], max_examples=5)
-@given(cases)
-def test_on_several_rules_at_once(device, name, case):
-    [bundle] = rs.compile(rs.loads(MANY), name)._bundles.values()
+@given(cases, st.sampled_from([MANY, MANY_COUNTS]))
+def test_on_several_rules_at_once(device, name, case, text):
+    [bundle] = rs.compile(rs.loads(text), name)._bundles.values()
     tensors = drawn(bundle, {"Has": (6,), "Kind": (6,)}, case, device)
     check(bundle, tensors, TOLERANCE[case["dtype"]])
 

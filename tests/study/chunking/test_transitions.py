@@ -11,8 +11,8 @@ from residuum.errors import ResiduumError
 from residuum.study.chunking.data.corpus import load_corpus
 from residuum.study.chunking.knowledge import tag_names
 from residuum.study.chunking.transitions import (
-    Transitions,
     Violations,
+    compiled_rules,
     decode,
     derive_transitions,
     transitions_of,
@@ -60,11 +60,10 @@ def test_transitions_are_those_that_the_rules_say_in_words(rules, strict):
 @pytest.mark.parametrize("length", [1, 2, 3, 4])
 def test_decoding_finds_the_best_of_all_sequences_that_obey_the_rules(text, length):
     knowledge = rs.loads(text)
-    transitions = derive_transitions(knowledge)
     strict = "four" in knowledge.rules
     generator = torch.Generator().manual_seed(length)
     logits = 3 * torch.randn(40, length, 5, generator=generator)
-    found = decode(logits, torch.full((40,), length), transitions)
+    found = decode(logits, torch.full((40,), length), rs.compile(knowledge))
     for sentence, tags in zip(logits.double().log_softmax(-1), found.tolist(), strict=True):
         obedient = {
             sequence: sum(float(sentence[place, tag]) for place, tag in enumerate(sequence))
@@ -88,24 +87,23 @@ def test_decoding_never_breaks_a_rule_and_sentences_do_not_meet(rules):
     lengths = torch.randint(1, 20, (15,), generator=generator)
     logits = 10 * torch.randn(15, 19, 23, generator=generator)
     logits[torch.arange(19) >= lengths[:, None]] = torch.nan  # padding is never looked at
-    found = decode(logits, lengths, transitions)
+    found = decode(logits, lengths, compiled_rules(rules))
     counted = Violations(transitions)
     counted.add_tags(found, lengths)
     assert counted.broken == 0
     for row, tags, length in zip(logits, found, lengths.tolist(), strict=True):
-        alone = decode(row[None, :length], torch.tensor([length]), transitions)
+        alone = decode(row[None, :length], torch.tensor([length]), compiled_rules(rules))
         assert alone[0].tolist() == tags[:length].tolist()
         assert tags[length:].tolist() == [0] * (19 - length)
 
 
 def test_tags_that_obey_the_rules_are_left_as_they_are():
     tags = torch.tensor([[NAMES.index(name) for name in ("B-NP", "I-NP", "O", "B-VP")]])
-    transitions = derive_transitions(rs.loads(SMALL + STRICT))
+    rules = rs.compile(rs.loads(SMALL + STRICT))
     logits = 1e6 * torch.eye(5)[tags]
-    assert decode(logits, torch.tensor([4]), transitions).tolist() == tags.tolist()
-    impossible = torch.where(logits > 0, logits, -torch.inf)
-    impossible[0, 1, 3] = 2e6  # B-NP I-VP is not allowed, and nothing else is possible there
-    assert decode(impossible, torch.tensor([4]), transitions)[0, 0] != 3
+    assert decode(logits, torch.tensor([4]), rules).tolist() == tags.tolist()
+    logits[0, 1, 3] = 2e6  # B-NP I-VP is not allowed, and little else is likely there
+    assert decode(logits, torch.tensor([4]), rules)[0, :2].tolist() != [NAMES.index("B-NP"), 3]
 
 
 @pytest.mark.parametrize(
@@ -122,9 +120,11 @@ def test_rules_that_are_no_transitions_are_refused(rule):
 
 
 def test_rules_that_nothing_obeys_are_refused():
-    nothing = Transitions(torch.ones(2, dtype=torch.bool), torch.zeros(2, 2, dtype=torch.bool))
-    with pytest.raises(ResiduumError, match="tags that obey the rules, found none"):
-        decode(torch.zeros(1, 2, 2), torch.tensor([2]), nothing)
+    rules = rs.compile(rs.loads(f"{SMALL} rule no: forall i in position: ~Tag(i + 1, O)"
+                                " & (forall X in chunk: ~Tag(i + 1, begin(X)))"
+                                " & (forall X in chunk: ~Tag(i + 1, inside(X)))"))  # fmt: skip
+    with pytest.raises(ResiduumError, match="no prediction obeys"):
+        decode(torch.zeros(1, 2, 5), torch.tensor([2]), rules)
 
 
 @pytest.mark.parametrize(("text", "strict"), [(SMALL, False), (SMALL + STRICT, True)])

@@ -55,7 +55,8 @@ def _by_enumeration(
     classes = np.array([0.0, 0.5, 1.0])
     axes = np.meshgrid(*[classes] * len(laws), indexing="ij")
     points = {atom: Degree(ARRAYS, true=axis) for atom, axis in zip(laws, axes, strict=True)}
-    degrees = interpret(core, points, relaxation, ARRAYS).true
+    found = interpret(core, points, relaxation, ARRAYS).true
+    degrees = np.broadcast_to(found, (3,) * len(laws))  # `at least 0 of (P)` is a single number
     chances = [(law.low, 1 - law.low - law.high, law.high) for law in laws.values()]
     return Distribution(_chance(degrees == 0, chances), _chance(degrees == 1, chances))
 

@@ -21,6 +21,7 @@ from residuum.losses.inputs.evidence import (
     labels_of,
     with_evidence,
 )
+from residuum.losses.inputs.hidden import with_hidden
 from residuum.losses.inputs.layouts import Bound, groundings_of
 from residuum.losses.inputs.padding import masks_for, sequence_sizes, without_padding
 from residuum.losses.inputs.reading import Window
@@ -91,9 +92,16 @@ class Receiver:
         observed: Observed | None = None,
         *,
         check: bool,
+        is_exact: bool = False,
     ) -> Call:
-        """Return a checked call. A GroundingError says which tensor or length does not fit."""
+        """Return a checked call. A GroundingError says which tensor or length does not fit.
+
+        `is_exact` says that hidden outputs will be summed out.
+        """
         definition = self._definition
+        if definition.has_hidden:
+            is_exact |= definition.is_exact
+            given = with_hidden(self._plan.slots, given, observed or (), is_exact=is_exact)
         networks = given
         labels: Mapping[str, Tensor] = {}
         if observed is not None:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from residuum.grounding import Plan
 from residuum.grounding.plans import Connect, Known, Quantify, Read, Slot
-from residuum.logic import And, Forall, Iff, Implies, Not
+from residuum.logic import And, Count, Forall, Iff, Implies, Not
 from residuum.losses.degrees.logits import Form
 from residuum.losses.inputs.calls import Call
 from residuum.losses.inputs.reading import length_in, narrowed, read
@@ -99,6 +99,15 @@ class Crisp:
                 access, index = bound.layout.accesses[number], bound.indices.get(number)
                 inputs = self._call.inputs if self._upper is None or not is_upper else self._upper
                 return read(inputs[slot], access, index, self._plan.rank, self._window)
+            case Quantify(axes=axes, operand=operand, count=Count() as count):
+                dimensions = [axis.dimension - self._plan.rank for axis in axes]  # type: ignore[operator]
+                mask = self.mask(number)
+                numbers = []
+                for body in self._both(operand):
+                    whole = self.spread(body, number)
+                    counted = whole if mask is None else whole & mask
+                    numbers.append(counted.sum(dimensions, keepdim=True))
+                return _holds(count, *numbers, is_upper=is_upper)
             case Quantify(kind, axes, operand=operand):
                 is_forall = kind is Forall
                 dimensions = [axis.dimension - self._plan.rank for axis in axes]  # type: ignore[operator]
@@ -110,6 +119,10 @@ class Crisp:
                     reduced = torch.all if is_forall else torch.any
                     body = reduced(body, dimension, keepdim=True)
                 return body
+            case Connect(operands=operands, count=Count() as count):
+                bounds = zip(*(self._both(operand) for operand in operands), strict=True)
+                numbers = [reduce(torch.add, [x.to(torch.int64) for x in one]) for one in bounds]
+                return _holds(count, *numbers, is_upper=is_upper)
             case Connect(kind, operands):
                 if kind is Not:  # which swaps the bounds
                     return ~self.truth(operands[0], is_upper=not is_upper)
@@ -121,3 +134,16 @@ class Crisp:
                         return denied[0] | parts[1]
                     return (parts[0] & parts[1]) | (denied[0] & denied[1])
                 return reduce(torch.logical_and if kind is And else torch.logical_or, parts)
+
+    def _both(self, number: int) -> tuple[Tensor, Tensor]:
+        """Return both bounds of a step. They are equal without `upper`."""
+        return self.truth(number), self.truth(number, is_upper=True)
+
+
+def _holds(count: Count, fewest: Tensor, most: Tensor, *, is_upper: bool) -> Tensor:
+    """Return whether a count holds where so many are true: surely, or perhaps for `is_upper`."""
+    reached, exceeded = (most, fewest) if is_upper else (fewest, most)
+    if count.relation == "at least":
+        return reached >= count.number
+    are_few = exceeded <= count.number
+    return are_few if count.relation == "at most" else are_few & (reached >= count.number)

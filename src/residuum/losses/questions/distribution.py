@@ -6,13 +6,15 @@ holds they are not: this file has the probabilities of outputs given the rule, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from residuum.circuits import count as count_states
 from residuum.errors import GroundingError
 from residuum.grounding import Plan
 from residuum.losses.degrees.tensors import impossible
@@ -144,6 +146,21 @@ def entropy(definition: Definition, call: Call) -> Tensor:
         parts.append(given.part)
         values.append(value)
     return in_order(parts, values).reshape(call.batch)
+
+
+def count(definition: Definition, lengths: Mapping[str, int]) -> int:
+    """Return how many predictions obey the rule, for sequences of these lengths.
+
+    Outputs of a slot that the rule does not read may have any value.
+    """
+    circuit = definition.circuits.circuit(tuple(lengths.items()), torch.device("cpu"))
+    found = count_states(circuit.evaluator.circuit)
+    for number, slot in enumerate(definition.plan.slots):
+        sizes = [lengths[d.name] if d.is_sequence else len(d.labels or ()) for d in slot.domains]
+        values = sizes.pop() if slot.is_exclusive else 2
+        read = sum(output.slot == number for output in circuit.ground.outputs)
+        found *= values ** (math.prod(sizes) - read)
+    return found
 
 
 def assembled(

@@ -12,7 +12,7 @@ from torch import Tensor
 from residuum.errors import GroundingError
 from residuum.grounding import Plan
 from residuum.grounding.plans import Connect, Known
-from residuum.logic import FALSE, TRUE, Atom, Formula, Implies
+from residuum.logic import FALSE, TRUE, Atom, CountOf, Formula, Implies
 from residuum.losses.inputs.calls import Call
 from residuum.losses.inputs.layouts import groundings_of
 from residuum.losses.questions.crisp_truth import Crisp, crisp_truth_of
@@ -86,6 +86,7 @@ def _spelt(plan: Plan, number: int, names: dict[int, str]) -> Formula:
     match plan.steps[number]:
         case Known(value):
             return TRUE if value else FALSE
-        case Connect(kind, operands):
-            return kind(*(_spelt(plan, operand, names) for operand in operands))
+        case Connect(kind, operands, count):
+            parts = [_spelt(plan, operand, names) for operand in operands]
+            return kind(*parts) if count is None else CountOf(count, parts)
     return Atom(names.setdefault(number, f"P{len(names)}"))

@@ -34,6 +34,8 @@ def describe(plan: Plan, bound: Bound | None, relaxation: Relaxation) -> str:
         )
     implies = any(isinstance(s, Connect) and s.kind in (Implies, Iff) for s in plan.steps)
     lines.append(_where_gradients_vanish(relaxation, implies))
+    if any(count.relation == "exactly" for count in plan.counts):
+        lines.append("no gradient where `exactly` is pulled up and down evenly")
     if bound is not None:
         lines += _what_one_label_decides(plan, bound)
     return "\n".join(lines)

@@ -34,42 +34,48 @@ class AlongAxes:
         device: torch.device,
     ) -> None:
         self._device = device
-        self._dimensions = dimensions
+        self.dimensions = dimensions
         self._rank = rank
         self._lengths = lengths
         self._mask = mask
 
+    @property
+    def is_masked(self) -> bool:
+        """Whether some groundings may not count."""
+        return self._mask is not None
+
     def total(self, numbers: Any, elsewhere: float) -> Tensor:
-        return self._counted(numbers, elsewhere).sum(self._dimensions, keepdim=True)
+        return self.counted(numbers, elsewhere).sum(self.dimensions, keepdim=True)
 
     def largest(self, numbers: Any, elsewhere: float) -> Tensor:
-        given = self._counted(numbers, elsewhere)
-        if 0 in (given.shape[d] for d in self._dimensions):
-            return given.sum(self._dimensions, keepdim=True) + elsewhere
-        return given.amax(self._dimensions, keepdim=True)
+        given = self.counted(numbers, elsewhere)
+        if 0 in (given.shape[d] for d in self.dimensions):
+            return given.sum(self.dimensions, keepdim=True) + elsewhere
+        return given.amax(self.dimensions, keepdim=True)
 
     def log_total(self, logarithms: Any) -> Tensor:
-        given = self._counted(logarithms, -LARGEST)
-        found = torch.logsumexp(given, self._dimensions, keepdim=True)
+        given = self.counted(logarithms, -LARGEST)
+        found = torch.logsumexp(given, self.dimensions, keepdim=True)
         return found.masked_fill(found <= -LARGEST, impossible(found.dtype))
 
     def log_norm(self, logarithms: Any, exponent: Exact) -> Tensor:
-        given = self._counted(logarithms, -LARGEST)
+        given = self.counted(logarithms, -LARGEST)
         nothing = impossible(given.dtype)
-        if 0 in (given.shape[d] for d in self._dimensions):
-            return given.sum(self._dimensions, keepdim=True) + nothing
-        largest = given.amax(self._dimensions, keepdim=True).detach()
+        if 0 in (given.shape[d] for d in self.dimensions):
+            return given.sum(self.dimensions, keepdim=True) + nothing
+        largest = given.amax(self.dimensions, keepdim=True).detach()
         p = TENSORS.constant(exponent)
-        below = torch.logsumexp(p * (given - largest), self._dimensions, keepdim=True)
+        below = torch.logsumexp(p * (given - largest), self.dimensions, keepdim=True)
         return (largest + below / p).masked_fill(largest <= -LARGEST, nothing)
 
     def in_pairs(self, x: Degree, conjoin: Callable[[Degree, Degree], Degree]) -> Degree:
-        true = self._counted(x.true, 1.0)
-        for dimension in self._dimensions:
+        true = self.counted(x.true, 1.0)
+        for dimension in self.dimensions:
             true = _in_pairs(true, dimension, conjoin)
         return Degree(TENSORS, true=true)
 
-    def _counted(self, numbers: Any, elsewhere: float) -> Tensor:
+    def counted(self, numbers: Any, elsewhere: float) -> Tensor:
+        """Return the numbers of all groundings, and `elsewhere` for those that do not count."""
         known = torch.as_tensor(numbers, device=self._device)
         counted = spread(known, self._rank, self._lengths)
         return counted if self._mask is None else counted.masked_fill(~self._mask, elsewhere)

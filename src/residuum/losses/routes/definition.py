@@ -58,6 +58,7 @@ class Definition:
         # Whether false → x is true while an antecedent just above 0 makes x count.
         self.jumps_at_false = relaxation.kind != "S" and relaxation.structure == "strict"
         self._block = block
+        self.has_hidden = any(slot.predicate.is_hidden for slot in plan.slots)
         self._exclusive = [slot.is_exclusive for slot in plan.slots]
         self._needs_care = not relaxation.tnorm.has_bounded_gradients
         self._law = law_of(relaxation)

@@ -51,12 +51,15 @@ def log_probability(definition: Definition, call: Call) -> Tensor:
     values = []
     for part in parts:
         circuit = circuits.circuit(part.lengths, call.device)
+        tables = circuits.tables(part.inputs)
         if circuit.evaluator.constant is None:
-            values.append(
-                log_probability_of(circuit, circuit.weights(circuits.tables(part.inputs)))
-            )
+            value = log_probability_of(circuit, circuit.weights(tables))
         else:
-            values.append(_constant(circuit, part, call.device))
+            value = _constant(circuit, part, call.device)
+        if definition.has_hidden:
+            hidden = circuit.log_hidden_states(tables, definition.plan.slots)
+            value = value if hidden is None else value + hidden
+        values.append(value)
     return in_order(parts, values).reshape(call.batch)
 
 

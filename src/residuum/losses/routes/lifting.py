@@ -137,7 +137,7 @@ def _shape(
     if root in literals:
         return _LITERAL, [literals[root]]
     step = plan.steps[root]
-    if not isinstance(step, Connect):
+    if not isinstance(step, Connect) or step.count is not None:
         return None
     below = [_shape(plan, literals, part, False) for part in step.operands]
     known = [part for part in below if part is not None]

@@ -50,6 +50,18 @@ class RuleCircuit:
         """Chooses states of the circuit."""
         return Selector(self.evaluator)
 
+    def log_hidden_states(self, tables: Sequence[Tensor], slots: Sequence[Slot]) -> Tensor | None:
+        """Return the logarithm of the number of states of hidden outputs, one per example.
+
+        In the tables they are equally likely, but each of them weighs 1. Observed ones are certain,
+        and count as one state. Returns None if no output is hidden.
+        """
+        hidden = [one for one in self._places if slots[one[0]].predicate.is_hidden]
+        if not hidden:
+            return None
+        largest = [tables[slot].index_select(1, places).amax(-1) for slot, places in hidden]
+        return -torch.cat(largest, 1).sum(1).detach()
+
     def weights(self, tables: Sequence[Tensor]) -> Tensor:
         """Return the part of tables that the circuit reads: examples × values."""
         return torch.cat(
@@ -89,6 +101,10 @@ class RuleCircuits:
         self._definition: Final = definition
         self._plan: Final = definition.plan
         self._circuits: dict[tuple[Lengths, str], RuleCircuit] = {}
+
+    def keep(self, circuit: RuleCircuit) -> None:
+        """Take a circuit that is known already, of a rule without sequences."""
+        self._circuits[(), str(circuit.evaluator.device)] = circuit
 
     def circuit(self, lengths: Lengths, device: torch.device) -> RuleCircuit:
         """Return the circuit for sequences of these lengths, from the cache if it is there."""

@@ -21,6 +21,7 @@ from residuum.losses.degrees.tensors import TENSORS, impossible
 from residuum.losses.inputs.calls import Call, Case
 from residuum.losses.inputs.reading import Window, length_in, narrowed, read
 from residuum.losses.routes.axes import AlongAxes, spread
+from residuum.losses.routes.counting import count_along, count_of
 from residuum.losses.routes.definition import Definition, Detached
 from residuum.losses.routes.lifting import Group, Lifted, pool_side
 from residuum.losses.routes.route import Evaluate, Surroundings
@@ -263,6 +264,8 @@ class Evaluation:
                 return self._read(number, step)
             case Quantify(kind):
                 inner = self.degree(step.operand)
+                if step.count is not None:
+                    return count_along(logic, step.count, inner, self._groundings(number, step))
                 if kind is Forall:
                     return self._along(inner, number, step)
                 return self._along(inner.negated, number, step).negated
@@ -273,6 +276,8 @@ class Evaluation:
                     denied = self.degree(operands[1]).negated
                     return logic.conjoin([*self._conjuncts(operands[0]), denied]).negated
                 parts = [self.degree(operand) for operand in operands]
+                if step.count is not None:
+                    return count_of(logic, step.count, parts, self._device)
                 if kind is Not:
                     return logic.negate(parts[0])
                 if kind is Or:
@@ -314,14 +319,12 @@ class Evaluation:
 
     def _along(self, x: Degree, number: int, step: Quantify) -> Degree:
         """Return the conjunction of a degree along the axes of a quantifier."""
-        along = AlongAxes(
-            self._dimensions(step),
-            self._plan.rank,
-            self._lengths(number, step),
-            self._mask(number),
-            self._device,
-        )
-        return self._relaxation.tnorm.conjoin_along(x, along)
+        return self._relaxation.tnorm.conjoin_along(x, self._groundings(number, step))
+
+    def _groundings(self, number: int, step: Quantify) -> AlongAxes:
+        dimensions, lengths = self._dimensions(step), self._lengths(number, step)
+        rank, mask = self._plan.rank, self._mask(number)
+        return AlongAxes(dimensions, rank, lengths, mask, self._device)
 
     # Axes
 

@@ -15,7 +15,12 @@ from residuum.study.chunking.data.batches import Sentences
 from residuum.study.chunking.knowledge import RulesName, tag_names
 from residuum.study.chunking.networks import Tagged, Taggers, tag
 from residuum.study.chunking.scoring import Tally
-from residuum.study.chunking.transitions import Violations, decode, transitions_of
+from residuum.study.chunking.transitions import (
+    Violations,
+    compiled_rules,
+    decode,
+    transitions_of,
+)
 from residuum.study.running import Measured
 
 
@@ -68,8 +73,7 @@ def _obeying(found: Tagged, rules: Sequence[RulesName]) -> Tensor:
     for name in set(rules):
         runs = [run for run, own in enumerate(rules) if own == name]
         logits, lengths = found.logits[runs], found.lengths[runs]
-        allowed = transitions_of(name).to(logits.device)
-        obeying = decode(logits.flatten(0, 1), lengths.flatten(), allowed)
+        obeying = decode(logits.flatten(0, 1), lengths.flatten(), compiled_rules(name))
         tags[runs] = obeying.reshape(lengths.shape + obeying.shape[-1:])
     return tags
 

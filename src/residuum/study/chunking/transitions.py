@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
-from typing import Final, final
+from typing import final
 
 import torch
 from torch import Tensor
@@ -109,44 +109,18 @@ class Violations:
         return 100 * self.broken / self.transitions if self.transitions else 0.0
 
 
-LEAST: Final = -1e30
-"""The least log-probability. Lower ones are raised to it, so that −inf means not allowed."""
+@cache
+def compiled_rules(rules: RulesName) -> rs.CompiledKnowledge:
+    """Return the rules of the study, compiled for questions."""
+    return rs.compile(chunking_knowledge(rules))
 
 
-def decode(logits: Tensor, lengths: Tensor, transitions: Transitions) -> Tensor:
+def decode(logits: Tensor, lengths: Tensor, rules: rs.CompiledKnowledge) -> Tensor:
     """Return the likeliest tags that obey the rules, (sentences, positions), 0 beyond the lengths.
 
-    The algorithm is Viterbi's. Tags are independent of each other except for the transitions.
+    For rules about neighbours this is Viterbi's algorithm.
     """
-    scores = logits.double().log_softmax(-1).clamp(min=LEAST)
-    lengths = lengths.to(logits.device)
-    may_follow = _penalty(transitions.following)
-    best = scores[:, 0] + _penalty(transitions.first)
-    stay = torch.arange(scores.shape[-1], device=scores.device)
-    sources = []
-    for place in range(1, scores.shape[1]):
-        reached, source = (best.unsqueeze(-1) + may_follow).max(1)
-        goes_on = (place < lengths).unsqueeze(-1)
-        best = torch.where(goes_on, reached + scores[:, place], best)
-        # Beyond the end of a sentence its best path does not change.
-        sources.append(torch.where(goes_on, source, stay))
-    score, tag = best.max(-1)
-    if bool(torch.isneginf(score).any()):
-        raise ResiduumError(
-            "expected some tags that obey the rules, found none for a sentence of this length; "
-            "check the rules"
-        )
-    tags = [tag]
-    for source in reversed(sources):
-        tags.append(source.gather(1, tags[-1].unsqueeze(-1)).squeeze(-1))
-    found = torch.stack(tags[::-1], 1)
-    places = torch.arange(found.shape[1], device=found.device)
-    return found.where(places < lengths.unsqueeze(-1), 0)
-
-
-def _penalty(is_allowed: Tensor) -> Tensor:
-    zero = torch.zeros(is_allowed.shape, dtype=torch.float64, device=is_allowed.device)
-    return zero.masked_fill(~is_allowed, -torch.inf)
+    return rules.decode(Tag=logits, lengths=lengths)["Tag"].clamp(min=0)
 
 
 def broken_rules(sentences: Sequence[Sentence]) -> dict[str, int]:
