@@ -42,6 +42,11 @@ ATOMS = {
     "true": lambda _: True,
     "(forall x in d: P(x) -> Q(x))": lambda x: x.q[x.p],
     "(exists x in d where x != a: P(x) & Q(x))": lambda x: x.p > 0 and x.q[x.p],
+    "(exactly 2 x in d: Q(x))": lambda x: sum(x.q) == 2,
+    "(at most 1 x in d where x != a: P(x) | Q(x))": lambda x: (
+        (x.p == 1 or x.q[1]) + (x.p == 2 or x.q[2]) <= 1
+    ),
+    "at least 2 of (P(a), Q(a), R)": lambda x: (x.p == 0) + x.q[0] + x.r >= 2,
 }
 CONNECTIVES = {
     "&": lambda left, right: left and right,

@@ -148,6 +148,13 @@ def test_counts_of_constants_are_settled(name):
     assert torch.isfinite(many).all()
 
 
+def test_operands_beside_constants_that_decide_are_still_read():
+    logits = torch.tensor([[0.5, -1.0, 2.0, 0.0]], requires_grad=True)
+    always, never = (counting(f"{one} of (true, P(1))") for one in ("at least 0", "at most 0"))
+    assert always(P=logits).tolist() == [0.0]
+    assert never.truth(P=logits).tolist() == [0.0]
+
+
 def test_a_guard_may_leave_too_few():
     for name in NAMES:
         rule = counting("at least 2 x in d where x < 1: P(x)", name)

@@ -3,20 +3,25 @@
 Top-down compilation (`top_down.py`) depends on the order of the variables, and elimination
 (`elimination.py`) suits rules over neighbours. Nobody knows beforehand which is best. So each way
 gets the same amount of work, first little and then more, until at least one of them ends. Work is
-counted in steps, not in seconds: the same rule gives the same circuit on every machine.
+counted in steps, not in seconds: the same rule gives the same circuit on every machine. A large
+circuit is kept on disk (`store.py`), so that the next process need not compile it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
+from hashlib import sha256
 from typing import Final
 
 from residuum.circuits.circuit import Builder, Circuit
 from residuum.circuits.elimination import compile_by_elimination, elimination_order
 from residuum.circuits.propositions import Propositions, Shape, members
+from residuum.circuits.store import read_circuit, write_circuit
 from residuum.circuits.top_down import OutOfWorkError, compile_top_down
+from residuum.circuits.waiting import saying_after_a_second
 from residuum.errors import CircuitError
 
 Way = Callable[[Builder], Circuit]
@@ -29,6 +34,15 @@ On one core of 2026 the rounds take some 0.05, 0.5 and 10 seconds for each way.
 
 STATES_PER_STEP: Final = 4
 """How many entries of tables are filled while top-down compilation takes one step, or more."""
+
+WORTH_KEEPING: Final = 2_000
+"""The fewest nodes of a circuit that is kept on disk.
+
+It takes some 0.05 seconds to compile, and 0.002 seconds to read.
+"""
+
+VERSION: Final = 1
+"""The version of the compiler. Raise it when the same formula gives another circuit than before."""
 
 MOST_NODES: Final = 2_000_000
 """The most nodes of a circuit. One number for each node and 64 examples takes a gigabyte."""
@@ -47,23 +61,47 @@ def compile_circuit(propositions: Propositions, root: int) -> Circuit:
     if root in (propositions.FALSE, propositions.TRUE):
         build = Builder(propositions.sizes, 2)
         return build.finish(build.TRUE if root == propositions.TRUE else build.FALSE)
-    too_large: CircuitError | None = None
-    for steps in WORK:
-        found: list[Circuit] = []
-        for way in _ways(propositions, root, steps):
-            try:
-                found.append(way(Builder(propositions.sizes, MOST_NODES)))
-            except OutOfWorkError:
-                continue
-            except CircuitError as error:
-                too_large = error
-        if found:
-            return min(found, key=lambda circuit: len(circuit) + len(circuit.children))
-    raise too_large or CircuitError(
-        f"expected a rule whose circuit takes at most {WORK[-1]:,} steps to compile, and this rule "
-        "takes more; make its domains smaller, split it into several rules, or choose a relaxation "
-        "other than `exact`"
-    )
+    digest = digest_of(propositions, root)
+    kept = read_circuit(digest)
+    if kept is not None and kept.sizes == propositions.sizes:
+        return kept
+    with saying_after_a_second("compiling a rule to a circuit"):
+        rounds = (_smallest(propositions, root, steps) for steps in WORK)
+        found = next((one for one in rounds if one is not None), None)
+    if found is None:
+        raise CircuitError(
+            f"expected a rule whose circuit takes at most {WORK[-1]:,} steps to compile and has at "
+            f"most {MOST_NODES:,} nodes, and this rule needs more; make its domains smaller, split "
+            "it into several rules, or choose a relaxation other than `exact`"
+        )
+    if len(found) >= WORTH_KEEPING:
+        write_circuit(digest, found)
+    return found
+
+
+def _smallest(propositions: Propositions, root: int, steps: int) -> Circuit | None:
+    """Return the smallest circuit that is found with so many steps for each way."""
+    found: list[Circuit] = []
+    for way in _ways(propositions, root, steps):
+        with suppress(OutOfWorkError, CircuitError):  # too many steps, or nodes
+            found.append(way(Builder(propositions.sizes, MOST_NODES)))
+    return min(found, key=lambda circuit: len(circuit) + len(circuit.children), default=None)
+
+
+def digest_of(propositions: Propositions, root: int) -> str:
+    """Return a digest of all that the circuit of a formula depends on.
+
+    Equal formulas have equal digests, whatever their numbers are.
+    """
+    known: dict[int, bytes] = {}
+    for formula in propositions.below(root):
+        shape, operands = propositions.shapes[formula], propositions.operands[formula]
+        parts = propositions.parts(formula)
+        # Sets are integers, which may have more decimal digits than Python writes.
+        numbers = [f"{number:x}" for number in operands[: len(operands) - len(parts)]]
+        content = b"".join(sorted(known[part] for part in parts))
+        known[formula] = sha256(repr((int(shape), numbers)).encode() + content).digest()
+    return sha256(repr((VERSION, propositions.sizes)).encode() + known[root]).hexdigest()
 
 
 def _ways(propositions: Propositions, root: int, steps: int) -> Iterator[Way]:

@@ -37,6 +37,9 @@ _ALL: Final = (1 << SAMPLES) - 1
 MOST_CHILDREN: Final = 64
 """The most children of a sum whose pairs are compared: there are 2,016 of them."""
 
+_RANDOM: Final = random.Random()
+"""Random numbers of its own: a file that is loaded changes no other random numbers."""
+
 
 def undecided_sums(circuit: Circuit) -> list[int]:
     """Return the sums of a decomposable circuit without a proof that their children exclude.
@@ -135,14 +138,14 @@ def _divide(
     scale = math.lcm(*(end.denominator for end in ends))
     whole = [int(end * scale) for end in ends]
     for sample in _bits(samples):
-        yield children[bisect(whole, random.randrange(whole[-1]))], 1 << sample
+        yield children[bisect(whole, _RANDOM.randrange(whole[-1]))], 1 << sample
 
 
 def _fill(circuit: Circuit, states: list[int]) -> None:
     """Draw the values of variables that a state does not have yet: any value obeys the circuit."""
     for first, size in zip(circuit.offsets, circuit.sizes, strict=False):
         for sample in _bits(_ALL & ~reduce(or_, states[first : first + size])):
-            states[first + random.randrange(size)] |= 1 << sample
+            states[first + _RANDOM.randrange(size)] |= 1 << sample
 
 
 def _bits(of: int) -> list[int]:

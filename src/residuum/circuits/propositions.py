@@ -48,6 +48,7 @@ class Propositions:
         self.operands: Final[list[tuple[int, ...]]] = []
         self.variables: Final[list[int]] = []
         self._numbers: dict[tuple[Shape, tuple[int, ...]], int] = {}
+        self._negations: dict[int, int] = {}
         self._parts = 0
         self._add(Shape.CONSTANT, (0,), 0)
         self._add(Shape.CONSTANT, (1,), 0)
@@ -95,6 +96,11 @@ class Propositions:
 
     def negation(self, formula: int) -> int:
         """Return the negation of a formula."""
+        if formula not in self._negations:
+            self._negations[formula] = self._negated(formula)
+        return self._negations[formula]
+
+    def _negated(self, formula: int) -> int:
         operands = self.operands[formula]
         match self.shapes[formula]:
             case Shape.CONSTANT:

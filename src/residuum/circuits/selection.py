@@ -7,6 +7,7 @@ most probable one, or a random one of its own.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, final
 
 import torch
@@ -52,12 +53,12 @@ class Selector:
             own = self._by_variable(weights)
             largest, likeliest = own.max(1)
             rows = self._upward(weights - largest[self._owner], _largest)
-            return self._downward(rows, likeliest, None).t()
+            return self._downward(rows, likeliest).t()
 
     def sample(self, weights: Tensor, count: int, generator: torch.Generator | None) -> Tensor:
-        """Return random states, each as probable as it is given the rule: count × examples × …
+        """Return random states, each as probable as it is given the rule.
 
-        The last dimension are the variables.
+        Their shape is count × examples × variables.
         """
         with torch.no_grad():
             examples = weights.shape[0]
@@ -65,8 +66,8 @@ class Selector:
             rows = self._upward(weights, _log_sum).repeat(1, count)
             own = self._by_variable(weights).repeat(1, 1, count)
             values = (own + _gumbel(own, generator)).argmax(1)
-            found = self._downward(rows, values, generator or torch.default_generator)
-            return found.t().reshape(count, examples, -1)
+            found = self._downward(rows, values, lambda pairs: pairs + _gumbel(pairs, generator))
+            return found.t().reshape(count, examples, len(values))
 
     def _by_variable(self, weights: Tensor) -> Tensor:
         """Return the weights as variables × values × examples; missing values weigh −inf."""
@@ -83,19 +84,21 @@ class Selector:
             rows[layer.first : layer.last] = reduce(pairs, layer.owner, layer.last - layer.first)
         return rows
 
-    def _downward(self, rows: Tensor, values: Tensor, generator: torch.Generator | None) -> Tensor:
+    def _downward(
+        self, rows: Tensor, values: Tensor, scored: Callable[[Tensor], Tensor] | None = None
+    ) -> Tensor:
         """Return the values of all variables, variables × examples.
 
-        `values` are those of the variables that are not reached. With a generator, a pair is chosen
-        with its probability; without one, the largest is chosen.
+        `values` are those of the variables that are not reached. Of each sum the pair with the
+        largest score is chosen; the score of a pair is its logarithm unless `scored` changes it.
         """
         of = self._of
         chosen = torch.zeros(rows.shape, dtype=torch.int64, device=of.device)
         chosen[-1] = 1
         for layer in reversed(of.device_layers):
             pairs = rows.index_select(0, layer.left) + rows.index_select(0, layer.right)
-            if generator is not None:
-                pairs = pairs + _gumbel(pairs, generator)
+            if scored is not None:
+                pairs = scored(pairs)
             own = chosen[layer.first : layer.last].index_select(0, layer.owner)
             taken = own * _first_largest(pairs, layer.owner, layer.last - layer.first)
             chosen.index_add_(0, layer.left, taken)

@@ -2,8 +2,8 @@
 
 For each value of a variable, what is left of the formula is simpler, and is compiled in the same
 way. Values that leave the same formula share it, and so do all places where the same formula is
-left. So counts and sums of terms come out as dynamic programs, without further ado. A conjunction
-whose parts share no variable is a product of circuits.
+left. So counts and sums of terms become dynamic programs by themselves. A conjunction whose parts
+share no variable is a product of circuits.
 """
 
 from __future__ import annotations

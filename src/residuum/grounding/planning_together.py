@@ -10,43 +10,10 @@ from residuum.grounding.layouts import Layout, lay_out
 from residuum.grounding.planning import plan_rule
 from residuum.grounding.plans import Connect, Plan, Read, Step
 from residuum.grounding.signatures import Signature
-from residuum.logic import And, Forall, Formula, Variable, substitute
-from residuum.logic.formulas import Binding, Quantifier
+from residuum.logic import And, Formula
+from residuum.logic.formulas import Quantifier
 from residuum.logic.nodes import Node
 from residuum.logic.questions import distinct_nodes
-
-
-def conjunction(formulas: Sequence[Formula], signature: Signature) -> Formula:
-    """Return the conjunction of rules as one rule.
-
-    If all rules are about each member of one open domain, which are the examples of the batch, the
-    conjunction is about each of them.
-    """
-    found = [_about_members(formula, signature) for formula in formulas]
-    binding = found[0][0] if found else None
-    if binding is None or any(b is None or b.domain != binding.domain for b, _ in found):
-        return And(*formulas)
-    bodies = [
-        substitute(body, {Variable(own.variable): Variable(binding.variable)})
-        for own, body in found
-        if own is not None
-    ]
-    return Forall([binding], And(*bodies))
-
-
-def _about_members(formula: Formula, signature: Signature) -> tuple[Binding | None, Formula]:
-    """Return the binding of an outermost variable over an open domain, and the rule without it."""
-    if isinstance(formula, Forall):
-        domains = [signature.domain(one.domain, one.variable) for one in formula.bindings]
-        is_open = [domain.labels is None and not domain.is_sequence for domain in domains]
-        if sum(is_open) == 1:
-            at = is_open.index(True)
-            rest = [*formula.bindings[:at], *formula.bindings[at + 1 :]]
-            if rest:
-                return formula.bindings[at], Forall(rest, formula.body, formula.guard)
-            if formula.guard is None:
-                return formula.bindings[at], formula.body
-    return None, formula
 
 
 def without_quantifiers(formulas: Sequence[Formula]) -> list[bool]:

@@ -69,10 +69,14 @@ def _counted(node: CountOf, parts: Sequence[Node]) -> Node:
     """Return a count without constants: `true` counts as one, and `false` as none."""
     known = [part.value for part in parts if isinstance(part, Truth)]
     others = [part for part in parts if isinstance(part, Formula) and not isinstance(part, Truth)]
-    number = node.count.number - sum(known)
-    if number < 0:  # more are true than are asked for
-        return Truth(node.count.relation == "at least")
-    return CountOf(Count(node.count.relation, number), others)
+    count = node.count
+    number = count.number - sum(known)
+    if number >= 0:
+        return CountOf(Count(count.relation, number), others)
+    # More are true than are asked for. The other operands stay, because the rule still reads them.
+    return CountOf(
+        Count("at least", 0 if count.relation == "at least" else len(others) + 1), others
+    )
 
 
 def _counted_over(node: CountQuantifier, parts: Sequence[Node]) -> Node:

@@ -9,14 +9,13 @@ import torch
 from torch import Tensor, nn
 
 from residuum.circuits import Circuit, count
-from residuum.circuits.evaluation import Evaluator
 from residuum.circuits.ground_rules import GroundRule, Output
 from residuum.circuits.propositions import Propositions
 from residuum.errors import GroundingError
 from residuum.grounding import Plan
 from residuum.grounding.plans import Known, Slot
 from residuum.logic.formulas import TRUE
-from residuum.losses.degrees.logits import Form
+from residuum.losses.degrees.logits import FORMS, Form
 from residuum.losses.degrees.tensors import in_full
 from residuum.losses.exact_answers import ExactAnswers
 from residuum.losses.inputs.calls import Call, Receiver
@@ -45,6 +44,12 @@ class CircuitLoss(ExactAnswers, nn.Module):
     ) -> None:
         super().__init__()
         check_reduction(reduction)
+        if not isinstance(circuit, Circuit):
+            raise GroundingError(
+                f"expected a circuit, as `load_circuit` returns, got {type(circuit).__name__}"
+            )
+        if inputs not in FORMS:
+            raise GroundingError(f"inputs: expected one of {', '.join(FORMS)}, got {inputs!r}")
         if set(circuit.sizes) - {2}:
             raise GroundingError(
                 "expected a circuit over binary variables, as `load_circuit` returns, got one with "
@@ -63,7 +68,8 @@ class CircuitLoss(ExactAnswers, nn.Module):
         self._definition.circuits.keep(
             RuleCircuit(
                 GroundRule(Propositions(circuit.sizes), Propositions.TRUE, outputs),
-                Evaluator(circuit, torch.device("cpu")),
+                circuit,
+                torch.device("cpu"),
             )
         )
         self._receiver = Receiver(self._definition)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypedDict, Unpack, overload
 
+import torch
+
 from residuum.errors import GroundingError, suggest
 from residuum.grounding import (
     Layout,
@@ -178,9 +180,16 @@ def compile(  # noqa: A001
         else:
             formula = as_formula(rule)
     signature = with_outputs(signature, outputs or {})
-    return _compiled(
-        formula, signature, options, name, default_weight if weight is None else weight
+    return _with_circuit(
+        _compiled(formula, signature, options, name, default_weight if weight is None else weight)
     )
+
+
+def _with_circuit(rule: CompiledRule) -> CompiledRule:
+    """Return a rule, and refuse it under `exact` if its circuit is too large."""
+    if rule.relaxation == EXACT and not rule.plan.sequence_domains:
+        rule.definition.circuits.circuit((), torch.device("cpu"))
+    return rule
 
 
 def _compiled_knowledge(
@@ -192,7 +201,9 @@ def _compiled_knowledge(
         check_weight(weight, name)
     plans, planned = _plans_of_ground_rules(knowledge, signature)
     compiled = {
-        name: _compiled(rule.formula, signature, options, name, 1.0, *plans.get(name, ()))
+        name: _with_circuit(
+            _compiled(rule.formula, signature, options, name, 1.0, *plans.get(name, ()))
+        )
         for name, rule in rules.items()
     }
     bundles = {}

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from residuum.errors import GroundingError
+from residuum.logic.terms import as_label
 from residuum.losses.degrees.tensors import in_full
 from residuum.losses.inputs.calls import Call
 from residuum.losses.inputs.evidence import Observed
@@ -100,7 +101,7 @@ class ExactAnswers:
     ) -> Tensor:
         """Return the entropy, in nats, of all outputs given that the rule holds, one per example.
 
-        To minimise it makes a network decide between the predictions that obey the rule.
+        Minimising it makes a network decide between the predictions that obey the rule.
         """
         definition, call = self.asked(rules, tensors, named, lengths, observed)
         with in_full(call.device):
@@ -123,7 +124,7 @@ class ExactAnswers:
         definition, alone = self.asked(rules, tensors, {}, lengths, None)
         _, labelled = self.asked(rules, tensors, {}, lengths, labels)
         with in_full(alone.device):
-            return log_likelihood(definition, alone, labelled, labels)
+            return log_likelihood(definition, alone, labelled)
 
     @overload
     def decode(
@@ -207,6 +208,7 @@ class ExactAnswers:
 
 
 def _checked(name: str, given: Any, least: int = 1) -> int:
+    given = as_label(given)
     if not isinstance(given, int) or isinstance(given, bool) or given < least:
         raise GroundingError(f"{name}: expected an integer, {least} or more, got {given!r}")
     return given

@@ -23,7 +23,7 @@ from residuum.losses.inputs.shared import NO_INPUTS, Inputs
 from residuum.losses.questions.violations import Violation
 from residuum.losses.reductions import Combination, check_combination
 from residuum.losses.routes import thresholds
-from residuum.losses.routes.definition import Definition
+from residuum.losses.routes.definition import Definition, make_room
 from residuum.losses.rules import CompiledRule, Tensors, named_tensors
 from residuum.relaxations import Relaxation
 from residuum.relaxations.catalogue import EXACT
@@ -80,18 +80,19 @@ class CompiledKnowledge(ExactAnswers, nn.Module):
 
     def rule_of(self, rules: Iterable[str] | None) -> CompiledRule:
         """Return all rules, or those of these names, as one rule under `exact`."""
-        names = tuple(self._rules if rules is None else dict.fromkeys(rules))
-        if isinstance(rules, str):
-            names = (rules,)
-        for name in names:
-            if name not in self._rules:
-                raise GroundingError(
-                    f"the knowledge has no rule `{name}`.{suggest(name, self._rules)} "
-                    f"It has: {', '.join(self._rules) or 'none'}"
-                )
+        wanted = set(self._rules if rules is None else _listed(rules))
+        for name in sorted(wanted - set(self._rules)):
+            raise GroundingError(
+                f"the knowledge has no rule `{name}`.{suggest(name, self._rules)} "
+                f"It has: {', '.join(self._rules) or 'none'}"
+            )
+        names = tuple(name for name in self._rules if name in wanted)
         if not names:
             raise GroundingError("expected at least one rule to ask about, got none; name some")
+        if len(names) == 1 and self._rules[names[0]].relaxation == EXACT:
+            return self._rules[names[0]]
         if names not in self._conjunctions:
+            make_room(self._conjunctions)
             rule = self._together(names)
             rule.set_process_group(self._rules[names[0]].process_group)
             self._conjunctions[names] = rule
@@ -108,7 +109,7 @@ class CompiledKnowledge(ExactAnswers, nn.Module):
         """Return rules as one rule, and a call of it with the tensors that it reads, checked."""
         rule = self.rule_of(rules)
         given = self._known(Inputs(named_tensors(tensors, named), lengths, observed))
-        return rule.definition, rule.receive(*given.of(rule))
+        return rule.definition, rule.receive_for_penalty(*given.of(rule))
 
     def extra_repr(self) -> str:
         """Return what `print(knowledge)` shows: each rule with its weight in the total."""
@@ -189,7 +190,7 @@ class CompiledKnowledge(ExactAnswers, nn.Module):
                     'combine="sum" to add up the weighted penalties of the rules, or drop weights'
                 )
         rule = self.rule_of(None)
-        call = rule.receive(*given.of(rule))
+        call = rule.receive_for_penalty(*given.of(rule))
         with in_full(call.device):
             return rule.reduced(rule.of_each_example(call))
 
@@ -371,7 +372,7 @@ class CompiledKnowledge(ExactAnswers, nn.Module):
             self._prepared.add(key)
             for name in names:
                 rule = self._rules[name]
-                rule.receive(*given.of(rule))
+                rule.receive_for_penalty(*given.of(rule))
 
     def _require_rules(self, what_needs: str) -> None:
         if not self._rules:
@@ -388,6 +389,16 @@ class CompiledKnowledge(ExactAnswers, nn.Module):
                 "lengths: expected none, as no rule is over a sequence; leave them out"
             )
         return given
+
+
+def _listed(rules: Any) -> list[str]:
+    """Return names of rules as a list. GroundingError says that they are no names."""
+    names = [rules] if isinstance(rules, str) else rules
+    if not isinstance(names, Iterable) or not all(isinstance(name, str) for name in names):
+        raise GroundingError(
+            f"rules: expected names of rules, such as ['one', 'two'], got {rules!r:.80}"
+        )
+    return list(names)
 
 
 def bundled_rules(rules: Mapping[str, CompiledRule]) -> list[Names]:
@@ -424,7 +435,7 @@ def _stacked(parts: Sequence[Tensor], dimension: int) -> Tensor:
 
 def _call(rule: CompiledRule, given: Inputs, shared: dict[str, Source]) -> Call:
     """Return the call of one rule; softmaxes are computed once and shared by all rules."""
-    call = rule.receive(*given.of(rule))
+    call = rule.receive_for_penalty(*given.of(rule))
     return call._replace(sources=partial(_shared_sources, rule, call.inputs, shared))
 
 

@@ -127,7 +127,7 @@ class CompiledRule(ExactAnswers, nn.Module):
         no gradient; −100 marks one that is not observed. A predicate that is observed in full needs
         no tensor.
         """
-        call = self.receive(named_tensors(tensors, named), lengths, observed)
+        call = self.receive_for_penalty(named_tensors(tensors, named), lengths, observed)
         with in_full(call.device):
             penalty = self.of_each_example(call)
             return self.reduced(penalty if self.weight == 1 else penalty * self.weight)
@@ -145,7 +145,7 @@ class CompiledRule(ExactAnswers, nn.Module):
 
         Neither the weight nor the reduction plays a part in it.
         """
-        call = self.receive(named_tensors(tensors, named), lengths, observed)
+        call = self.receive_for_penalty(named_tensors(tensors, named), lengths, observed)
         return truth(self._definition, self._routes, call)
 
     def satisfied(
@@ -289,6 +289,12 @@ class CompiledRule(ExactAnswers, nn.Module):
             self._refuse_contradiction(call)
         return call
 
+    def receive_for_penalty(
+        self, given: Tensors, lengths: Any, observed: Observed | None = None
+    ) -> Call:
+        """Return a checked call whose penalty is wanted: `exact` then sums out hidden outputs."""
+        return self.receive(given, lengths, observed, is_exact=self._definition.is_exact)
+
     def _refuse_contradiction(self, call: Call) -> None:
         """Raise GroundingError if the outputs, all of them observed, break the rule."""
         found = violations(self._definition, call, 1)
@@ -346,7 +352,7 @@ class CompiledRule(ExactAnswers, nn.Module):
         routes = self._routes_of_several if of_several else self._routes
         assert routes is not None
         if given is not None:
-            call = self.receive(given, lengths, observed)
+            call = self.receive_for_penalty(given, lengths, observed)
             assert call.case is not None
             return routes.explain(call.case, call)
         bound = self._bound()

@@ -252,8 +252,27 @@ class Theory(ExactAnswers, nn.Module):
     ) -> tuple[Definition, Call]:
         """Return rules as one rule, and a call of it with the outputs of the networks."""
         labels = self._labels(observed)
-        predicted = self._predictions({**(tensors or {}), **named}, labels, lengths)
+        given = {} if tensors is None else tensors
+        if not isinstance(given, Mapping):
+            raise GroundingError(
+                f"expected tensors by name, such as decode(pair=…), got {type(given).__name__}"
+            )
+        predicted = self._predictions({**given, **named}, labels, lengths)
         return self._rules().asked(rules, predicted, {}, lengths, labels or None)
+
+    def log_likelihood(
+        self,
+        tensors: Mapping[str, Tensor],
+        labels: Observed,
+        /,
+        *,
+        rules: Iterable[str] | None = None,
+        lengths: Any = None,
+    ) -> Tensor:
+        """Return the log-probability of labels given that the rules hold, one per example."""
+        predicted = self._predictions(tensors, {}, lengths)
+        named = self._labels(labels)
+        return self._rules().log_likelihood(predicted, named, rules=rules, lengths=lengths)
 
     def _labels(self, observed: Observed | None) -> dict[str, Tensor]:
         """Return labels by the names of slots. GroundingError says which name fits no slot."""

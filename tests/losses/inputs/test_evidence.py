@@ -105,6 +105,8 @@ def compare(rule, seed, name):
         here = world(seen, example)
         expected = brute_force.degree(rule, here, logic)
         assert degrees[example] == pytest.approx(expected, abs=tolerance(name))
+        if 0 < expected < 1e-6:
+            continue  # these floats have lost the digits of its logarithm
         cost = brute_force.penalty(rule, here, logic)
         if cost == math.inf:
             assert 50 < found[example] < math.inf

@@ -225,7 +225,7 @@ def test_evidence_that_contradicts_the_rule_is_refused_in_words(question):
     rule = rs.compile(SUM, "s-product", domains={"digit": 3})
     observed = {name: torch.tensor([0, label]) for name, label in
                 [("Left", 1), ("Right", 1), ("Sum", 0)]}  # fmt: skip
-    with pytest.raises(GroundingError, match="example 1: what is observed contradicts"):
+    with pytest.raises(GroundingError, match="example 1: what is observed, or masked"):
         getattr(rule, question)({}, observed=observed)
 
 

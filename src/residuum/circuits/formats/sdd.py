@@ -61,7 +61,8 @@ class _Reading:
         self.build = new_builder(variables)
         self.nodes: dict[int, _Node] = {}
         self._vtree = vtree
-        self._point = [random.randrange(_MODULUS) for _ in range(variables)]
+        draw = random.Random()  # no other random numbers change
+        self._point = [draw.randrange(_MODULUS) for _ in range(variables)]
 
     def take(self, line: Line) -> None:
         """Read a line."""

@@ -62,7 +62,8 @@ class Call(NamedTuple):
 
     `masks` depend on the example: they exclude the padding of sequences given by `lengths`.
     `sources` returns the tensors as degrees where several rules share them. A `window` limits the
-    call to some groundings. The chooser selects a route by `case`.
+    call to some groundings. The chooser selects a route by `case`. `labels` are those of observed
+    outputs, by the names of slots.
     """
 
     inputs: list[Tensor]
@@ -74,6 +75,7 @@ class Call(NamedTuple):
     sources: Callable[[], Sequence[Source]] | None = None
     window: Window | None = None
     case: Case | None = None
+    labels: Mapping[str, Tensor] | None = None
 
 
 @final
@@ -93,19 +95,21 @@ class Receiver:
         *,
         check: bool,
         is_exact: bool = False,
+        is_complete: bool = False,
     ) -> Call:
         """Return a checked call. A GroundingError says which tensor or length does not fit.
 
-        `is_exact` says that hidden outputs will be summed out.
+        `is_exact` says that hidden outputs will be summed out, `is_complete` that the tensors have
+        them already.
         """
         definition = self._definition
-        if definition.has_hidden:
-            is_exact |= definition.is_exact
-            given = with_hidden(self._plan.slots, given, observed or (), is_exact=is_exact)
-        networks = given
         labels: Mapping[str, Tensor] = {}
         if observed is not None:
             labels = labels_of(self._plan.slots, observed)
+        if definition.has_hidden and not is_complete:
+            given = with_hidden(self._plan.slots, given, labels, is_exact=is_exact)
+        networks = given
+        if labels:
             given = with_evidence(self._plan, definition.forms, given, labels)
         signature = _signature(given, definition.names)
         if labels and signature is not None:
@@ -128,7 +132,9 @@ class Receiver:
         if check:
             for slot, tensor, form in zip(self._plan.slots, inputs, definition.forms, strict=True):
                 check_values(slot, tensor, form, lengths)
-        return Call(inputs, case.batch, case.device, case.bound, masks, lengths, None, None, case)
+        return Call(
+            inputs, case.batch, case.device, case.bound, masks, lengths, None, None, case, labels
+        )
 
     def _case(self, inputs: Sequence[Tensor], *, is_observed: bool) -> Case:
         """Return the case of these shapes. Raises GroundingError if they do not fit together."""

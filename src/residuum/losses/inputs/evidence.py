@@ -42,7 +42,7 @@ def with_evidence(
     tensors = {
         slot.name: take_tensor(slot, given, names) for slot in plan.slots if slot.name in given
     }
-    sizes = _sequence_sizes(plan.slots, tensors, labels)
+    sizes = shown_lengths(plan.slots, tensors, labels)
     nothing = _nothing(tensors, labels)
     found = dict(tensors)
     for slot, form in zip(plan.slots, forms, strict=True):
@@ -133,7 +133,7 @@ def _expected(slot: Slot) -> str:
     )
 
 
-def _sequence_sizes(
+def shown_lengths(
     slots: Iterable[Slot], tensors: Mapping[str, Tensor], labels: Mapping[str, Tensor]
 ) -> dict[str, int]:
     """Return the padded lengths of sequences, as far as tensors and labels show them."""

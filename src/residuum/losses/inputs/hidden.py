@@ -6,7 +6,7 @@ into account that each value weighs 1.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -14,32 +14,37 @@ from torch import Tensor
 
 from residuum.errors import GroundingError
 from residuum.grounding.plans import Slot
+from residuum.losses.inputs.checking import refuse_unknown
+from residuum.losses.inputs.evidence import IGNORED, shown_lengths
 
 
 def with_hidden(
-    slots: Sequence[Slot], given: Any, observed: Container[str], *, is_exact: bool
+    slots: Sequence[Slot], given: Any, labels: Mapping[str, Tensor], *, is_exact: bool
 ) -> dict[str, Tensor]:
     """Return the tensors of a call with those of hidden slots added.
 
-    Without exact questions a hidden slot must be observed. GroundingError says so.
+    `labels` are those of observed slots. Without exact questions a hidden slot must be observed in
+    full. GroundingError says what is wrong.
     """
     hidden = [slot for slot in slots if slot.predicate.is_hidden]
-    tensors = dict(given) if isinstance(given, Mapping) else given
+    refuse_unknown(given, [slot.name for slot in slots])
+    tensors = dict(given)
     for slot in hidden:
         if slot.name in tensors:
             raise GroundingError(
                 f"`{slot.name}` is hidden: expected no tensor for it, got one; leave it out, or "
                 "declare the predicate without `hidden`"
             )
-        if not is_exact and slot.name not in observed:
+        is_partly = slot.name not in labels or bool((labels[slot.name] == IGNORED).any())
+        if not is_exact and is_partly:
             raise GroundingError(
-                f"`{slot.name}` is hidden, and a relaxation cannot sum it out; compile the rule "
-                "under `exact`, or pass its values as observed="
+                f"`{slot.name}` is hidden, and only exact questions can sum it out; compile the "
+                "rule under `exact`, or pass all its values as observed="
             )
     if not is_exact:
         return tensors
-    sizes = _sequence_sizes(slots, tensors)
-    like = next((one for one in tensors.values() if isinstance(one, Tensor)), torch.zeros(()))
+    sizes = shown_lengths(slots, tensors, labels)
+    like = next(iter(tensors.values()), torch.zeros(()))
     for slot in hidden:
         shape = [_size(slot, domain.name, size, sizes)
                  for domain, size in zip(slot.domains, slot.sizes, strict=True)]  # fmt: skip
@@ -47,22 +52,12 @@ def with_hidden(
     return tensors
 
 
-def _sequence_sizes(slots: Sequence[Slot], tensors: Mapping[str, Tensor]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for slot in slots:
-        one = tensors.get(slot.name)
-        if isinstance(one, Tensor) and one.dim() >= len(slot.domains):
-            own = one.shape[one.dim() - len(slot.domains) :]
-            found |= {d.name: n for d, n in zip(slot.domains, own, strict=True) if d.is_sequence}
-    return found
-
-
 def _size(slot: Slot, domain: str, size: int | None, sizes: Mapping[str, int]) -> int:
     if size is not None:
         return size
     if domain not in sizes:
         raise GroundingError(
-            f"`{slot.name}` is hidden: expected a tensor that shows the length of sequence "
-            f"`{domain}`, got none; pass the tensor of a predicate over it"
+            f"`{slot.name}` is hidden: expected a tensor or labels that show the length of "
+            f"sequence `{domain}`, got none; pass those of a predicate over it"
         )
     return sizes[domain]

@@ -12,12 +12,14 @@ from typing import Final, NamedTuple
 import torch
 from torch import Tensor
 
+from residuum.errors import GroundingError
 from residuum.losses.inputs.calls import Call
+from residuum.losses.inputs.evidence import IGNORED
 from residuum.losses.questions.distribution import Given, assembled, given_in
 from residuum.losses.routes.definition import Definition
 from residuum.losses.routes.rule_circuits import RuleCircuit
 
-ABSENT: Final = -100
+ABSENT: Final = IGNORED
 """The label of padding, and of a prediction that does not exist."""
 
 Labels = dict[str, Tensor]
@@ -26,7 +28,11 @@ Tables = list[Tensor]
 
 def decode(definition: Definition, call: Call) -> Labels:
     """Return the most probable prediction of each example that obeys the rule."""
-    return _asked(definition, call, lambda given: [_best(given.circuit, _tables(given))])[0]
+
+    def best(given: Given) -> Sequence[Tables]:
+        return [_best(given.circuit, _tables(given))]
+
+    return _asked(definition, call, best, may_search=True)[0]
 
 
 def decode_several(definition: Definition, call: Call, count: int) -> list[Labels]:
@@ -34,7 +40,11 @@ def decode_several(definition: Definition, call: Call, count: int) -> list[Label
 
     Where fewer predictions obey the rule than are asked for, labels are `ABSENT`.
     """
-    return _asked(definition, call, lambda given: _several(given.circuit, _tables(given), count))
+
+    def best(given: Given) -> Sequence[Tables]:
+        return _several(given.circuit, _tables(given), count)
+
+    return _asked(definition, call, best, may_search=True)
 
 
 def sample(
@@ -48,11 +58,16 @@ def sample(
 
 @torch.no_grad()
 def _asked(
-    definition: Definition, call: Call, answer: Callable[[Given], Sequence[Tables]]
+    definition: Definition,
+    call: Call,
+    answer: Callable[[Given], Sequence[Tables]],
+    *,
+    may_search: bool = False,
 ) -> list[Labels]:
     """Return several predictions, each as labels of the whole call."""
     parts, found = [], []
-    for given in given_in(definition, call):
+    for given in given_in(definition, call, may_search=may_search):
+        _refuse_nan(given)
         parts.append(given.part)
         found.append(answer(given))
     return [
@@ -61,33 +76,51 @@ def _asked(
     ]
 
 
+def _refuse_nan(given: Given) -> None:
+    for table in given.tables:
+        is_nan = torch.isnan(table).flatten(1).any(-1)
+        if bool(is_nan.any()):
+            row = int(torch.nonzero(is_nan)[0])
+            example = row if given.part.rows is None else int(given.part.rows[row])
+            raise GroundingError(
+                f"example {example}: expected outputs that are numbers, got NaN, for which no "
+                "prediction is the best; look for what made the network diverge"
+            )
+
+
 def _tables(given: Given) -> Tables:
     """Return the log-probabilities of all values, with −inf for those that are excluded."""
-    if given.circuit.evaluator.constant is not None:
-        return list(given.tables)
-    weights = given.weights.masked_fill(given.excluded, -torch.inf)
-    return given.circuit.with_values(given.tables, weights)
+    pairs = zip(given.tables, given.excluded, strict=True)
+    return [table.masked_fill(excluded, -torch.inf) for table, excluded in pairs]
+
+
+def _likeliest(table: Tensor) -> Tensor:
+    """Return the likeliest value of each variable. A softmax over no classes has none."""
+    if table.shape[-1] == 0:
+        return table.new_full(table.shape[:-1], ABSENT, dtype=torch.int64)
+    return table.argmax(-1)
 
 
 def _best(circuit: RuleCircuit, tables: Tables) -> Tables:
     """Return the labels of the most probable prediction, one table for each slot."""
-    labels = [table.argmax(-1) for table in tables]
-    if circuit.evaluator.constant is not None:
+    labels = [_likeliest(table) for table in tables]
+    if circuit.constant is not None:
         return labels
-    return circuit.with_values(labels, circuit.selector.most_probable(circuit.weights(tables)))
+    return circuit.with_values(labels, circuit.chooser.most_probable(circuit.weights(tables)))
 
 
 def _drawn(given: Given, count: int, generator: torch.Generator | None) -> list[Tables]:
     """Return the labels of random predictions."""
     found: list[Tables] = []
+    tables = _tables(given)
     states = None
-    if given.circuit.evaluator.constant is None:
-        weights = given.weights.masked_fill(given.excluded, -torch.inf)
+    if given.circuit.constant is None:
+        weights = given.circuit.weights(tables)
         states = given.circuit.selector.sample(weights, count, generator)
     for number in range(count):
-        noise = [torch.empty_like(one).exponential_(generator=generator) for one in given.tables]
-        pairs = zip(given.tables, noise, strict=True)
-        labels = [(table - torch.log(one)).argmax(-1) for table, one in pairs]
+        noise = [torch.empty_like(one).exponential_(generator=generator) for one in tables]
+        pairs = zip(tables, noise, strict=True)
+        labels = [_likeliest(table - torch.log(one)) for table, one in pairs]
         if states is not None:
             labels = given.circuit.with_values(labels, states[number])
         found.append(labels)
@@ -153,18 +186,21 @@ def _best_of(circuit: RuleCircuit, tables: Tables, spaces: Sequence[_Space]) -> 
         return []
     inside = _inside(tables, spaces)
     is_possible = [(table > -torch.inf).any(-1).all(-1) for table in inside]
-    if circuit.evaluator.constant is None:
-        is_possible.append(circuit.selector.is_possible(circuit.weights(inside) == -torch.inf))
-    kept = torch.stack(is_possible).all(0) if is_possible else torch.ones(1, dtype=torch.bool)
+    if circuit.constant is None:
+        is_possible.append(circuit.chooser.is_possible(circuit.weights(inside) == -torch.inf))
+    if is_possible:
+        kept = torch.nonzero(torch.stack(is_possible).all(0)).flatten()
+        inside, spaces = [table[kept] for table in inside], [spaces[one] for one in kept.tolist()]
+    if not spaces:
+        return []
     labels = _best(circuit, inside)
     costs = sum(
         (-table.gather(-1, label[..., None]).double().sum((1, 2))
          for table, label in zip(inside, labels, strict=True)),
-        torch.zeros(len(spaces), dtype=torch.float64, device=kept.device),
+        torch.zeros(len(spaces), dtype=torch.float64, device=inside[0].device if inside else None),
     )  # fmt: skip
     states = torch.cat([label.cpu() for label in labels] or [torch.zeros(1, 0)], 1).tolist()
-    each = zip(costs.tolist(), map(tuple, states), spaces, kept.tolist(), strict=True)
-    return [(cost, state, space) for cost, state, space, is_kept in each if is_kept]
+    return list(zip(costs.tolist(), map(tuple, states), spaces, strict=True))
 
 
 def _inside(tables: Tables, spaces: Sequence[_Space]) -> Tables:

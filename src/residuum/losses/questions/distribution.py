@@ -17,7 +17,7 @@ from torch.nn import functional
 from residuum.circuits import count as count_states
 from residuum.errors import GroundingError
 from residuum.grounding import Plan
-from residuum.losses.degrees.tensors import impossible
+from residuum.losses.degrees.tensors import impossible, is_traced
 from residuum.losses.inputs.calls import Call
 from residuum.losses.routes.blocks import flattened
 from residuum.losses.routes.definition import Definition
@@ -28,54 +28,61 @@ from residuum.losses.routes.rule_circuits import Part, RuleCircuit
 class Given(NamedTuple):
     """What is given of the examples of one length: their circuit and their outputs as tables.
 
-    `excluded` says which values the circuit must not take: other values than those observed, and
-    classes masked by −inf. It is examples × values.
+    `excluded` are tables that say which values are impossible: other values than those observed,
+    and classes masked by −inf. `weights` is the part of the tables that the circuit reads.
     """
 
     part: Part
     circuit: RuleCircuit
     tables: Sequence[Tensor]
+    excluded: Sequence[Tensor]
     weights: Tensor
-    excluded: Tensor
 
 
-def given_in(definition: Definition, call: Call) -> Iterator[Given]:
+def given_in(definition: Definition, call: Call, *, may_search: bool = False) -> Iterator[Given]:
     """Yield what is given in a call, for the sequences of each length.
 
-    Raises GroundingError if no prediction obeys both the rule and what is observed.
+    Raises GroundingError if no prediction obeys both the rule and what is observed, and
+    CircuitError if the circuit is too large, unless a search is as good.
     """
     circuits = definition.circuits
     for part in circuits.parts(flattened(call, definition.plan)):
-        circuit = circuits.circuit(part.lengths, call.device)
+        circuit = circuits.circuit(part.lengths, call.device, may_search=may_search)
         tables = circuits.tables(part.inputs)
-        if circuit.evaluator.constant is None:
-            weights = circuit.weights(tables)
-            chances = circuit.weights(circuits.tables(part.inputs, ("false", "true")))
-            is_floor = (weights - impossible(weights.dtype)).abs() < 1e-3
-            found = Given(part, circuit, tables, weights, is_floor & (chances == 0))
-        else:
-            nothing = tables[0].new_zeros(tables[0].shape[0], 0) if tables else torch.zeros(1, 0)
-            found = Given(part, circuit, tables, nothing, nothing.bool())
+        chances = circuits.tables(part.inputs, ("false", "true"))
+        pairs = zip(tables, chances, strict=True)
+        excluded = [_is_excluded(table, chance) for table, chance in pairs]
+        weights = torch.zeros(0) if circuit.constant is not None else circuit.weights(tables)
+        found = Given(part, circuit, tables, excluded, weights)
         _refuse_contradictions(found)
         yield found
 
 
+def _is_excluded(table: Tensor, chances: Tensor) -> Tensor:
+    """Return which values have probability 0, and not one that is too small for a float."""
+    return ((table - impossible(table.dtype)).abs() < 1e-3) & (chances == 0)
+
+
 def _refuse_contradictions(given: Given) -> None:
-    constant = given.circuit.evaluator.constant
+    constant = given.circuit.constant
     if constant is False:
+        length = "".join(f" of length {length}" for _, length in given.part.lengths[:1])
         raise GroundingError(
-            "no prediction obeys the rule, so that there is none to speak of; `residuum check` "
-            "finds out which rules contradict each other"
+            f"no prediction{length} obeys the rule, so that this question has no answer; "
+            "`residuum check` finds rules that contradict each other"
         )
-    if constant or not bool(given.excluded.any()):
+    if constant or is_traced(given.weights):
         return
-    is_possible = given.circuit.selector.is_possible(given.excluded)
+    excluded = given.circuit.weights(given.excluded)
+    if not bool(excluded.any()):
+        return
+    is_possible = given.circuit.chooser.is_possible(excluded)
     if not bool(is_possible.all()):
         row = int(torch.nonzero(~is_possible)[0])
         example = row if given.part.rows is None else int(given.part.rows[row])
         raise GroundingError(
-            f"example {example}: what is observed contradicts the rule, so that no prediction "
-            "obeys both; correct the labels, or leave the example out"
+            f"example {example}: what is observed, or masked by −inf, contradicts the rule, so "
+            "that no prediction obeys both; correct the labels, or leave the example out"
         )
 
 
@@ -87,7 +94,7 @@ def marginals(definition: Definition, call: Call) -> dict[str, Tensor]:
     parts, found = [], []
     for given in given_in(definition, call):
         tables = [torch.exp(table) for table in given.tables]
-        if given.circuit.evaluator.constant is None:
+        if given.circuit.constant is None:
             tables = given.circuit.with_values(tables, _given_the_rule(given))
         parts.append(given.part)
         pairs = zip(tables, definition.plan.slots, strict=True)
@@ -138,7 +145,7 @@ def entropy(definition: Definition, call: Call) -> Tensor:
     for given in given_in(definition, call):
         tables, value = given.tables, torch.zeros((), device=call.device)
         chances = [torch.exp(table) for table in tables]
-        if given.circuit.evaluator.constant is None:
+        if given.circuit.constant is None:
             chances = given.circuit.with_values(chances, _given_the_rule(given))
             value = log_probability_of(given.circuit, given.weights)
         for table, chance in zip(tables, chances, strict=True):
@@ -151,7 +158,7 @@ def entropy(definition: Definition, call: Call) -> Tensor:
 def count(definition: Definition, lengths: Mapping[str, int]) -> int:
     """Return how many predictions obey the rule, for sequences of these lengths.
 
-    Outputs of a slot that the rule does not read may have any value.
+    Outputs of a slot that the rule does not read may have any value, unless they are hidden.
     """
     circuit = definition.circuits.circuit(tuple(lengths.items()), torch.device("cpu"))
     found = count_states(circuit.evaluator.circuit)
@@ -159,7 +166,8 @@ def count(definition: Definition, lengths: Mapping[str, int]) -> int:
         sizes = [lengths[d.name] if d.is_sequence else len(d.labels or ()) for d in slot.domains]
         values = sizes.pop() if slot.is_exclusive else 2
         read = sum(output.slot == number for output in circuit.ground.outputs)
-        found *= values ** (math.prod(sizes) - read)
+        if not slot.predicate.is_hidden:
+            found *= values ** (math.prod(sizes) - read)
     return found
 
 
@@ -189,5 +197,5 @@ def assembled(
             pad = [n for size in reversed(missing) for n in (0, size)]
             padded.append(functional.pad(value, pad, value=padding))
         whole = in_order(parts, padded)
-        answers[slot.name] = whole.reshape(*call.batch, *whole.shape[1:])
+        answers[slot.name] = whole.reshape((*call.batch, *whole.shape[1:]))
     return answers

@@ -180,7 +180,7 @@ class Chooser:
     def penalties_of(self, inputs: Sequence[Tensor], lengths: Tensor | None) -> Tensor:
         """Return the penalties of checked tensors without padding, outside of a trace."""
         given = dict(zip(self._definition.names, inputs, strict=True))
-        found = self.evaluate(self._receiver.receive(given, lengths, check=False))
+        found = self.evaluate(self._receiver.receive(given, lengths, check=False, is_complete=True))
         assert found is not None  # the last route takes any call that a trace hands over
         return found
 

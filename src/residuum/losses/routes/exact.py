@@ -31,9 +31,6 @@ class ExactRoute:
 
     def __init__(self, definition: Definition) -> None:
         self._definition = definition
-        if not definition.plan.sequence_domains:
-            # So that `rs.compile` refuses a rule that is too large.
-            definition.circuits.circuit((), torch.device("cpu"))
 
     def prepare(self, _case: Case, _around: Surroundings) -> Evaluate | str:
         """Return the function that evaluates calls."""
@@ -75,7 +72,7 @@ def log_probability_of(circuit: RuleCircuit, weights: Tensor) -> Tensor:
     value, gradient, is_right = evaluator.probability_with_gradient(weights)
     if not bool(is_right.all()):
         return _by_logarithms(evaluator, weights)
-    value, gradient = value.to(weights.dtype), gradient.to(weights.dtype)
+    value, gradient = value.clamp(max=0.0).to(weights.dtype), gradient.to(weights.dtype)
     if not (torch.is_grad_enabled() and weights.requires_grad):
         return value
 

@@ -2,7 +2,8 @@
 
 Each softmax is one random variable with a value for each class, and each sigmoid is one with two
 values. The outputs of a slot become a table: examples × variables × values. A rule is compiled to
-one circuit for each length of its sequences (`residuum.circuits`).
+one circuit for each length of its sequences (`residuum.circuits`). Predictions that obey a rule
+whose circuit is too large are searched for without one.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from typing import Final, NamedTuple, final
 import torch
 from torch import Tensor
 
+from residuum.circuits.circuit import Circuit
 from residuum.circuits.compiling import compile_circuit
 from residuum.circuits.evaluation import Evaluator
 from residuum.circuits.ground_rules import GroundRule, ground_rule
+from residuum.circuits.search import Searcher
 from residuum.circuits.selection import Selector
-from residuum.errors import GroundingError
+from residuum.errors import CircuitError, GroundingError
 from residuum.grounding.plans import Slot
 from residuum.losses.degrees.logits import Side, Source
 from residuum.losses.degrees.tensors import outside_inference_mode
@@ -32,23 +35,47 @@ Lengths = tuple[tuple[str, int], ...]
 
 @final
 class RuleCircuit:
-    """A rule for sequences of one length: its formula, and its circuit on a device."""
+    """A rule for sequences of one length: its formula, and its circuit on a device.
 
-    def __init__(self, ground: GroundRule, evaluator: Evaluator) -> None:
+    `compiled` is the circuit, or the reason why there is none: then only `chooser` answers.
+    """
+
+    def __init__(self, ground: GroundRule, compiled: Circuit | str, device: torch.device) -> None:
         self.ground: Final = ground
-        self.evaluator: Final = evaluator
+        self.compiled: Final = compiled
+        self._evaluator: Final = None if isinstance(compiled, str) else Evaluator(compiled, device)
         places: dict[int, list[int]] = {}
         for output in ground.outputs:
             places.setdefault(output.slot, []).append(output.entry)
         self._places: Final = [
-            (slot, torch.tensor(entries, device=evaluator.device))
-            for slot, entries in places.items()
+            (slot, torch.tensor(entries, device=device)) for slot, entries in places.items()
         ]
+
+    @property
+    def evaluator(self) -> Evaluator:
+        """Evaluates the circuit. Raises CircuitError if there is none."""
+        if self._evaluator is None:
+            raise CircuitError(str(self.compiled))
+        return self._evaluator
 
     @cached_property
     def selector(self) -> Selector:
-        """Chooses states of the circuit."""
+        """Chooses states of the circuit. Raises CircuitError if there is none."""
         return Selector(self.evaluator)
+
+    @cached_property
+    def _searcher(self) -> Searcher:
+        return Searcher(self.ground.propositions, self.ground.root)
+
+    @property
+    def chooser(self) -> Selector | Searcher:
+        """Finds the most probable states: by the circuit, or by search if there is none."""
+        return self._searcher if self._evaluator is None else self.selector
+
+    @property
+    def constant(self) -> bool | None:
+        """False if the rule never holds, True if it is known that it always does, else None."""
+        return self._searcher.constant if self._evaluator is None else self._evaluator.constant
 
     def log_hidden_states(self, tables: Sequence[Tensor], slots: Sequence[Slot]) -> Tensor | None:
         """Return the logarithm of the number of states of hidden outputs, one per example.
@@ -106,12 +133,20 @@ class RuleCircuits:
         """Take a circuit that is known already, of a rule without sequences."""
         self._circuits[(), str(circuit.evaluator.device)] = circuit
 
-    def circuit(self, lengths: Lengths, device: torch.device) -> RuleCircuit:
-        """Return the circuit for sequences of these lengths, from the cache if it is there."""
+    def circuit(
+        self, lengths: Lengths, device: torch.device, *, may_search: bool = False
+    ) -> RuleCircuit:
+        """Return the circuit for sequences of these lengths, from the cache if it is there.
+
+        Raises CircuitError if the circuit is too large, unless a search is as good.
+        """
         key = lengths, str(device)
         if torch.compiler.is_compiling() or key not in self._circuits:
             self._prepare(*key)
-        return self._circuits[key]
+        found = self._circuits[key]
+        if isinstance(found.compiled, str) and not may_search:
+            raise CircuitError(found.compiled)
+        return found
 
     @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
     def _prepare(self, lengths: Lengths, device: str) -> None:
@@ -124,11 +159,10 @@ class RuleCircuits:
         with outside_inference_mode():
             if known is None:
                 ground = ground_rule(self._plan, dict(lengths))
-                circuit = compile_circuit(ground.propositions, ground.root)
+                compiled = _compiled(ground)
             else:
-                ground, circuit = known.ground, known.evaluator.circuit
-            evaluator = Evaluator(circuit, torch.device(device))
-            self._circuits[lengths, device] = RuleCircuit(ground, evaluator)
+                ground, compiled = known.ground, known.compiled
+            self._circuits[lengths, device] = RuleCircuit(ground, compiled, torch.device(device))
 
     def parts(self, call: Call) -> Iterator[Part]:
         """Yield the parts of a call, whose batch must have one dimension, by length."""
@@ -152,13 +186,21 @@ class RuleCircuits:
     ) -> list[Tensor]:
         """Return the log-probabilities of all values of all outputs, one table for each slot.
 
-        Other sides give their probabilities.
+        With the sides "false" and "true" the tables are probabilities.
         """
         sources = self._definition.sources(inputs)
         return [
             _table(slot, source, sides)
             for slot, source in zip(self._plan.slots, sources, strict=True)
         ]
+
+
+def _compiled(ground: GroundRule) -> Circuit | str:
+    """Return the circuit of a rule, or the reason why there is none."""
+    try:
+        return compile_circuit(ground.propositions, ground.root)
+    except CircuitError as error:
+        return str(error)
 
 
 def _cut(given: Tensor, slot: Slot, length: int) -> Tensor:
