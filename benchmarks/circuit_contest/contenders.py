@@ -23,7 +23,6 @@ from torch.nn.functional import logsigmoid
 
 from circuit_contest.workloads import Rule
 from residuum.circuits.circuit import Circuit
-from residuum.circuits.evaluation import Evaluator
 from residuum.circuits.ground_rules import GroundRule
 from residuum.circuits.propositions import Propositions
 from residuum.losses.routes.exact import log_probability_of
@@ -70,7 +69,7 @@ def residuum(circuit: Circuit) -> Penalties:
     """Return the loss of a circuit as rules under `exact` compute it."""
     propositions = Propositions(circuit.sizes)
     ground = GroundRule(propositions, propositions.TRUE, ())
-    evaluated = RuleCircuit(ground, Evaluator(circuit, torch.device("cpu")))
+    evaluated = RuleCircuit(ground, circuit, torch.device("cpu"))
     return lambda given: -log_probability_of(evaluated, log_probabilities(given, circuit.sizes))
 
 
