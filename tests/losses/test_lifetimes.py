@@ -12,6 +12,12 @@ from residuum.relaxations import relaxation_names
 RULE = "forall d in digit: Digit(d) -> Next((d + 1) mod 4)"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def first_use():
+    """PyTorch imports parts of itself at its first backward pass, which keeps frames alive."""
+    used("s-product")
+
+
 @pytest.fixture(autouse=True)
 def no_collector():
     gc.collect()

@@ -212,7 +212,8 @@ def _compiled_knowledge(
         plan = planned if names == tuple(plans) else None
         bundles[names] = _compiled(together, signature, options, "rules", 1.0, plan, is_bundle=True)
     formulas = {name: rule.formula for name, rule in rules.items()}
-    joined = partial(_together, formulas, signature, options)
+    alone = replace(options, process_group=None)  # the rules know their group, a copy cannot
+    joined = partial(_together, formulas, signature, alone)
     return CompiledKnowledge(compiled, bundles, weights, joined)
 
 

@@ -132,9 +132,11 @@ def test_a_hidden_predicate_is_one_operator_in_a_trace_and_has_no_prediction_of_
     torch.testing.assert_close(torch.compile(lambda one: rule(A=one))(given), rule(A=given))
     with pytest.raises(GroundingError, match="`H` is hidden"):
         rule.satisfied(A=given)
-    labels = {"A": torch.ones(2, 3, dtype=torch.int64), "H": torch.ones(2, 3, dtype=torch.int64)}
-    expected = torch.nn.functional.logsigmoid(given).sum(-1)
-    torch.testing.assert_close(rule.log_likelihood({"A": given}, labels), expected)
+    labels = {"A": torch.eye(3, dtype=torch.int64)[:2], "H": torch.tensor([0, 1])}
+    each = torch.nn.functional.logsigmoid(torch.where(torch.eye(3)[:, None] > 0, given, -given))
+    shares = each.sum(-1).log_softmax(0)
+    found = rule.log_likelihood({"A": given}, labels)
+    torch.testing.assert_close(found, torch.stack([shares[0, 0], shares[1, 1]]))
 
 
 def test_names_of_rules_that_are_none_are_refused():
