@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint types format bench-foundation bench-analysis bench-losses bench-study sweep-losses soak clean
+.PHONY: demo test lint types format bench-foundation bench-analysis bench-losses bench-circuits bench-study sweep-losses soak clean
 
 demo: $(INSTALLED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -38,6 +38,9 @@ soak: $(INSTALLED)
 
 bench-losses: $(INSTALLED)
 	$(BIN)/python benchmarks/losses.py
+
+bench-circuits: $(INSTALLED)
+	$(BIN)/python benchmarks/circuits.py
 
 bench-study: $(INSTALLED)
 	$(BIN)/python benchmarks/study.py

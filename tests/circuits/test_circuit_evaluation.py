@@ -9,6 +9,8 @@ import torch
 from ground_formulas import holds, models, random_case, stated
 from scipy.stats import chisquare
 
+from residuum.circuits import double_precision
+from residuum.circuits.circuit import Circuit, Kind
 from residuum.circuits.compiling import compile_circuit
 from residuum.circuits.evaluation import Evaluator
 from residuum.circuits.propositions import Propositions
@@ -55,6 +57,74 @@ def test_probabilities_and_gradients_are_those_of_all_states():
         assert is_right.all()
         torch.testing.assert_close(value, by_logarithms.detach())
         torch.testing.assert_close(known, gradient)
+
+
+@pytest.mark.parametrize("examples", [0, 1, 2, 7, 8])
+def test_examples_are_evaluated_alike_however_many_go_at_a_time(examples, monkeypatch):
+    monkeypatch.setattr(double_precision, "FEWEST", 2)
+    monkeypatch.setattr(double_precision, "AT_A_TIME", 1)
+    of = Propositions([2, 3, 4])
+    roots = [
+        of.literal(1, 0b110),  # a sum of leaves
+        of.literal(2, 0b100),  # one leaf: no layers
+        of.any_of([of.literal(0, 0b10), of.all_of([of.literal(1, 0b11), of.literal(2, 0b1)])]),
+    ]
+    for root in roots:
+        evaluator = Evaluator(compile_circuit(of, root), CPU)
+        weights = random_weights(of.sizes, examples).requires_grad_()
+        value, gradient, is_right = evaluator.probability_with_gradient(weights)
+        assert value.shape == is_right.shape == (examples,)
+        expected = evaluator.log_probability(weights)
+        torch.testing.assert_close(value, expected.detach())
+        torch.testing.assert_close(gradient, torch.autograd.grad(expected.sum(), weights)[0])
+        assert not value.requires_grad
+        assert not gradient.requires_grad
+
+
+@pytest.mark.parametrize("classes", [2, 15, 16, 17, 18, 33])
+def test_sums_of_few_and_of_many_products_are_those_of_all_states(classes):
+    of = Propositions([classes] * 3)
+    places = range(classes)
+    root = of.any_of(
+        of.all_of(
+            [of.literal(0, 1 << a), of.literal(1, 1 << b), of.literal(2, 1 << (a + b) % classes)]
+        )
+        for a in places
+        for b in places
+    )
+    evaluator = Evaluator(compile_circuit(of, root), CPU)
+    weights = random_weights(of.sizes, 5).requires_grad_()
+    left, right, total = weights.exp().reshape(5, 3, classes).unbind(1)
+    pairs = left[:, :, None] * right[:, None, :]
+    sums = torch.stack(
+        [
+            sum(pairs[:, a, b] for a in places for b in places if (a + b) % classes == c)
+            for c in places
+        ],
+        -1,
+    )
+    expected = (sums * total).sum(-1).log()
+    value, gradient, is_right = evaluator.probability_with_gradient(weights)
+    assert is_right.all()
+    torch.testing.assert_close(value, expected.detach())
+    torch.testing.assert_close(gradient, torch.autograd.grad(expected.sum(), weights)[0])
+
+
+def test_rows_that_nothing_needs_have_no_effect():
+    kinds = [Kind.LEAF, Kind.LEAF, Kind.LEAF, Kind.SUM, Kind.SUM, Kind.PRODUCT]
+    circuit = Circuit(
+        (3, 2),
+        np.array(kinds, np.int8),
+        np.array([0, 1, 3, -1, -1, -1]),
+        np.array([0, 0, 0, 0, 2, 4, 6]),
+        np.array([0, 1, 0, 1, 2, 4]),  # the first sum is not below the root
+    )
+    weights = random_weights((3, 2), 4).requires_grad_()
+    value, gradient, _ = Evaluator(circuit, CPU).probability_with_gradient(weights)
+    chances = weights.exp()
+    expected = ((chances[:, 0] + chances[:, 1]) * chances[:, 3]).log()
+    torch.testing.assert_close(value, expected.detach())
+    torch.testing.assert_close(gradient, torch.autograd.grad(expected.sum(), weights)[0])
 
 
 def test_marginals_follow_from_gradients():

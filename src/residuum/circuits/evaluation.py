@@ -7,8 +7,8 @@ one variable add up to 1. There are two evaluators, which give the same numbers:
 - `log_probability` stays with logarithms, by operations that PyTorch can differentiate in every
   way. It is right for all weights.
 - `probability_with_gradient` multiplies and adds probabilities in double precision, and computes
-  the gradient by a downward pass. On a CPU it is several times as fast. It cannot tell
-  probabilities below 1e-300 from 0, and says for which examples it is of use.
+  the gradient by a downward pass (`double_precision.py`). It is for a CPU, where it is several
+  times as fast. It cannot tell probabilities below 1e-300 from 0, and says which ones are right.
 """
 
 from __future__ import annotations
@@ -19,19 +19,8 @@ import torch
 from torch import Tensor
 
 from residuum.circuits.circuit import Circuit
+from residuum.circuits.double_precision import SMALLEST, TwoPasses
 from residuum.circuits.layers import Layers, layers_of
-
-SMALLEST: Final = 1e-280
-"""The smallest probability that double precision is trusted with; its normal range ends at 1e-308.
-
-The difference leaves room for the parts of a sum, so that its gradient is right as well.
-"""
-
-AT_A_TIME: Final = 1 << 15
-"""How many numbers a row and a batch have together, at most, for which a CPU works from its cache.
-
-Measured with the circuits of `make bench-circuits` and a batch of 4,096.
-"""
 
 
 class _Layer(NamedTuple):
@@ -46,13 +35,14 @@ class _Live(NamedTuple):
     """How a layer is evaluated if only the rows that are still needed are kept.
 
     `left` and `right` are places among the kept rows; `keep` are the places, among the kept rows
-    followed by the new rows, of those that later layers need.
+    followed by the new rows, of those that later layers need. `owner` is None if each row has one
+    pair; the products are the rows then.
     """
 
     rows: int
     left: Tensor
     right: Tensor
-    owner: Tensor
+    owner: Tensor | None
     keep: Tensor
 
 
@@ -71,6 +61,7 @@ class Evaluator:
             _Layer(one.first, one.last, *(torch.as_tensor(x, device=device) for x in one[2:]))
             for one in layers.layers
         ]
+        self._two_passes: Final = TwoPasses(layers)
         self._live: Final = _live_rows(layers, device)
 
     def log_probability(self, weights: Tensor) -> Tensor:
@@ -79,47 +70,20 @@ class Evaluator:
         rows = torch.cat([torch.zeros_like(rows[:1]), rows])
         for layer in self._live:
             pairs = rows.index_select(0, layer.left) + rows.index_select(0, layer.right)
-            rows = torch.cat([rows, _log_sums(pairs, layer.owner, layer.rows)])
+            sums = pairs if layer.owner is None else _log_sums(pairs, layer.owner, layer.rows)
+            rows = torch.cat([rows, sums])
             rows = rows.index_select(0, layer.keep)
         return rows[-1]
 
     def probability_with_gradient(self, weights: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return log-probabilities, their gradients by the weights, and which of them are right.
 
-        The gradients are of the shape of the weights. Nothing is recorded for PyTorch.
+        The gradients have the shape and the type of the weights. Nothing is recorded for
+        PyTorch. The weights are on a CPU.
         """
         with torch.no_grad():
-            at_a_time = max(1, AT_A_TIME // max(1, self.layers.rows)) * 8
-            parts = [self._upward_and_downward(part) for part in weights.split(at_a_time)]
-            values, gradients = (torch.cat(list(each)) for each in zip(*parts, strict=True))
-            return torch.log(values), gradients, values >= SMALLEST
-
-    def _upward_and_downward(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        examples = weights.shape[0]
-        leaves = weights.index_select(-1, self.leaves).t().double().exp_()
-        rows = torch.zeros(self.layers.rows, examples, dtype=torch.float64, device=self.device)
-        rows[0] = 1.0
-        first = 1 + len(leaves)
-        rows[1:first] = leaves
-        factors = []
-        for layer in self.device_layers:
-            left = rows.index_select(0, layer.left)
-            right = rows.index_select(0, layer.right)
-            rows[layer.first : layer.last].index_add_(0, layer.owner, left * right)
-            factors.append((left, right))
-        value = rows[-1].clone()
-        flows = rows  # the values are not needed again, but for the leaves
-        flows.zero_()
-        flows[-1] = 1.0
-        for layer in reversed(self.device_layers):
-            left, right = factors.pop()
-            flow = flows[layer.first : layer.last].index_select(0, layer.owner)
-            flows.index_add_(0, layer.left, right.mul_(flow))
-            flows.index_add_(0, layer.right, left.mul_(flow))
-        shares = flows[1:first].mul_(leaves).div_(value.clamp(min=SMALLEST))
-        gradient = torch.zeros(weights.shape[1], examples, dtype=torch.float64, device=self.device)
-        gradient.index_copy_(0, self.leaves, shares)
-        return value, gradient.t()
+            value, gradient = self._two_passes.run(weights)
+            return torch.log(value), gradient, value >= SMALLEST
 
 
 def _log_sums(numbers: Tensor, owner: Tensor, rows: int) -> Tensor:
@@ -150,6 +114,7 @@ def _live_rows(layers: Layers, device: torch.device) -> list[_Live]:
         now = [*kept, *range(layer.first, layer.last)]
         keep = [place for place, row in enumerate(now) if last_use.get(row, -1) > number]
         kept = [now[place] for place in keep]
-        indices = map(tensor, (left, right, layer.owner, keep))
-        found.append(_Live(layer.last - layer.first, *indices))
+        rows = layer.last - layer.first
+        owner = None if rows == len(layer.owner) else tensor(layer.owner)
+        found.append(_Live(rows, tensor(left), tensor(right), owner, tensor(keep)))
     return found

@@ -1,0 +1,1 @@
+"""The parts of `make bench-circuits`: workloads, contenders, measuring and tables."""
