@@ -1,10 +1,11 @@
-"""Rule → circuit: the ways to compile a formula, tried in turn until the smallest circuit is found.
+"""Rule → circuit: the ways to compile a formula, and how much work they may take.
 
-Top-down compilation (`top_down.py`) depends on the order of the variables, and elimination
-(`elimination.py`) suits rules over neighbours. Nobody knows beforehand which is best. So each way
-gets the same amount of work, first little and then more, until at least one of them ends. Work is
-counted in steps, not in seconds: the same rule gives the same circuit on every machine. A large
-circuit is kept on disk (`store.py`), so that the next process need not compile it.
+Elimination (`elimination.py`) suits rules over neighbours, and is taken where its tables are small.
+Top-down compilation (`top_down.py`) depends on the order of the variables, and nobody knows
+beforehand which is best. So each order gets the same amount of work, first little and then more,
+until at least one of them ends; the smallest circuit counts. Work is counted in steps, not in
+seconds: the same rule gives the same circuit on every machine. A large circuit is kept on disk
+(`store.py`), so that the next process need not compile it.
 """
 
 from __future__ import annotations

@@ -384,7 +384,11 @@ class CompiledRule(ExactAnswers, nn.Module):
         bound = self._bound()
         if bound is None:
             return ["the route depends on the lengths of sequences: pass tensors to `explain`"]
-        return routes.explain(case_of(self.plan, bound, 64), None)
+        lines = routes.explain(case_of(self.plan, bound, 64), None)
+        if self._definition.is_exact:
+            circuit = self._definition.circuits.circuit((), torch.device("cpu"))
+            lines[-1] += f", with a circuit of {len(circuit.evaluator.circuit):,} nodes"
+        return lines
 
     def _bound(self) -> Bound | None:
         """Return the layout on a CPU; None for a rule over sequences, whose lengths vary."""
