@@ -78,3 +78,10 @@ def test_circuits_over_classes_are_refused():
     build = Builder([3], 10)
     with pytest.raises(GroundingError, match="binary variables"):
         rs.CircuitLoss(build.finish(build.leaf(0, 1)))
+
+
+def test_a_circuit_is_called_as_a_rule_is(loss):
+    logits = torch.randn(2, 4)
+    expected = loss(logits)
+    torch.testing.assert_close(loss(Label=logits), expected)
+    torch.testing.assert_close(loss({"Label": logits}), expected)

@@ -111,6 +111,12 @@ def draw_samples(knowledge: Knowledge, *, examples: int = EXAMPLES, seed: int = 
 
 
 def _rules(knowledge: Knowledge, form: Form) -> Mapping[str, CompiledRule]:
+    for predicate in knowledge.predicates.values():
+        if predicate.is_hidden:
+            raise DataError(
+                "expected rules about outputs of networks, got the hidden predicate "
+                f"`{predicate.name}`, which only `exact` can sum out; leave out its rules"
+            )
     if not knowledge.rules:
         raise DataError(
             "expected a file with a rule or more, got one without any; add a rule to it"

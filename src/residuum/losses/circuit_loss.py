@@ -81,13 +81,24 @@ class CircuitLoss(ExactAnswers, nn.Module):
             f"reduction={self.reduction}"
         )
 
-    def forward(self, outputs: Tensor, *, observed: Any = None) -> Tensor:
+    def forward(
+        self,
+        outputs: Tensor | Tensors | None = None,
+        /,
+        *,
+        observed: Any = None,
+        **named: Tensor,
+    ) -> Tensor:
         """Return the penalty of the batch, or of each example with `reduction="none"`.
+
+        The outputs are one tensor, or a tensor under the name `Label`, as for a rule.
 
         `observed` are labels, 0 or 1, of outputs that are known, and −100 of all others.
         """
-        labels = None if observed is None else {NAME: observed}
-        call = self._receiver.receive({NAME: outputs}, None, labels, check=False)
+        given = {NAME: outputs} if isinstance(outputs, Tensor) else named_tensors(outputs, named)
+        if observed is not None and not isinstance(observed, Mapping):
+            observed = {NAME: observed}
+        call = self._receiver.receive(dict(given), None, observed, check=False)
         with in_full(call.device):
             penalty = -log_probability(self._definition, call)
             if self.reduction == "none":

@@ -109,20 +109,23 @@ class ExactAnswers:
 
     def log_likelihood(
         self,
-        tensors: Tensors,
-        labels: Observed,
+        tensors: Tensors | None = None,
         /,
+        labels: Observed | None = None,
         *,
         rules: Names | None = None,
         lengths: Any = None,
+        **named: Tensor,
     ) -> Tensor:
         """Return the log-probability of labels given that the rule holds, one per example.
 
         Its negative is the loss of a semantic probabilistic layer. Labels are given as evidence is;
-        −100 marks an output without a label, which is summed out.
+        −100 marks an output without a label, which is summed out. Labels that break the rule have
+        the log-probability of the floor, about −70; `check=True` refuses them.
         """
-        definition, alone = self.asked(rules, tensors, {}, lengths, None)
-        _, labelled = self.asked(rules, tensors, {}, lengths, labels)
+        refuse_no_labels(labels)
+        definition, alone = self.asked(rules, tensors, named, lengths, None)
+        _, labelled = self.asked(rules, tensors, named, lengths, labels)
         with in_full(alone.device):
             return log_likelihood(definition, alone, labelled)
 
@@ -176,8 +179,8 @@ class ExactAnswers:
     def sample(
         self,
         tensors: Tensors | None = None,
-        n: int = 1,
         /,
+        n: int = 1,
         *,
         generator: torch.Generator | None = None,
         rules: Names | None = None,
@@ -205,6 +208,15 @@ class ExactAnswers:
             )
         sizes = {} if length is None else dict.fromkeys(sequences, _checked("length", length, 0))
         return count(definition, sizes)
+
+
+def refuse_no_labels(labels: Any) -> None:
+    """Raise GroundingError unless labels are given by name."""
+    if not isinstance(labels, Mapping):
+        given = "none" if labels is None else type(labels).__name__
+        raise GroundingError(
+            f"labels: expected labels by the names of predicates, {{name: labels}}, got {given}"
+        )
 
 
 def _checked(name: str, given: Any, least: int = 1) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeVar, final
@@ -78,6 +79,21 @@ class CompiledKnowledge(ExactAnswers, nn.Module):
         together = (*self._bundles.values(), *self._conjunctions.values())
         for rule in (*self._rules.values(), *together):
             rule.set_process_group(group)
+
+    @property
+    def shares_hidden(self) -> bool:
+        """Whether several rules read one hidden predicate under `exact`.
+
+        Then one of them alone does not decide its values, and has no probability.
+        """
+        read = Counter(
+            slot.name
+            for rule in self._rules.values()
+            if rule.relaxation == EXACT
+            for slot in rule.plan.slots
+            if slot.predicate.is_hidden
+        )
+        return max(read.values(), default=0) > 1
 
     def rule_of(self, rules: Iterable[str] | None) -> CompiledRule:
         """Return all rules, or those of these names, as one rule under `exact`."""
@@ -345,6 +361,11 @@ class CompiledKnowledge(ExactAnswers, nn.Module):
 
     def _penalties(self, given: Inputs, *, is_reduced: bool) -> dict[str, Tensor]:
         """Return the penalties of each rule by name, without weights, reduced or per example."""
+        if self.shares_hidden:
+            raise GroundingError(
+                "under `exact` rules that share a hidden predicate have a probability together, "
+                "and none of their own; call `total` without combine=, or put them into one rule"
+            )
         sources: dict[str, Source] = {}
         found: dict[str, Tensor] = {}
         # Processes must reduce rules in the same order. Which rules are evaluated together depends

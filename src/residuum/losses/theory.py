@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Final, final
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +17,7 @@ from residuum.losses.aggregation import conjoined
 from residuum.losses.compile import compile as compile_knowledge
 from residuum.losses.degrees.logits import Form
 from residuum.losses.degrees.parameters import find_logic
-from residuum.losses.exact_answers import ExactAnswers
+from residuum.losses.exact_answers import ExactAnswers, refuse_no_labels
 from residuum.losses.facts import facts as penalty_of_facts
 from residuum.losses.inputs.calls import Call
 from residuum.losses.inputs.evidence import (
@@ -41,6 +41,9 @@ from residuum.losses.rules import CompiledRule
 from residuum.losses.schedules import Schedule, at
 from residuum.relaxations import Relaxation
 from residuum.syntax import Knowledge
+
+TOGETHER: Final = "all rules"
+"""The name of the one part that rules with a hidden predicate have under `exact`."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,11 @@ class Theory(ExactAnswers, nn.Module):
             if not callable(weight):
                 check_weight(weight, name)
         for name, module in modules.items():
+            if knowledge.predicates[name].is_hidden:
+                raise GroundingError(
+                    f"`{name}` is hidden: expected no module for it, got one; leave it out, or "
+                    "declare the predicate without `hidden`"
+                )
             if not isinstance(module, nn.Module):
                 raise GroundingError(
                     f"`{name}`: expected a torch.nn.Module, got {type(module).__name__}"
@@ -206,7 +214,7 @@ class Theory(ExactAnswers, nn.Module):
             for name, (_, labels) in given.items()
         }
         if tensors or labels:
-            parts |= self._rules()(_of_slots(outputs), lengths=lengths, observed=labels)
+            parts |= self._rule_parts(_of_slots(outputs), lengths, labels)
         return Assessment(self._total(parts), parts)
 
     @torch.no_grad()
@@ -274,17 +282,19 @@ class Theory(ExactAnswers, nn.Module):
 
     def log_likelihood(
         self,
-        tensors: Mapping[str, Tensor],
-        labels: Observed,
+        tensors: Mapping[str, Tensor] | None = None,
         /,
+        labels: Observed | None = None,
         *,
         rules: Iterable[str] | None = None,
         lengths: Any = None,
+        **named: Tensor,
     ) -> Tensor:
         """Return the log-probability of labels given that the rules hold, one per example."""
-        predicted = self._predictions(tensors, {}, lengths)
-        named = self._labels(labels)
-        return self._rules().log_likelihood(predicted, named, rules=rules, lengths=lengths)
+        refuse_no_labels(labels)
+        predicted = self._predictions({**(tensors or {}), **named}, {}, lengths)
+        known = self._labels(labels)
+        return self._rules().log_likelihood(predicted, known, rules=rules, lengths=lengths)
 
     def _labels(self, observed: Observed | None) -> dict[str, Tensor]:
         """Return labels by the names of slots. GroundingError says which name fits no slot."""
@@ -321,7 +331,9 @@ class Theory(ExactAnswers, nn.Module):
     def _total(self, parts: Mapping[str, Tensor]) -> Tensor:
         if not parts:
             raise GroundingError("nothing is given: pass facts, tensors for the rules, or both")
-        weighted = [part * self.weight(name) for name, part in parts.items()]
+        weighted = [
+            part if name == TOGETHER else part * self.weight(name) for name, part in parts.items()
+        ]
         relaxation = self.relaxation
         together = torch.stack(weighted)
         return together.sum() if self.combine == "sum" else conjoined(together, relaxation)
@@ -366,6 +378,16 @@ class Theory(ExactAnswers, nn.Module):
             process_group=self._group.group,
             replay=self._replay,
         )
+
+    def _rule_parts(
+        self, outputs: Mapping[str, Tensor], lengths: Any, labels: Observed | None
+    ) -> dict[str, Tensor]:
+        """Return the penalty of each rule, or one penalty if only all rules together have one."""
+        rules = self._rules()
+        if rules.shares_hidden:
+            return {TOGETHER: rules.total(outputs, lengths=lengths, observed=labels)}
+        found: dict[str, Tensor] = rules(outputs, lengths=lengths, observed=labels)
+        return found
 
     def _predicates_in_use(self) -> list[str]:
         slots = _slots(self._rules())

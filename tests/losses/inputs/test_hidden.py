@@ -81,7 +81,7 @@ def test_fifteen_digits_are_a_chain():
 def test_a_relaxation_needs_hidden_values_to_be_observed():
     outputs = {name: torch.randn(1, 2, 3) for name in ("A", "B", "Sum")}
     rule = addition("r-product")
-    with pytest.raises(GroundingError, match="`Carry` is hidden, and only exact questions"):
+    with pytest.raises(GroundingError, match="`Carry` is hidden: only the penalty under `exact`"):
         rule(outputs)
     assert torch.isfinite(rule(outputs, observed={"Carry": torch.tensor([[0, 1, 0]])})).all()
 
@@ -164,7 +164,10 @@ def test_a_theory_needs_no_network_for_a_hidden_predicate():
     assert [p.is_hidden for p in knowledge.predicates.values()] == [False, True, True]
     theory = rs.Theory(knowledge, relaxation="exact", Digit=torch.nn.Linear(2, 3))
     images, others = torch.randn(4, 2), torch.randn(4, 2)
-    assert torch.isfinite(theory(image=images, left=others).total)
+    found = theory(image=images, left=others)
+    assert list(found.parts) == ["all rules"]
+    # Both rules only name what the digits are, so that they hold for every prediction.
+    torch.testing.assert_close(found.total, torch.zeros(()), atol=1e-6, rtol=0)
     found = theory.decode(image=images, left=others)
     total = found["Digit"] + found["Digit(left(x))"]
     assert torch.equal(found["Carry"], total // 3)
@@ -177,3 +180,18 @@ NAMED = "domain hidden = hidden, x\npredicate P(hidden)\nrule hidden: P(hidden)"
 @pytest.mark.parametrize("text", ["predicate hidden", "predicate hidden hidden", NAMED])
 def test_hidden_stays_a_name(text):
     assert rs.loads(text) is not None
+
+
+def test_rules_that_share_a_hidden_predicate_have_no_penalties_of_their_own():
+    rules = rs.compile(rs.loads(FILE), "exact")
+    outputs = {"Digit": torch.randn(3, 3), "Digit(left(x))": torch.randn(3, 3)}
+    with pytest.raises(GroundingError, match="share a hidden predicate"):
+        rules(outputs)
+    with pytest.raises(GroundingError, match="share a hidden predicate"):
+        rules.total(outputs, combine="sum")
+    torch.testing.assert_close(rules.total(outputs), torch.zeros(()), atol=1e-6, rtol=0)
+
+
+def test_a_network_for_a_hidden_predicate_is_refused():
+    with pytest.raises(GroundingError, match="`Carry` is hidden: expected no module"):
+        rs.Theory(rs.loads(FILE), Digit=torch.nn.Linear(2, 3), Carry=torch.nn.Linear(2, 2))

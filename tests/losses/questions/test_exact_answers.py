@@ -352,6 +352,18 @@ def test_a_count_asks_for_the_length_of_sequences():
         rs.compile("P").count(3)
 
 
+def test_numbers_and_labels_may_be_given_by_keyword():
+    rule = rs.compile("P -> Q", "exact")
+    outputs = {"P": torch.zeros(1), "Q": torch.zeros(1)}
+    assert rule.sample(**outputs, n=4)["P"].shape == (4, 1)
+    labels = {"P": torch.tensor([1]), "Q": torch.tensor([1])}
+    torch.testing.assert_close(rule.log_likelihood(**outputs, labels=labels).exp(),
+                               torch.tensor([1 / 3]))  # fmt: skip
+    for wrong in (None, torch.tensor([1])):
+        with pytest.raises(GroundingError, match="labels: expected labels by the names"):
+            rule.log_likelihood(outputs, wrong)
+
+
 def test_labels_that_break_the_rule_have_the_floor_as_likelihood():
     rule = rs.compile("P -> Q", "exact")
     outputs = {"P": torch.zeros(1), "Q": torch.zeros(1)}

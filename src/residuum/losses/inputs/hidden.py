@@ -38,8 +38,9 @@ def with_hidden(
         is_partly = slot.name not in labels or bool((labels[slot.name] == IGNORED).any())
         if not is_exact and is_partly:
             raise GroundingError(
-                f"`{slot.name}` is hidden, and only exact questions can sum it out; compile the "
-                "rule under `exact`, or pass all its values as observed="
+                f"`{slot.name}` is hidden: only the penalty under `exact` and exact questions sum "
+                "it out; ask one of them, or pass all its values as observed=, such as those that "
+                "`decode` returns"
             )
     if not is_exact:
         return tensors
