@@ -119,7 +119,8 @@ def relaxation(name: str | Relaxation) -> Relaxation:
                 return Relaxation(shown, tnorm, kind)
     raise UnknownRelaxationError(
         f"no relaxation is called `{given[:60]}`.{suggest(word, _patterns())} "
-        f"Known are: {', '.join(_patterns().values())}"
+        f"Known are: {', '.join(_patterns().values())}; and other names, "
+        f"{', '.join(f'{other} for {ours}' for other, ours in OTHER_NAMES.items())}"
     )
 
 
