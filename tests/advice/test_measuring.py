@@ -149,7 +149,8 @@ def test_groundings_put_together_again_cost_what_the_rule_does(name, file):
             torch.testing.assert_close(said, rule.coverage(logits, lengths=lengths))
 
 
-def test_where_the_exact_probability_is_out_of_reach_there_is_no_distance():
+def test_where_the_exact_probability_is_out_of_reach_there_is_no_distance(monkeypatch):
+    monkeypatch.setattr("residuum.circuits.compiling.WORK", (1,))
     knowledge = loads(
         "domain many = 0..29\npredicate A(many) independent\n"
         "rule r: forall x, y, z in many: A(x) & A(y) -> A(z)"

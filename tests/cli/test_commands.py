@@ -87,7 +87,7 @@ def test_truth_without_atoms_needs_no_degrees(residuum):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("show", "P => Q"), "Did you mean `->`"),
+        (("show", "P ==> Q"), "Did you mean `->`"),
         (("show", "(P"), "never closed"),
         (("truth", "P", "P=2"), "[0, 1]"),
         (("truth", "P", "P=nan"), "[0, 1]"),

@@ -123,7 +123,7 @@ def test_rules_that_nothing_obeys_are_refused():
     rules = rs.compile(rs.loads(f"{SMALL} rule no: forall i in position: ~Tag(i + 1, O)"
                                 " & (forall X in chunk: ~Tag(i + 1, begin(X)))"
                                 " & (forall X in chunk: ~Tag(i + 1, inside(X)))"))  # fmt: skip
-    with pytest.raises(ResiduumError, match="no prediction obeys"):
+    with pytest.raises(ResiduumError, match="no prediction of length 2 obeys"):
         decode(torch.zeros(1, 2, 5), torch.tensor([2]), rules)
 
 

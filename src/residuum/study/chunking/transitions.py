@@ -118,9 +118,10 @@ def compiled_rules(rules: RulesName) -> rs.CompiledKnowledge:
 def decode(logits: Tensor, lengths: Tensor, rules: rs.CompiledKnowledge) -> Tensor:
     """Return the likeliest tags that obey the rules, (sentences, positions), 0 beyond the lengths.
 
-    For rules about neighbours this is Viterbi's algorithm.
+    For rules about neighbours this is Viterbi's algorithm. A run that diverged has NaN, which
+    counts as 0: its tags are decoded beside those of other runs, and are not measured.
     """
-    return rules.decode(Tag=logits, lengths=lengths)["Tag"].clamp(min=0)
+    return rules.decode(Tag=logits.nan_to_num(), lengths=lengths)["Tag"].clamp(min=0)
 
 
 def broken_rules(sentences: Sequence[Sentence]) -> dict[str, int]:
