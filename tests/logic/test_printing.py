@@ -23,7 +23,7 @@ from residuum.logic import (
     atoms,
     render,
 )
-from residuum.logic.printing import LONGEST_TEXT, count_in_words
+from residuum.logic.printing import count_in_words
 from residuum.syntax import parse
 from strategies import few, formulas, plain_formulas
 
@@ -163,13 +163,15 @@ def test_an_unknown_style_is_refused_with_the_known_ones():
         format(P, "html")
 
 
-def test_text_up_to_the_limit_is_written_and_refused_beyond():
+def test_text_up_to_the_limit_is_written_and_refused_beyond(monkeypatch):
+    longest = 100_000
+    monkeypatch.setattr("residuum.logic.printing.LONGEST_TEXT", longest)
     # n operands of three characters with " & " between them take 6n - 3 characters.
-    operands = [Atom("PQR")] * (LONGEST_TEXT // 6)
-    fits = And(*operands, Atom("P" * (LONGEST_TEXT % 6)))
-    assert len(str(fits)) == LONGEST_TEXT
-    with pytest.raises(ResiduumError, match="10,000,001 characters"):
-        str(And(*operands, Atom("P" * (LONGEST_TEXT % 6 + 1))))
+    operands = [Atom("PQR")] * (longest // 6)
+    fits = And(*operands, Atom("P" * (longest % 6)))
+    assert len(str(fits)) == longest
+    with pytest.raises(ResiduumError, match="100,001 characters"):
+        str(And(*operands, Atom("P" * (longest % 6 + 1))))
 
 
 def test_counts_stay_short():
