@@ -64,7 +64,6 @@ from residuum.syntax import (
 if TYPE_CHECKING:
     from residuum.losses import (
         Assessment,
-        CircuitLoss,
         CompiledKnowledge,
         CompiledRule,
         Theory,
@@ -73,6 +72,7 @@ if TYPE_CHECKING:
         ramp,
         warm_up,
     )
+    from residuum.losses.circuit_loss import CircuitLoss
     from residuum.losses.compile import compile  # noqa: A004
     from residuum.losses.facts import facts
 
@@ -118,6 +118,10 @@ def __getattr__(name: str) -> object:
         raise ResiduumError(
             f"`residuum.{name}` needs PyTorch: pip install 'residuum[learn]'"
         ) from None
+    if name == "CircuitLoss":  # what rules alone do not need
+        from residuum.losses.circuit_loss import CircuitLoss
+
+        return CircuitLoss
     return getattr(losses, name)
 
 

@@ -1,6 +1,5 @@
 """Rules as losses, on PyTorch."""
 
-from residuum.losses.circuit_loss import CircuitLoss as CircuitLoss
 from residuum.losses.compile import compile as compile  # noqa: A004
 from residuum.losses.facts import facts as facts
 from residuum.losses.knowledge import CompiledKnowledge as CompiledKnowledge

@@ -1,7 +1,8 @@
 """Questions that a circuit answers exactly: rules and knowledge share these methods.
 
 They are the same under every relaxation: they speak of the probability that a rule holds, and of
-the predictions that obey it.
+the predictions that obey it. What answers them is imported when it is first asked: a rule that is
+only learnt from needs no circuit.
 """
 
 from __future__ import annotations
@@ -17,16 +18,13 @@ from residuum.logic.terms import as_label
 from residuum.losses.degrees.tensors import in_full
 from residuum.losses.inputs.calls import Call
 from residuum.losses.inputs.evidence import Observed
-from residuum.losses.questions.decoding import Labels, decode, decode_several, sample
-from residuum.losses.questions.distribution import count, entropy, marginals
-from residuum.losses.questions.likelihood import log_likelihood
 from residuum.losses.routes.definition import Definition
-from residuum.losses.routes.exact import log_probability
 
 if TYPE_CHECKING:
     from residuum.losses.rules import CompiledRule
 
 Tensors = Mapping[str, Tensor]
+Labels = dict[str, Tensor]
 Names = Iterable[str]
 
 
@@ -67,6 +65,8 @@ class ExactAnswers:
 
         With evidence it is the probability given what is observed.
         """
+        from residuum.losses.routes.exact import log_probability
+
         definition, call = self.asked(rules, tensors, named, lengths, observed)
         with in_full(call.device):
             return torch.exp(log_probability(definition, call))
@@ -85,6 +85,8 @@ class ExactAnswers:
 
         They have the shapes of the tensors, with 0 in the padding of sequences, and have gradients.
         """
+        from residuum.losses.questions.distribution import marginals
+
         definition, call = self.asked(rules, tensors, named, lengths, observed)
         with in_full(call.device):
             return marginals(definition, call)
@@ -103,6 +105,8 @@ class ExactAnswers:
 
         Minimising it makes a network decide between the predictions that obey the rule.
         """
+        from residuum.losses.questions.distribution import entropy
+
         definition, call = self.asked(rules, tensors, named, lengths, observed)
         with in_full(call.device):
             return entropy(definition, call)
@@ -123,6 +127,8 @@ class ExactAnswers:
         −100 marks an output without a label, which is summed out. Labels that break the rule have
         the log-probability of the floor, about −70; `check=True` refuses them.
         """
+        from residuum.losses.questions.likelihood import log_likelihood
+
         refuse_no_labels(labels)
         definition, alone = self.asked(rules, tensors, named, lengths, None)
         _, labelled = self.asked(rules, tensors, named, lengths, labels)
@@ -170,6 +176,8 @@ class ExactAnswers:
         the padding of sequences gets −100. With `k` it is a list of the k best predictions, the
         best one first; where fewer obey the rule, the labels of the others are −100.
         """
+        from residuum.losses.questions.decoding import decode, decode_several
+
         definition, call = self.asked(rules, tensors, named, lengths, observed)
         with in_full(call.device):
             if k is None:
@@ -193,12 +201,16 @@ class ExactAnswers:
         Each prediction is drawn with its probability given that the rule holds. Labels are as those
         of `decode`, with one dimension more, of size n, in front.
         """
+        from residuum.losses.questions.decoding import sample
+
         definition, call = self.asked(rules, tensors, named, lengths, observed)
         with in_full(call.device):
             return sample(definition, call, _checked("n", n), generator)
 
     def count(self, length: int | None = None, *, rules: Names | None = None) -> int:
         """Return how many predictions obey the rule, for sequences of a length if it has any."""
+        from residuum.losses.questions.distribution import count
+
         definition = self.rule_of(rules).definition
         sequences = definition.plan.sequence_domains
         if bool(sequences) != (length is not None):
