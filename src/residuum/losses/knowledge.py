@@ -63,6 +63,9 @@ class CompiledKnowledge(ExactAnswers, nn.Module):
             dict.fromkeys(name for rule in rules.values() for name in rule.forms)
         )
         self._prepared: set[Any] = set()
+        # Rules that share a hidden predicate under `exact` have a probability together, since one
+        # of them alone does not decide its values. It is found here, where nothing is traced.
+        self.shares_hidden = _share_hidden(rules.values())
 
     @property
     def rules(self) -> Mapping[str, CompiledRule]:
@@ -79,21 +82,6 @@ class CompiledKnowledge(ExactAnswers, nn.Module):
         together = (*self._bundles.values(), *self._conjunctions.values())
         for rule in (*self._rules.values(), *together):
             rule.set_process_group(group)
-
-    @property
-    def shares_hidden(self) -> bool:
-        """Whether several rules read one hidden predicate under `exact`.
-
-        Then one of them alone does not decide its values, and has no probability.
-        """
-        read = Counter(
-            slot.name
-            for rule in self._rules.values()
-            if rule.relaxation == EXACT
-            for slot in rule.plan.slots
-            if slot.predicate.is_hidden
-        )
-        return max(read.values(), default=0) > 1
 
     def rule_of(self, rules: Iterable[str] | None) -> CompiledRule:
         """Return all rules, or those of these names, as one rule under `exact`."""
@@ -432,6 +420,18 @@ class CompiledKnowledge(ExactAnswers, nn.Module):
                 "lengths: expected none, as no rule is over a sequence; leave them out"
             )
         return given
+
+
+def _share_hidden(rules: Iterable[CompiledRule]) -> bool:
+    """Return whether several rules read one hidden predicate under `exact`."""
+    read = Counter(
+        slot.name
+        for rule in rules
+        if rule.relaxation == EXACT
+        for slot in rule.plan.slots
+        if slot.predicate.is_hidden
+    )
+    return max(read.values(), default=0) > 1
 
 
 def _listed(rules: Any) -> list[str]:
