@@ -58,3 +58,32 @@ def test_a_circuit_of_a_file_is_a_loss_on_a_gpu():
     loss = rs.CircuitLoss(rs.load_circuit("tests/circuits/data/small.nnf"), reduction="none")
     logits = torch.randn(6, 5, dtype=torch.float64)
     torch.testing.assert_close(loss(logits.cuda()).cpu(), loss(logits))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.float64])
+def test_recorded_probabilities_and_gradients_are_those_of_the_cpu(dtype):
+    recorded = rs.compile(SUM, "exact", domains={"digit": 5}, reduction="none")
+    plain = rs.compile(SUM, "exact", domains={"digit": 5}, reduction="none", replay=False)
+    tolerance = {"rtol": 2e-3, "atol": 2e-3} if dtype == torch.float16 else {}
+    for call in range(6):  # the third one is recorded, and later ones are replayed
+        torch.manual_seed(call)
+        drawn = (30 * torch.randn(3, 7, 5)).to(dtype)
+        found = []
+        for rule, device in ((recorded, "cuda"), (plain, "cuda"), (plain, "cpu")):
+            given = [one.to(device).requires_grad_() for one in drawn.clone().unbind(0)]
+            value = rule(dict(zip(("Left", "Right", "Sum"), given, strict=True)))
+            value.sum().backward()
+            with torch.no_grad():
+                alone = rule(dict(zip(("Left", "Right", "Sum"), given, strict=True)))
+            torch.testing.assert_close(alone, value.detach())
+            found.append([value.detach().cpu(), *(one.grad.cpu() for one in given)])
+        torch.testing.assert_close(found[0], found[1])
+        torch.testing.assert_close(found[0], found[2], **tolerance)
+
+
+def test_second_derivatives_of_recorded_rules():
+    rule = rs.compile("at least 2 x in d: P(x)", "exact", domains={"d": 4},
+                      outputs={"P": "independent"}, reduction="none")  # fmt: skip
+    for _ in range(5):
+        given = torch.randn(2, 4, dtype=torch.float64, device="cuda", requires_grad=True)
+        assert torch.autograd.gradgradcheck(lambda z: rule(P=z), given)

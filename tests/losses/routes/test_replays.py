@@ -74,7 +74,7 @@ def device(request, monkeypatch):
             pytest.skip("there is no GPU")
         return "cuda"
     monkeypatch.setattr(cuda_graphs, "Recording", StepByStep)
-    monkeypatch.setattr(cuda_graphs, "_where", lambda _call: "cpu")
+    monkeypatch.setattr(cuda_graphs, "place_of", lambda _given: "cpu")
     monkeypatch.setattr(choosing, "has_gpu", lambda: True)
     monkeypatch.setattr(cuda_graphs, "is_launch_bound", lambda _groundings, _device: True)
     return "cpu"
