@@ -298,11 +298,34 @@ class CompiledKnowledge(ExactAnswers, nn.Module):
 
         `CompiledRule.metrics` says what the numbers are.
         """
-        given = self._known(Inputs(named_tensors(tensors, named), lengths, observed))
+        given = Inputs(named_tensors(tensors, named), lengths, observed)
+        return self._numbers(CompiledRule.metrics_of, given)
+
+    def diagnose(
+        self,
+        tensors: Tensors | None = None,
+        /,
+        *,
+        lengths: Any = None,
+        observed: Observed | None = None,
+        **named: Tensor,
+    ) -> dict[str, float]:
+        """Return the metrics of each rule, and the share of violations `without_gradient`.
+
+        `CompiledRule.diagnose` says what it is. Its name is such as `birds/without_gradient`.
+        """
+        given = Inputs(named_tensors(tensors, named), lengths, observed)
+        return self._numbers(CompiledRule.diagnosis_of, given)
+
+    def _numbers(
+        self, of_call: Callable[[CompiledRule, Call], Mapping[str, Tensor]], given: Inputs
+    ) -> dict[str, float]:
+        """Return numbers about each rule, with its name in front."""
+        self._known(given)
         found = {
             f"{name}/{key}": one
             for name, rule in self._rules.items()
-            for key, one in rule.metrics_of(rule.receive_for_penalty(*given.of(rule))).items()
+            for key, one in of_call(rule, rule.receive_for_penalty(*given.of(rule))).items()
         }
         return as_numbers(found)
 

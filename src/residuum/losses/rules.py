@@ -21,6 +21,7 @@ from residuum.losses.inputs.evidence import Observed, are_all_observed
 from residuum.losses.inputs.layouts import Bound
 from residuum.losses.questions.coverage import coverage
 from residuum.losses.questions.crisp_truth import satisfied
+from residuum.losses.questions.diagnosis import without_gradient
 from residuum.losses.questions.each import SingleGroundings, each
 from residuum.losses.questions.explain import describe
 from residuum.losses.questions.metrics import as_numbers, metrics_of
@@ -262,6 +263,24 @@ class CompiledRule(ExactAnswers, nn.Module):
         call = self.receive_for_penalty(named_tensors(tensors, named), lengths, observed)
         return as_numbers(self.metrics_of(call))
 
+    def diagnose(
+        self,
+        tensors: Tensors | None = None,
+        /,
+        *,
+        lengths: Any = None,
+        observed: Observed | None = None,
+        **named: Tensor,
+    ) -> dict[str, float]:
+        """Return the metrics, and the share of violated groundings `without_gradient`.
+
+        A grounding is without a gradient if its own penalty has gradient 0 with respect to every
+        output that it reads: the predictions break it, and no step mends it. Under `exact` its
+        penalty is that of the product logic.
+        """
+        call = self.receive_for_penalty(named_tensors(tensors, named), lengths, observed)
+        return as_numbers(self.diagnosis_of(call))
+
     # For other parts of this package
 
     @torch.no_grad()
@@ -270,6 +289,13 @@ class CompiledRule(ExactAnswers, nn.Module):
         with in_full(call.device):
             penalty = self.of_each_example(call)
             return metrics_of(self._definition, self._routes, call, penalty)
+
+    @torch.no_grad()
+    def diagnosis_of(self, call: Call) -> dict[str, Tensor]:
+        """Return the metrics of a call and `without_gradient`, as tensors."""
+        with in_full(call.device):
+            lost = without_gradient(self._definition, call)
+            return {**self.metrics_of(call), "without_gradient": lost}
 
     def rule_of(self, rules: Iterable[str] | None) -> CompiledRule:
         """Return this rule."""

@@ -258,6 +258,18 @@ class Theory(ExactAnswers, nn.Module):
         predicted = self._predictions(tensors, labels, lengths)
         return self._rules().metrics(predicted, lengths=lengths, observed=labels or None)
 
+    @torch.no_grad()
+    def diagnose(
+        self, *, lengths: Any = None, observed: Observed | None = None, **tensors: Tensor
+    ) -> dict[str, float]:
+        """Return the metrics of each rule, and the share of violations `without_gradient`.
+
+        `CompiledRule.diagnose` says what it is. Tensors and labels are those of a call.
+        """
+        labels = self._labels(observed)
+        predicted = self._predictions(tensors, labels, lengths)
+        return self._rules().diagnose(predicted, lengths=lengths, observed=labels or None)
+
     def rule_of(self, rules: Iterable[str] | None) -> CompiledRule:
         """Return all rules, or those of these names, as one rule under `exact`."""
         return self._rules().rule_of(rules)
