@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, final
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from residuum.errors import GroundingError
 from residuum.grounding import Layout, Plan
@@ -30,13 +30,14 @@ from residuum.losses.questions.violations import Violation, violations
 from residuum.losses.reductions import Reduction, SharedGroup, reduce_batch
 from residuum.losses.routes.choosing import Chooser
 from residuum.losses.routes.definition import Definition, Detached
+from residuum.losses.schedules import Schedule, Scheduled, check_scheduled_weight, weight_at
 from residuum.relaxations import Relaxation
 
 Tensors = Mapping[str, Tensor]
 
 
 @final
-class CompiledRule(ExactAnswers, nn.Module):
+class CompiledRule(ExactAnswers, Scheduled):
     """A rule under a relaxation, as a differentiable function of tensors. It has no parameters."""
 
     def __init__(
@@ -46,7 +47,7 @@ class CompiledRule(ExactAnswers, nn.Module):
         forms: Mapping[str, Form],
         *,
         name: str,
-        weight: float,
+        weight: float | Schedule[float],
         reduction: Reduction,
         detach: Detached | None,
         check: bool,
@@ -61,7 +62,7 @@ class CompiledRule(ExactAnswers, nn.Module):
         self.relaxation = relaxation
         self.forms = forms
         self.name = name
-        self.weight = weight
+        self._weight = weight
         self.reduction = reduction
         self.detach = detach
         self.check = check
@@ -86,6 +87,21 @@ class CompiledRule(ExactAnswers, nn.Module):
     # nn.Module checks for each attribute whether it is a parameter or a module. A rule has neither,
     # and the check costs time where a knowledge has hundreds of rules.
     __setattr__ = object.__setattr__  # type: ignore[assignment]
+
+    @property
+    def weight(self) -> float:
+        """The weight in the present epoch, which multiplies the penalty."""
+        return weight_at(self._weight, self.epoch, self.name)
+
+    @weight.setter
+    def weight(self, weight: float | Schedule[float]) -> None:
+        check_scheduled_weight(weight, self.name)
+        self._weight = weight
+
+    @property
+    def has_schedule(self) -> bool:
+        """Whether the weight is a schedule."""
+        return callable(self._weight)
 
     @property
     def process_group(self) -> Any:
@@ -130,9 +146,12 @@ class CompiledRule(ExactAnswers, nn.Module):
         no tensor.
         """
         call = self.receive_for_penalty(named_tensors(tensors, named), lengths, observed)
+        if self.has_schedule:
+            self.watch_schedule()
+        weight = self.weight
         with in_full(call.device):
             penalty = self.of_each_example(call)
-            return self.reduced(penalty if self.weight == 1 else penalty * self.weight)
+            return self.reduced(penalty if weight == 1 else penalty * weight)
 
     def truth(
         self,

@@ -36,7 +36,7 @@ def without_gradient(definition: Definition, call: Call) -> Tensor:
     counts = torch.zeros(2, dtype=torch.float64, device=call.device)
     for piece, own in zip(pieces_of(definition, call), pieces_of(definition, fixed), strict=True):
         counts += _counts(definition, piece.call, own.call)
-    dead, violated = counts
+    dead, violated = counts.unbind()
     return dead / violated.clamp(min=1)
 
 
