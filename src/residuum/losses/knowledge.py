@@ -368,7 +368,9 @@ class CompiledKnowledge(ExactAnswers, Scheduled):
             read = NO_INPUTS if given is None else given.of(rule)
             route_lines = routes.get(name) or rule.explained_route(*read)
             lines.append(f"rule {name}, weight {weights[name]:g}")
-            lines += [f"  {line}" for line in (*rule.described().splitlines(), *route_lines)]
+            warnings = [] if given is None else rule.warnings(*read)
+            told = (*rule.described().splitlines(), *warnings, *route_lines)
+            lines += [f"  {line}" for line in told]
         return "\n".join(lines)
 
     def _ask(self, question: Callable[..., Answer], given: Inputs) -> dict[str, Answer]:

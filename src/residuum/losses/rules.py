@@ -23,7 +23,7 @@ from residuum.losses.questions.coverage import coverage
 from residuum.losses.questions.crisp_truth import satisfied
 from residuum.losses.questions.diagnosis import without_gradient
 from residuum.losses.questions.each import SingleGroundings, each
-from residuum.losses.questions.explain import describe
+from residuum.losses.questions.explain import describe, warnings_about
 from residuum.losses.questions.metrics import as_numbers, metrics_of
 from residuum.losses.questions.truth import truth
 from residuum.losses.questions.violations import Violation, violations
@@ -254,15 +254,18 @@ class CompiledRule(ExactAnswers, Scheduled):
         """Return the rule in words: inputs, axes, groundings, memory, gradients, and its route.
 
         With tensors, the route is the one that evaluates them; without, the one for 64 examples on
-        a CPU. The routes before it are named with the reason why they are not taken. A warning is
-        added if the rule is about one softmax and every prediction obeys it, or none.
+        a CPU. The routes before it are named with the reason why they are not taken. Warnings are
+        added if every prediction obeys the rule, or none; and with tensors, if labels are observed
+        from which the relaxation hardly learns, or examples cost all that the logic counts.
         """
         given = (
             named_tensors(tensors, named)
             if tensors is not None or named or observed is not None
             else None
         )
-        return "\n".join([self.described(), *self.explained_route(given, lengths, observed)])
+        warnings = [] if given is None else self.warnings(given, lengths, observed)
+        route = self.explained_route(given, lengths, observed)
+        return "\n".join([self.described(), *warnings, *route])
 
     def metrics(
         self,
@@ -407,6 +410,14 @@ class CompiledRule(ExactAnswers, Scheduled):
             returned = f"the {self.reduction} over the batch"
         told = describe(self.plan, self._bound(), self.relaxation)
         return f"{told}\nreturns {returned}{weight}"
+
+    @torch.no_grad()
+    def warnings(self, given: Tensors, lengths: Any, observed: Observed | None) -> list[str]:
+        """Return warnings about these tensors and labels, for `explain`."""
+        call = self.receive_for_penalty(given, lengths, observed)
+        with in_full(call.device):
+            penalties = self.of_each_example(call)
+        return warnings_about(self.plan, self.relaxation, call.labels, penalties)
 
     def explained_route(
         self,

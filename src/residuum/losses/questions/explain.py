@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
+from torch import Tensor
 
 from residuum.grounding import Plan
-from residuum.grounding.plans import Connect, Quantify
-from residuum.logic import Iff, Implies
+from residuum.grounding.plans import Connect, Quantify, Read
+from residuum.logic import FALSE, Atom, Iff, Implies, is_satisfiable, is_tautology
+from residuum.losses.aggregation import cap_of
 from residuum.losses.inputs.calls import Call
 from residuum.losses.inputs.layouts import Bound, groundings_of
 from residuum.losses.questions.crisp_truth import Crisp
+from residuum.losses.questions.each import spelt
 from residuum.losses.routes import thresholds
-from residuum.relaxations import Relaxation
+from residuum.relaxations import Relaxation, truth
 
 
 def describe(plan: Plan, bound: Bound | None, relaxation: Relaxation) -> str:
@@ -38,6 +43,7 @@ def describe(plan: Plan, bound: Bound | None, relaxation: Relaxation) -> str:
         lines.append("no gradient where `exactly` is pulled up and down evenly")
     if bound is not None:
         lines += _what_one_label_decides(plan, bound)
+    lines += _what_the_form_decides(plan)
     return "\n".join(lines)
 
 
@@ -61,6 +67,81 @@ def _what_one_label_decides(plan: Plan, bound: Bound) -> list[str]:
         f"warning: `{name}` is one softmax, so that exactly one of its classes is true, and "
         f"whichever it is, the rule is {'obeyed' if holds.all() else 'broken'}; if several "
         f"classes may be true, or none, pass outputs={{{name!r}: 'independent'}}"
+    )
+    return [warning]
+
+
+def _what_the_form_decides(plan: Plan) -> list[str]:
+    """Return a warning if a rule holds, or fails, whatever its atoms say."""
+    if len(plan.steps) > thresholds.MOST_STEPS_TRIED:
+        return []
+    said = spelt(plan, groundings_of(plan).body, {})
+    if is_tautology(said).answer:
+        return ["warning: the rule holds for every prediction by its form, and teaches nothing"]
+    if is_satisfiable(said).answer is False:
+        return ["warning: the rule fails for every prediction by its form; it contradicts itself"]
+    return []
+
+
+def warnings_about(
+    plan: Plan, relaxation: Relaxation, labels: Mapping[str, Tensor] | None, penalties: Tensor
+) -> list[str]:
+    """Return warnings about one call: what is observed, and one penalty per example."""
+    return [*_observed_consequents(plan, relaxation, labels), *_saturated(relaxation, penalties)]
+
+
+def _observed_consequents(
+    plan: Plan, relaxation: Relaxation, labels: Mapping[str, Tensor] | None
+) -> list[str]:
+    """Return a warning if labels stand where an R-implication cannot learn from them."""
+    half_denied = Implies(Atom("A"), FALSE)
+    if not labels or truth(half_denied, {"A": 0.5}, relaxation) > 0:
+        return []
+    consequents = [
+        step.operands[1]
+        for step in plan.steps
+        if isinstance(step, Connect) and step.kind is Implies
+    ]
+    read = {plan.slots[slot].name for number in consequents for slot in _slots_below(plan, number)}
+    return [
+        f"warning: `{name}` is observed and stands in a consequent. Under {relaxation} an "
+        "implication with a false consequent is false however small its antecedent is, so that "
+        "labels hardly teach the antecedent; take s-product or exact, or write the rule with "
+        "`exists`"
+        for name in labels
+        if name in read
+    ]
+
+
+def _slots_below(plan: Plan, numbers: list[int]) -> set[str]:
+    """Return the names of the slots that some steps read, directly or through their operands."""
+    found, seen, waiting = set(), set(numbers), list(numbers)
+    while waiting:
+        below: tuple[int, ...] = ()
+        match plan.steps[waiting.pop()]:
+            case Read(slot):
+                found.add(plan.slots[slot].name)
+            case Quantify(operand=operand):
+                below = (operand,)
+            case Connect(operands=operands):
+                below = operands
+        waiting += [one for one in below if one not in seen]
+        seen.update(below)
+    return found
+
+
+def _saturated(relaxation: Relaxation, penalties: Tensor) -> list[str]:
+    """Return a warning if examples cost as much as the logic counts, and have no gradient."""
+    cap = cap_of(relaxation)
+    count = 0 if cap is None else int((penalties >= cap).sum())
+    if not count:
+        return []
+    advice = "take lukasiewicz-maxsat, which has no such limit"
+    if relaxation.name != "lukasiewicz":
+        advice = "fewer groundings, or another relaxation, help"
+    warning = (
+        f"warning: {count:,} of {penalties.numel():,} examples cost {cap:g}, the most that "
+        f"{relaxation} counts, and have no gradient; {advice}"
     )
     return [warning]
 
