@@ -97,12 +97,8 @@ def _observed_consequents(
     half_denied = Implies(Atom("A"), FALSE)
     if not labels or truth(half_denied, {"A": 0.5}, relaxation) > 0:
         return []
-    consequents = [
-        step.operands[1]
-        for step in plan.steps
-        if isinstance(step, Connect) and step.kind is Implies
-    ]
-    read = {plan.slots[slot].name for number in consequents for slot in _slots_below(plan, number)}
+    implications = [one for one in plan.steps if isinstance(one, Connect) and one.kind is Implies]
+    read = _slots_below(plan, [one.operands[1] for one in implications])
     return [
         f"warning: `{name}` is observed and stands in a consequent. Under {relaxation} an "
         "implication with a false consequent is false however small its antecedent is, so that "
