@@ -197,7 +197,9 @@ ABOUT_ONE_LABEL = [
     ("Has(cat) -> Has(animal)", None),
     ("Has(cat) | Has(dog)", None),
     ("forall x in label: Has(x) -> Has(animal)", None),
-    ("Has(cat) & Has(dog) -> Other", None),
+    ("Has(cat) & Has(dog) -> Other", "obeyed"),
+    ("Has(cat) & Other2 -> Has(animal)", None),
+    ("Has(cat) -> ~Has(dog) | Other2 & Other3", "obeyed"),
 ]
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import torch
 from torch import Tensor
 
 from residuum.grounding import Plan
-from residuum.grounding.plans import Connect, Quantify, Read
+from residuum.grounding.plans import Connect, Quantify, Read, Slot
 from residuum.logic import FALSE, Atom, Iff, Implies, is_satisfiable, is_tautology
 from residuum.losses.aggregation import cap_of
 from residuum.losses.inputs.calls import Call
@@ -41,34 +42,49 @@ def describe(plan: Plan, bound: Bound | None, relaxation: Relaxation) -> str:
     lines.append(_where_gradients_vanish(relaxation, implies))
     if any(count.relation == "exactly" for count in plan.counts):
         lines.append("no gradient where `exactly` is pulled up and down evenly")
-    if bound is not None:
-        lines += _what_one_label_decides(plan, bound)
-    lines += _what_the_form_decides(plan)
+    decided = _what_the_form_decides(plan)
+    if bound is not None and not decided:
+        decided = _what_softmaxes_decide(plan, bound)
+    lines += decided
     return "\n".join(lines)
 
 
-def _what_one_label_decides(plan: Plan, bound: Bound) -> list[str]:
-    """Return a warning if a rule about one softmax holds for every class, or for none."""
-    if len(plan.slots) != 1:
+def _what_softmaxes_decide(plan: Plan, bound: Bound) -> list[str]:
+    """Return a warning if a rule about softmaxes holds for every prediction, or for none."""
+    names = [slot.predicate.name for slot in plan.slots if slot.is_exclusive]
+    states = [_predictions_of(slot) for slot in plan.slots]
+    sizes = [0 if one is None else len(one) for one in states]
+    count = math.prod(sizes)
+    each = groundings_of(plan).largest(bound.layout)
+    if not names or not count or count * each > thresholds.MOST_TRIED:
         return []
-    (slot,) = plan.slots
-    if not slot.is_exclusive or len(slot.domains) != 1:
-        return []
-    classes = len(slot.domains[0].labels or ())
-    if classes < 2 or classes * groundings_of(plan).largest(bound.layout) > thresholds.MOST_TRIED:
-        return []
-    predicted = torch.eye(classes, dtype=torch.bool)
-    call = Call([predicted], (classes,), predicted.device, bound, {})
+    places = torch.unravel_index(torch.arange(count), sizes)
+    inputs = [one[at] for one, at in zip(states, places, strict=True) if one is not None]
+    call = Call(inputs, (count,), torch.device("cpu"), bound, {})
     holds = Crisp(plan, call).truth(len(plan.steps) - 1)
     if holds.any() and not holds.all():
         return []
-    name = slot.predicate.name
+    shown = ", ".join(f"`{name}`" for name in dict.fromkeys(names))
+    declared = ", ".join(f"{name!r}: 'independent'" for name in dict.fromkeys(names))
     warning = (
-        f"warning: `{name}` is one softmax, so that exactly one of its classes is true, and "
-        f"whichever it is, the rule is {'obeyed' if holds.all() else 'broken'}; if several "
-        f"classes may be true, or none, pass outputs={{{name!r}: 'independent'}}"
+        f"warning: {shown} {'is' if len(names) == 1 else 'are each'} one softmax, so that exactly "
+        f"one of its classes is true, and whichever it is, the rule is "
+        f"{'obeyed' if holds.all() else 'broken'}; if several classes may be true, or none, pass "
+        f"outputs={{{declared}}}"
     )
     return [warning]
+
+
+def _predictions_of(slot: Slot) -> Tensor | None:
+    """Return all that can be predicted of a slot, one after the other; None if it is too much."""
+    sizes = [len(domain.labels or ()) for domain in slot.domains]
+    if slot.is_exclusive:
+        return torch.eye(sizes[0], dtype=torch.bool) if len(sizes) == 1 and sizes[0] > 1 else None
+    entries = math.prod(sizes)
+    if entries > math.log2(thresholds.MOST_TRIED):
+        return None
+    bits = torch.arange(2**entries).unsqueeze(-1) >> torch.arange(entries)
+    return (bits % 2 == 1).reshape(-1, *sizes)
 
 
 def _what_the_form_decides(plan: Plan) -> list[str]:
