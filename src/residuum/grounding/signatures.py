@@ -132,7 +132,7 @@ def with_outputs(signature: Signature, outputs: Mapping[str, str]) -> Signature:
 
 def _refuse_misspelt(name: str, unnamed: Iterable[str]) -> None:
     """Raise GroundingError if a name looks like a predicate for which no output is named."""
-    meant = suggest(name, unnamed, alike=0.75)
+    meant = suggest(name, unnamed)
     if meant:
         raise GroundingError(
             f"outputs: the rule does not read `{clipped(name)}`.{meant} If both names are right, "
