@@ -38,7 +38,7 @@ GIVEN = {name: torch.zeros(64, 10) for name in ("Left", "Right", "Sum")}
         (
             SUM,
             {"outputs": {"Som": "exclusive"}, "domains": TEN},
-            "does not read `Som`. Did you mean",
+            "not read `Som`. Did you mean",
         ),
         (SUM, {"inputs": "logit", "domains": TEN}, "expected one of logits, log_probs, probs"),
         (SUM, {"inputs": ["probs"], "domains": TEN}, "or a mapping of predicates to them, got"),

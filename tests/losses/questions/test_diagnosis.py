@@ -129,6 +129,19 @@ def test_blocks_and_padding_do_not_change_the_share():
     assert shares == pytest.approx([dead / violated] * 3)
 
 
+def test_inference_mode_does_not_change_the_share():
+    rule = rs.compile(
+        "forall i in s: P(i) -> P(i + 1)", "s-product", domains={"s": "sequence"},
+        predicates={"P": ("s",)}, outputs={"P": "independent"},
+    )  # fmt: skip
+    for _ in range(2):  # also when its tables are made
+        with torch.inference_mode():
+            given = torch.tensor([[1.0, -1.0, 1.0], [2.0, -2.0, 0.0]])
+            found = rule.diagnose(P=given, lengths=torch.tensor([3, 2]))
+        assert found["groundings"] == pytest.approx(1 / 3)
+        assert found["without_gradient"] == 0
+
+
 def test_nothing_violated_and_nothing_to_learn_have_shares_too():
     rule = rs.compile("forall a in d: A(a) -> false", domains={"d": 2},
                       outputs={"A": "independent"})  # fmt: skip

@@ -31,13 +31,24 @@ from residuum.relaxations import Degree
 def without_gradient(definition: Definition, call: Call) -> Tensor:
     """Return the share of violated groundings whose own penalty has no gradient; 0 if none is."""
     plan = definition.plan
-    call = call._replace(inputs=[one.detach() for one in call.inputs], sources=None)
-    fixed = call._replace(inputs=observed_entries(plan.slots, call.inputs, call.labels))
-    counts = torch.zeros(2, dtype=torch.float64, device=call.device)
-    for piece, own in zip(pieces_of(definition, call), pieces_of(definition, fixed), strict=True):
-        counts += _counts(definition, piece.call, own.call)
-    dead, violated = counts.unbind()
-    return dead / violated.clamp(min=1)
+    with torch.inference_mode(False):  # in which there are no gradients at all
+        call = call._replace(
+            inputs=[_usable(one) for one in call.inputs],
+            masks={number: _usable(mask) for number, mask in call.masks.items()},
+            sources=None,
+        )
+        fixed = call._replace(inputs=observed_entries(plan.slots, call.inputs, call.labels))
+        counts = torch.zeros(2, dtype=torch.float64, device=call.device)
+        pieces = zip(pieces_of(definition, call), pieces_of(definition, fixed), strict=True)
+        for piece, own in pieces:
+            counts += _counts(definition, piece.call, own.call)
+        dead, violated = counts.unbind()
+        return dead / violated.clamp(min=1)
+
+
+def _usable(given: Tensor) -> Tensor:
+    """Return a tensor without its graph; one of inference mode is copied, to take part in one."""
+    return given.clone() if given.is_inference() else given.detach()
 
 
 def _counts(definition: Definition, call: Call, fixed: Call) -> Tensor:
