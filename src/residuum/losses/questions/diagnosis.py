@@ -6,7 +6,7 @@ atom of each grounding gets a small change of its own here, which is 0 but has a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 
 import torch
@@ -75,20 +75,26 @@ def _counts(definition: Definition, call: Call, fixed: Call) -> Tensor:
     with torch.enable_grad():
         own = torch.as_tensor(evaluation_of(definition, call, changed).penalty(groundings.body))
         penalties = capped(own, definition.relaxation).expand(counted.shape)
-    learns = torch.zeros_like(counted)
-    shared = _shared_dimensions(plan)
-    if penalties.requires_grad:
-        for place in product(*(range(counted.shape[d]) for d in shared)):
-            at = [slice(None)] * counted.dim()
-            for dimension, index in zip(shared, place, strict=True):
-                at[dimension] = slice(index, index + 1)
-            with torch.enable_grad():
-                total = penalties[tuple(at)].sum()
-            gradients = torch.autograd.grad(total, changes, retain_graph=True, allow_unused=True)
-            for gradient in gradients:
-                if gradient is not None:
-                    learns[tuple(at)] |= _moves(gradient, learns[tuple(at)].shape)
+    learns = _learns(plan, penalties, changes)
     return torch.stack([(violated & ~learns).sum(), violated.sum()]).double()
+
+
+def _learns(plan: Plan, penalties: Tensor, changes: Sequence[Tensor]) -> Tensor:
+    """Return which groundings, whose penalties are given, have a gradient for some change."""
+    learns = torch.zeros_like(penalties, dtype=torch.bool)
+    shared = _shared_dimensions(plan)
+    if not penalties.requires_grad:
+        return learns
+    for place in product(*(range(penalties.shape[d]) for d in shared)):
+        at = [slice(None)] * penalties.dim()
+        for dimension, index in zip(shared, place, strict=True):
+            at[dimension] = slice(index, index + 1)
+        with torch.enable_grad():
+            total = penalties[tuple(at)].sum()
+        for found in torch.autograd.grad(total, changes, retain_graph=True, allow_unused=True):
+            if found is not None:
+                learns[tuple(at)] |= _moves(found, learns[tuple(at)].shape)
+    return learns
 
 
 def _shared_dimensions(plan: Plan) -> list[int]:
