@@ -52,14 +52,15 @@ def describe(plan: Plan, bound: Bound | None, relaxation: Relaxation) -> str:
 def _what_softmaxes_decide(plan: Plan, bound: Bound) -> list[str]:
     """Return a warning if a rule about softmaxes holds for every prediction, or for none."""
     names = [slot.predicate.name for slot in plan.slots if slot.is_exclusive]
-    states = [_predictions_of(slot) for slot in plan.slots]
-    sizes = [0 if one is None else len(one) for one in states]
+    entries = [math.prod(len(one.labels or ()) for one in slot.domains) for slot in plan.slots]
+    sizes = [_count_predictions(*one) for one in zip(plan.slots, entries, strict=True)]
     count = math.prod(sizes)
-    each = groundings_of(plan).largest(bound.layout)
-    if not names or not count or count * each > thresholds.MOST_TRIED:
+    work = count * max(groundings_of(plan).largest(bound.layout), sum(entries))
+    if not names or not count or work > thresholds.MOST_TRIED:
         return []
+    states = [_predictions_of(slot) for slot in plan.slots]
     places = torch.unravel_index(torch.arange(count), sizes)
-    inputs = [one[at] for one, at in zip(states, places, strict=True) if one is not None]
+    inputs = [one[at] for one, at in zip(states, places, strict=True)]
     call = Call(inputs, (count,), torch.device("cpu"), bound, {})
     holds = Crisp(plan, call).truth(len(plan.steps) - 1)
     if holds.any() and not holds.all():
@@ -75,14 +76,19 @@ def _what_softmaxes_decide(plan: Plan, bound: Bound) -> list[str]:
     return [warning]
 
 
-def _predictions_of(slot: Slot) -> Tensor | None:
-    """Return all that can be predicted of a slot, one after the other; None if it is too much."""
+def _count_predictions(slot: Slot, entries: int) -> int:
+    """Return how many predictions there are for a slot; 0 if they are too many to try."""
+    if slot.is_exclusive:
+        return entries if len(slot.domains) == 1 and entries > 1 else 0
+    return 2**entries if 2 ** min(entries, 64) <= thresholds.MOST_TRIED else 0
+
+
+def _predictions_of(slot: Slot) -> Tensor:
+    """Return all that can be predicted of a slot, one after the other."""
     sizes = [len(domain.labels or ()) for domain in slot.domains]
     if slot.is_exclusive:
-        return torch.eye(sizes[0], dtype=torch.bool) if len(sizes) == 1 and sizes[0] > 1 else None
+        return torch.eye(sizes[0], dtype=torch.bool)
     entries = math.prod(sizes)
-    if entries > math.log2(thresholds.MOST_TRIED):
-        return None
     bits = torch.arange(2**entries).unsqueeze(-1) >> torch.arange(entries)
     return (bits % 2 == 1).reshape(-1, *sizes)
 
