@@ -8,11 +8,15 @@ import pytest
 # One process for each core runs the tests: more threads in each would only wait for one another.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-if find_spec("triton") is None:  # only a GPU needs these, and nothing else imports them
-    collect_ignore = [
+# Files that only run where an optional library is installed, and that nothing else imports.
+collect_ignore = []
+if find_spec("triton") is None:
+    collect_ignore += [
         "src/residuum/training/convolution_kernels.py",
         "src/residuum/training/fused_convolutions.py",
     ]
+if find_spec("lightning") is None:
+    collect_ignore += ["src/residuum/integrations/lightning.py"]
 
 
 @pytest.fixture(scope="session", autouse=True)

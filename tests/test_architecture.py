@@ -15,10 +15,10 @@ SOURCE = Path(residuum.__file__).parent
 # A package may import any package before it in this list.
 LAYERS = [
     "limits", "errors", "printable", "files", "logic", "syntax", "relaxations", "analysis",
-    "grounding", "checks", "circuits", "losses", "results", "training", "study", "sweeps", "advice",
-    "reports", "cli",
+    "grounding", "checks", "circuits", "losses", "integrations", "results", "training", "study",
+    "sweeps", "advice", "reports", "cli",
 ]  # fmt: skip
-TORCH_LAYERS = {"circuits", "losses", "training", "study", "sweeps", "advice"}
+TORCH_LAYERS = {"circuits", "losses", "integrations", "training", "study", "sweeps", "advice"}
 FILES = sorted(SOURCE.rglob("*.py"))
 
 
@@ -63,7 +63,7 @@ def test_no_room_is_called_utils():
 
 
 def test_importing_residuum_loads_nothing_heavy():
-    heavy = "torch scipy matplotlib sklearn typer rich flint pysat"
+    heavy = "torch scipy matplotlib sklearn typer rich flint pysat lightning transformers"
     code = f"import sys, residuum; print([m for m in '{heavy}'.split() if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (result.stdout, result.stderr) == ("[]\n", "")

@@ -1,8 +1,11 @@
 """The programs in examples/ run."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -12,3 +15,38 @@ def test_the_picture_of_obedient_tags_is_drawn(tmp_path):
     command = [sys.executable, EXAMPLES / "obedient_tags.py", picture]
     subprocess.run(command, check=True, capture_output=True)
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def run(name):
+    """Return the lines that an example prints; a warning is an error."""
+    command = [sys.executable, "-W", "error", EXAMPLES / name]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_penalty_falls_while_the_rule_is_broken_more_often():
+    _, *rows = run("satisfied_by_half.py")
+    found = {row.split()[0]: [float(n) for n in re.findall(r"\d+\.\d+", row)] for row in rows}
+    before, after, obeyed, obeys, _, dead = found["r-product"]
+    assert after < before / 100
+    assert obeys < obeyed - 5
+    assert dead > 99
+    assert found["s-product"][3] > obeys + 5
+
+
+def test_a_lightning_module_learns_from_a_rule():
+    pytest.importorskip("lightning", reason="Lightning is not installed")
+    found = dict(line.split(": ") for line in run("lightning_rule.py"))
+    assert float(found["next"]) > 0.95
+    assert float(found["rules/satisfied"]) > 0.95
+    assert found["weight of the rule in its last epoch"] == "1"
+
+
+def test_a_hugging_face_trainer_learns_from_a_rule():
+    pytest.importorskip("transformers", reason="transformers is not installed")
+    pytest.importorskip("accelerate", reason="accelerate is not installed")
+    lines = [line for line in run("hugging_face_rule.py") if line.startswith("weight")]
+    without, with_rule = ([float(n) for n in re.findall(r"[\d.]+(?=%)", line)] for line in lines)
+    assert all(number < 80 for number in without)
+    assert all(number > 95 for number in with_rule)

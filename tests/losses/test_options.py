@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import residuum as rs
+from residuum.errors import GroundingError
 from residuum.losses.compile import KnowledgeOptions, RuleOptions
 
 ROOT = Path(__file__).parents[2]
@@ -48,8 +49,9 @@ def test_a_type_checker_refuses_options_that_do_not_exist(tmp_path):
 def test_a_type_checker_knows_every_option():
     parameters = inspect.signature(rs.compile).parameters
     options = {name for name, one in parameters.items() if one.kind is one.KEYWORD_ONLY}
-    assert set(RuleOptions.__annotations__) == options
-    assert set(KnowledgeOptions.__annotations__) < options
+    assert set(RuleOptions.__annotations__) == options - {"weights"}
+    of_knowledge = options - {"knowledge", "domains", "predicates", "weight"}
+    assert set(KnowledgeOptions.__annotations__) == of_knowledge
 
 
 def test_a_rule_is_reduced_by_the_mean_unless_another_reduction_is_named():
@@ -109,3 +111,46 @@ def test_the_mean_can_be_traced_for_all_batch_sizes_and_mapped_over(name):
         given = {key: torch.randn(size, 3, dtype=torch.float64) for key in "PQ"}
         torch.testing.assert_close(traced(given), each(given).mean())
         torch.testing.assert_close(torch.func.vmap(rule)(given), each(given))
+
+
+def test_rules_share_settings_that_name_predicates_they_do_not_read():
+    shared = {"Cat": "independent", "Has": "independent", "Tag2": "softmax", "Tag1": "sigmoid"}
+    options = {"domains": {"d": 3}, "predicates": {"Tag1": ("d",)}, "outputs": shared}
+    assert rs.compile("Tag1(0) -> Tag1(1)", **options).plan.slots[0].predicate.is_independent
+    knowledge = rs.loads("domain d = 0..2\npredicate Has(d)\nrule r: Has(0)")
+    rule = rs.compile(knowledge, outputs=shared).rules["r"]
+    assert rule.plan.slots[0].predicate.is_independent
+
+
+def test_settings_of_a_misspelt_predicate_are_refused():
+    for wrong in ("Anmal", "animal"):
+        with pytest.raises(GroundingError, match="Did you mean `Animal`"):
+            rs.compile("Animal(0)", domains={"d": 2}, predicates={"Animal": ("d",)},
+                       outputs={wrong: "independent"})  # fmt: skip
+    with pytest.raises(GroundingError, match="expected 'exclusive'"):
+        rs.compile("A", outputs={"Elsewhere": "sigmoids"})
+
+
+def test_labels_are_compared_alike_in_python_and_in_rule_files():
+    for operator in ("<", "<=", ">", ">="):
+        text = f"forall x, y in d where x {operator} y & x != c: P(x) -> P(y)"
+        files = rs.compile(rs.loads(f"""domain d = b, "a b", a, c, B
+            predicate P(d) independent
+            rule r: {text}""")).rules["r"]  # fmt: skip
+        labels = ["b", "a b", "a", "c", "B"]
+        python = rs.compile(text.replace("!= c", '!= "c"'), domains={"d": labels},
+                            outputs={"P": "independent"})  # fmt: skip
+        given = torch.tensor([[1.0, -1, 1, -1, 1], [-1, 1, -1, 1, -1]])
+        pairs = []
+        for rule in (files, python):
+            found = rule.violations(P=given, top=99)
+            pairs.append(sorted((one.example, str(one.grounding)) for one in found))
+        compare = {"<": str.__lt__, "<=": str.__le__, ">": str.__gt__, ">=": str.__ge__}[operator]
+        expected = sum(
+            compare(x, y) and x != "c" and bool(row[i] > 0) and bool(row[j] < 0)
+            for row in given
+            for i, x in enumerate(labels)
+            for j, y in enumerate(labels)
+        )
+        assert pairs[0] == pairs[1]
+        assert len(pairs[0]) == expected > 0

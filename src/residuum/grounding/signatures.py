@@ -104,12 +104,14 @@ _OTHER_WORDS: Final = {"softmax": "exclusive", "sigmoid": "independent"}
 
 
 def with_outputs(signature: Signature, outputs: Mapping[str, str]) -> Signature:
-    """Return the signature with predicates declared as "exclusive", "independent" or "hidden"."""
+    """Return the signature with predicates declared as "exclusive", "independent" or "hidden".
+
+    Names of predicates that the rule does not read are allowed, so that rules share settings.
+    """
     if not isinstance(outputs, Mapping):
         raise GroundingError(
             f"outputs: expected a mapping such as {{'Has': 'independent'}}, got {shown(outputs)}"
         )
-    _refuse_unknown("predicate", outputs, signature.predicates)
     declared = dict(signature.predicates)
     for name, kind in outputs.items():
         kind = _OTHER_WORDS.get(kind, kind)
@@ -118,11 +120,24 @@ def with_outputs(signature: Signature, outputs: Mapping[str, str]) -> Signature:
                 f"outputs of `{name}`: expected 'exclusive' (or 'softmax'), 'independent' (or "
                 f"'sigmoid') or 'hidden', got {kind!r}"
             )
+        if name not in declared:
+            _refuse_misspelt(str(name), [one for one in declared if one not in outputs])
+            continue
         if kind == "hidden":
             declared[name] = replace(declared[name], is_hidden=True)
         else:
             declared[name] = replace(declared[name], is_independent=kind == "independent")
     return replace(signature, predicates=declared)
+
+
+def _refuse_misspelt(name: str, unnamed: Iterable[str]) -> None:
+    """Raise GroundingError if a name looks like a predicate for which no output is named."""
+    meant = suggest(name, unnamed)
+    if meant:
+        raise GroundingError(
+            f"outputs: the rule does not read `{clipped(name)}`.{meant} If both names are right, "
+            "say what the outputs of both are"
+        )
 
 
 def _refuse_unknown(what: str, given: Iterable[str], known: Iterable[str]) -> None:

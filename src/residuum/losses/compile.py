@@ -29,11 +29,12 @@ from residuum.logic import And, Forall, Formula, Implies
 from residuum.losses.degrees.logits import FORMS, Form
 from residuum.losses.degrees.parameters import find_logic
 from residuum.losses.knowledge import CompiledKnowledge, Names, bundled_rules
-from residuum.losses.reductions import Reduction, check_reduction, check_weight
+from residuum.losses.reductions import Reduction, check_reduction
 from residuum.losses.routes import thresholds
 from residuum.losses.routes.blocks import bytes_for
 from residuum.losses.routes.definition import Detached
 from residuum.losses.rules import CompiledRule
+from residuum.losses.schedules import Schedule, check_scheduled_weight
 from residuum.relaxations import Relaxation
 from residuum.relaxations.catalogue import EXACT
 from residuum.syntax import Knowledge, as_formula
@@ -41,8 +42,8 @@ from residuum.syntax import Knowledge, as_formula
 Inputs = Form | Mapping[str, Form]
 
 
-class KnowledgeOptions(TypedDict, total=False):
-    """The options of `compile` for a whole knowledge."""
+class SharedOptions(TypedDict, total=False):
+    """The options of `compile` for one rule and for a whole knowledge."""
 
     functions: Mapping[str, Any] | None
     inputs: Inputs
@@ -56,13 +57,19 @@ class KnowledgeOptions(TypedDict, total=False):
     replay: bool
 
 
-class RuleOptions(KnowledgeOptions, total=False):
+class KnowledgeOptions(SharedOptions, total=False):
+    """The options of `compile` for a whole knowledge."""
+
+    weights: Mapping[str, float | Schedule[float]] | None
+
+
+class RuleOptions(SharedOptions, total=False):
     """The options of `compile` for one rule."""
 
     knowledge: Knowledge | None
     domains: Mapping[str, Any] | None
     predicates: Mapping[str, Iterable[str]] | None
-    weight: float | None
+    weight: float | Schedule[float] | None
 
 
 @dataclass(frozen=True)
@@ -98,7 +105,8 @@ def compile(  # noqa: A001
     functions: Mapping[str, Any] | None = None,
     inputs: Inputs = "logits",
     outputs: Mapping[str, str] | None = None,
-    weight: float | None = None,
+    weight: float | Schedule[float] | None = None,
+    weights: Mapping[str, float | Schedule[float]] | None = None,
     reduction: Reduction = "mean",
     detach: Detached | None = None,
     check: bool = False,
@@ -123,7 +131,8 @@ def compile(  # noqa: A001
     `reduction` is over the examples of the batch: their 'mean', as in PyTorch, their 'sum', the
     'conjunction' of the logic, or 'none' for one penalty per example. With a `process_group` the
     batch is that of all its processes. `weight` multiplies the penalty of a rule; the rules of a
-    Knowledge have weights of their own, which count in `CompiledKnowledge.total`.
+    Knowledge have weights of their own, which count in `CompiledKnowledge.total`, and which
+    `weights` replaces by name. A weight may be a schedule, a function of `.epoch`, which you set.
 
     `detach` keeps gradients from the 'antecedent' or the 'consequent'. `check` refuses NaN and
     numbers that cannot be probabilities. `block` is how many groundings are evaluated at a time;
@@ -139,6 +148,11 @@ def compile(  # noqa: A001
     >>> each(Rain=rain, Wet=wet)
     tensor([0.6931, 0.0000])
     """
+    if callable(relaxation):
+        raise GroundingError(
+            "relaxation: expected one relaxation, got a schedule, which only rs.Theory takes; "
+            "compile the rule under each relaxation, or use rs.Theory"
+        )
     options = _Options(
         find_logic(relaxation),
         inputs,
@@ -156,7 +170,9 @@ def compile(  # noqa: A001
             knowledge=knowledge, domains=domains, predicates=predicates, weight=weight
         )
         signature = with_outputs(signature_of_knowledge(rule, functions or {}), outputs or {})
-        return _compiled_knowledge(rule, signature, options)
+        return _compiled_knowledge(rule, signature, options, weights or {})
+    if weights is not None:
+        raise GroundingError("weights: expected none for one rule, which has `weight`; pass that")
     name, default_weight = "rule", 1.0
     if knowledge is None:
         formula = as_formula(rule)
@@ -193,12 +209,21 @@ def _with_circuit(rule: CompiledRule) -> CompiledRule:
 
 
 def _compiled_knowledge(
-    knowledge: Knowledge, signature: Signature, options: _Options
+    knowledge: Knowledge,
+    signature: Signature,
+    options: _Options,
+    replaced: Mapping[str, float | Schedule[float]],
 ) -> CompiledKnowledge:
     rules = knowledge.rules
-    weights = {name: rule.weight for name, rule in rules.items()}
+    for name in replaced:
+        if name not in rules:
+            raise GroundingError(
+                f"weights: the knowledge has no rule `{name}`.{suggest(name, rules)} "
+                f"It has: {', '.join(rules) or 'none'}"
+            )
+    weights = {name: replaced.get(name, rule.weight) for name, rule in rules.items()}
     for name, weight in weights.items():
-        check_weight(weight, name)
+        check_scheduled_weight(weight, name)
     plans, planned = _plans_of_ground_rules(knowledge, signature)
     compiled = {
         name: _with_circuit(
@@ -276,13 +301,13 @@ def _compiled(
     signature: Signature,
     options: _Options,
     name: str,
-    weight: float,
+    weight: float | Schedule[float],
     plan: Plan | None = None,
     layout: Layout | None = None,
     *,
     is_bundle: bool = False,
 ) -> CompiledRule:
-    check_weight(weight, name)
+    check_scheduled_weight(weight, name)
     plan = plan or plan_rule(formula, signature)
     if options.detach is not None and (options.relaxation == EXACT or not _has_sides(plan)):
         raise GroundingError(

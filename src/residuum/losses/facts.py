@@ -30,9 +30,9 @@ def facts(
     """Return the penalty of the facts that each example has its label, by default their mean.
 
     Labels are integers, one per example; −100 marks an example without a label, which does not
-    count. With `independent` outputs labels are 0 or 1, one for each output. Under the product
-    logics the penalty is cross-entropy. With a `process_group` the batch is that of all its
-    processes.
+    count. With `independent` outputs labels are 0 or 1, or −100, one for each output: labels that
+    say only what is true are 1 and −100. Under the product logics the penalty is cross-entropy.
+    With a `process_group` the batch is that of all its processes.
 
     >>> import torch
     >>> logits, labels = torch.tensor([[2.0, 0.0, 1.0]]), torch.tensor([0])
@@ -55,11 +55,8 @@ def facts(
     (source,) = sources_of([outputs], [inputs], [not independent], needs_care=True)
     degree = _stated(source, labels) if independent else _labelled(source, labels)
     with in_full(outputs.device):
-        penalty = logic.penalty(degree)
-        counts = None
-        if not independent:
-            counts = labels.long() != IGNORED
-            penalty = torch.where(counts, penalty, 0.0)
+        counts = labels.long() != IGNORED
+        penalty = torch.where(counts, logic.penalty(degree), 0.0)
         if reduction != "none":
             penalty = penalty.reshape(-1)
         return reduce_batch(penalty, reduction, logic, counts, process_group)
@@ -68,9 +65,15 @@ def facts(
 def _check_labels(outputs: Tensor, labels: Tensor) -> None:
     is_integral = not (labels.is_floating_point() or labels.is_complex())
     if outputs.dim() == 0 or labels.shape != outputs.shape[:-1] or not is_integral:
+        advice = ""
+        if outputs.dim() and labels.shape == outputs.shape:
+            advice = (
+                "; if these are 0 or 1 for each output, pass independent=True, or declare the "
+                "predicate of a theory `independent`"
+            )
         raise GroundingError(
             f"labels: expected integers of shape {tuple(outputs.shape[:-1])}, one per example, "
-            f"got {labels.dtype} of shape {tuple(labels.shape)}"
+            f"got {labels.dtype} of shape {tuple(labels.shape)}{advice}"
         )
     classes = outputs.shape[-1]
     if not classes:
@@ -89,12 +92,16 @@ def _check_labels(outputs: Tensor, labels: Tensor) -> None:
 
 def _check_statements(outputs: Tensor, labels: Tensor) -> None:
     expected = f"labels of independent outputs: expected 0 or 1 in shape {tuple(outputs.shape)}"
-    if labels.shape != outputs.shape:
-        raise GroundingError(f"{expected}, got shape {tuple(labels.shape)}")
+    if labels.shape != outputs.shape or labels.is_complex():
+        raise GroundingError(f"{expected}, got {labels.dtype} of shape {tuple(labels.shape)}")
     if not is_traced(labels):
-        wrong = labels[(labels != 0) & (labels != 1)]
+        # unsigned bytes cannot be compared with −100
+        known = labels if labels.is_floating_point() else labels.long()
+        wrong = labels[(known != 0) & (known != 1) & (known != IGNORED)]
         if wrong.numel():
-            raise GroundingError(f"{expected}, got {wrong[0].item():g}")
+            raise GroundingError(
+                f"{expected}, got {wrong[0].item():g} ({IGNORED} marks an output without a label)"
+            )
 
 
 def _labelled(source: Source, labels: Tensor) -> Degree:
@@ -106,7 +113,7 @@ def _labelled(source: Source, labels: Tensor) -> Degree:
 
 def _stated(source: Source, labels: Tensor) -> Degree:
     """Return the degree of each output, or of its negation where the label is 0."""
-    holds = labels.bool()
+    holds = labels == 1
     return degree_with(
         lambda side: torch.where(holds, source.side(side), source.side(MIRRORED[side]))
     )

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final, TypeVar, final
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from residuum.errors import GroundingError, suggest
 from residuum.logic import Quantifier
@@ -27,6 +27,7 @@ from residuum.losses.reductions import Combination, check_combination
 from residuum.losses.routes import thresholds
 from residuum.losses.routes.definition import Definition, make_room
 from residuum.losses.rules import CompiledRule, Tensors, named_tensors
+from residuum.losses.schedules import Schedule, Scheduled, weight_at
 from residuum.relaxations import Relaxation
 from residuum.relaxations.catalogue import EXACT
 
@@ -38,7 +39,7 @@ WEIGHTING: Final = "the penalties of single rules are without weights, the total
 
 
 @final
-class CompiledKnowledge(ExactAnswers, nn.Module):
+class CompiledKnowledge(ExactAnswers, Scheduled):
     """All rules of a knowledge base, under one relaxation.
 
     Called with tensors, it returns the penalty of each rule by name, without its weight; `total`
@@ -50,7 +51,7 @@ class CompiledKnowledge(ExactAnswers, nn.Module):
         self,
         rules: Mapping[str, CompiledRule],
         bundles: Mapping[Names, CompiledRule],
-        weights: Mapping[str, float],
+        weights: Mapping[str, float | Schedule[float]],
         together: Callable[[Names], CompiledRule],
     ) -> None:
         super().__init__()
@@ -74,8 +75,13 @@ class CompiledKnowledge(ExactAnswers, nn.Module):
 
     @property
     def weights(self) -> Mapping[str, float]:
-        """The weights of the rules in the total, by name."""
-        return self._weights
+        """The weights of the rules in the total, by name, in the present epoch."""
+        return {name: weight_at(one, self.epoch, name) for name, one in self._weights.items()}
+
+    @property
+    def has_schedule(self) -> bool:
+        """Whether a weight is a schedule."""
+        return any(map(callable, self._weights.values()))
 
     def set_process_group(self, group: Any) -> None:
         """Set the process group of all rules, which knowledge that is read from a file has lost."""
@@ -119,10 +125,11 @@ class CompiledKnowledge(ExactAnswers, nn.Module):
     def extra_repr(self) -> str:
         """Return what `print(knowledge)` shows: each rule with its weight in the total."""
         lines: list[str] = []
+        weights = self.weights
         for name, rule in self._rules.items():
             if not lines:
                 lines += [f"relaxation={rule.relaxation}, reduction={rule.reduction}", WEIGHTING]
-            lines.append(f"{name}, weight {self._weights[name]:g}: {rule.formula}")
+            lines.append(f"{name}, weight {weights[name]:g}: {rule.formula}")
         return "\n".join(lines)
 
     def forward(
@@ -164,10 +171,13 @@ class CompiledKnowledge(ExactAnswers, nn.Module):
         given = self._known(Inputs(named_tensors(tensors, named), lengths, observed))
         rule = next(iter(self._rules.values()))
         relaxation = rule.relaxation
+        if self.has_schedule:
+            self.watch_schedule()
+        weights = self.weights
         if relaxation == EXACT and combine == "conjunction":
             return self._joint_total(given)
         is_conjunction = combine == "conjunction" or _is_sum(relaxation)
-        call = self._call_of_all(given)
+        call = self._call_of_all(given, weights)
         if call is not None:
             [bundle] = self._bundles.values()
             if is_conjunction:
@@ -177,7 +187,7 @@ class CompiledKnowledge(ExactAnswers, nn.Module):
             if found is not None:
                 return bundle.reduced(found.sum(0))
         weighted = [
-            part if self._weights[name] == 1 else part * self._weights[name]
+            part if weights[name] == 1 else part * weights[name]
             for name, part in self._penalties(given, is_reduced=False).items()
         ]
         penalties = _stacked(weighted, -1)
@@ -187,7 +197,7 @@ class CompiledKnowledge(ExactAnswers, nn.Module):
 
     def _joint_total(self, given: Inputs) -> Tensor:
         """Return −log of the probability that all rules hold, reduced over the batch."""
-        for name, weight in self._weights.items():
+        for name, weight in self.weights.items():
             if weight != 1:
                 raise GroundingError(
                     f"under `exact` a total is the probability that all rules hold together, in "
@@ -298,11 +308,34 @@ class CompiledKnowledge(ExactAnswers, nn.Module):
 
         `CompiledRule.metrics` says what the numbers are.
         """
-        given = self._known(Inputs(named_tensors(tensors, named), lengths, observed))
+        given = Inputs(named_tensors(tensors, named), lengths, observed)
+        return self._numbers(CompiledRule.metrics_of, given)
+
+    def diagnose(
+        self,
+        tensors: Tensors | None = None,
+        /,
+        *,
+        lengths: Any = None,
+        observed: Observed | None = None,
+        **named: Tensor,
+    ) -> dict[str, float]:
+        """Return the metrics of each rule, and the share of violations `without_gradient`.
+
+        `CompiledRule.diagnose` says what it is. Its name is such as `birds/without_gradient`.
+        """
+        given = Inputs(named_tensors(tensors, named), lengths, observed)
+        return self._numbers(CompiledRule.diagnosis_of, given)
+
+    def _numbers(
+        self, of_call: Callable[[CompiledRule, Call], Mapping[str, Tensor]], given: Inputs
+    ) -> dict[str, float]:
+        """Return numbers about each rule, with its name in front."""
+        self._known(given)
         found = {
             f"{name}/{key}": one
             for name, rule in self._rules.items()
-            for key, one in rule.metrics_of(rule.receive_for_penalty(*given.of(rule))).items()
+            for key, one in of_call(rule, rule.receive_for_penalty(*given.of(rule))).items()
         }
         return as_numbers(found)
 
@@ -330,12 +363,14 @@ class CompiledKnowledge(ExactAnswers, nn.Module):
                 if route.startswith("evaluated"):
                     route += f", {len(names)} rules together"
                     routes |= {name: [*why_not, route] for name in names}
-        lines = [WEIGHTING]
+        lines, weights = [WEIGHTING], self.weights
         for name, rule in self._rules.items():
             read = NO_INPUTS if given is None else given.of(rule)
             route_lines = routes.get(name) or rule.explained_route(*read)
-            lines.append(f"rule {name}, weight {self._weights[name]:g}")
-            lines += [f"  {line}" for line in (*rule.described().splitlines(), *route_lines)]
+            lines.append(f"rule {name}, weight {weights[name]:g}")
+            warnings = [] if given is None else rule.warnings(*read)
+            told = (*rule.described().splitlines(), *warnings, *route_lines)
+            lines += [f"  {line}" for line in told]
         return "\n".join(lines)
 
     def _ask(self, question: Callable[..., Answer], given: Inputs) -> dict[str, Answer]:
@@ -380,12 +415,12 @@ class CompiledKnowledge(ExactAnswers, nn.Module):
             parts[name] = part
         return parts
 
-    def _call_of_all(self, given: Inputs) -> Call | None:
+    def _call_of_all(self, given: Inputs, weights: Mapping[str, float]) -> Call | None:
         """Return one call of all rules; None unless they are alike and evaluated together."""
         if len(self._bundles) != 1:
             return None
         [(names, bundle)] = self._bundles.items()
-        if len(names) < len(self._rules) or set(self._weights.values()) != {1.0}:
+        if len(names) < len(self._rules) or set(weights.values()) != {1.0}:
             return None
         return _call(bundle, given, {}) if given.have_one_batch(bundle.plan) else None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, final
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from residuum.errors import GroundingError
 from residuum.grounding import Layout, Plan
@@ -21,21 +21,23 @@ from residuum.losses.inputs.evidence import Observed, are_all_observed
 from residuum.losses.inputs.layouts import Bound
 from residuum.losses.questions.coverage import coverage
 from residuum.losses.questions.crisp_truth import satisfied
+from residuum.losses.questions.diagnosis import without_gradient
 from residuum.losses.questions.each import SingleGroundings, each
-from residuum.losses.questions.explain import describe
+from residuum.losses.questions.explain import describe, warnings_about
 from residuum.losses.questions.metrics import as_numbers, metrics_of
 from residuum.losses.questions.truth import truth
 from residuum.losses.questions.violations import Violation, violations
 from residuum.losses.reductions import Reduction, SharedGroup, reduce_batch
 from residuum.losses.routes.choosing import Chooser
 from residuum.losses.routes.definition import Definition, Detached
+from residuum.losses.schedules import Schedule, Scheduled, check_scheduled_weight, weight_at
 from residuum.relaxations import Relaxation
 
 Tensors = Mapping[str, Tensor]
 
 
 @final
-class CompiledRule(ExactAnswers, nn.Module):
+class CompiledRule(ExactAnswers, Scheduled):
     """A rule under a relaxation, as a differentiable function of tensors. It has no parameters."""
 
     def __init__(
@@ -45,7 +47,7 @@ class CompiledRule(ExactAnswers, nn.Module):
         forms: Mapping[str, Form],
         *,
         name: str,
-        weight: float,
+        weight: float | Schedule[float],
         reduction: Reduction,
         detach: Detached | None,
         check: bool,
@@ -60,7 +62,7 @@ class CompiledRule(ExactAnswers, nn.Module):
         self.relaxation = relaxation
         self.forms = forms
         self.name = name
-        self.weight = weight
+        self._weight = weight
         self.reduction = reduction
         self.detach = detach
         self.check = check
@@ -85,6 +87,21 @@ class CompiledRule(ExactAnswers, nn.Module):
     # nn.Module checks for each attribute whether it is a parameter or a module. A rule has neither,
     # and the check costs time where a knowledge has hundreds of rules.
     __setattr__ = object.__setattr__  # type: ignore[assignment]
+
+    @property
+    def weight(self) -> float:
+        """The weight in the present epoch, which multiplies the penalty."""
+        return weight_at(self._weight, self.epoch, self.name)
+
+    @weight.setter
+    def weight(self, weight: float | Schedule[float]) -> None:
+        check_scheduled_weight(weight, self.name)
+        self._weight = weight
+
+    @property
+    def has_schedule(self) -> bool:
+        """Whether the weight is a schedule."""
+        return callable(self._weight)
 
     @property
     def process_group(self) -> Any:
@@ -129,9 +146,12 @@ class CompiledRule(ExactAnswers, nn.Module):
         no tensor.
         """
         call = self.receive_for_penalty(named_tensors(tensors, named), lengths, observed)
+        if self.has_schedule:
+            self.watch_schedule()
+        weight = self.weight
         with in_full(call.device):
             penalty = self.of_each_example(call)
-            return self.reduced(penalty if self.weight == 1 else penalty * self.weight)
+            return self.reduced(penalty if weight == 1 else penalty * weight)
 
     def truth(
         self,
@@ -234,15 +254,18 @@ class CompiledRule(ExactAnswers, nn.Module):
         """Return the rule in words: inputs, axes, groundings, memory, gradients, and its route.
 
         With tensors, the route is the one that evaluates them; without, the one for 64 examples on
-        a CPU. The routes before it are named with the reason why they are not taken. A warning is
-        added if the rule is about one softmax and every prediction obeys it, or none.
+        a CPU. The routes before it are named with the reason why they are not taken. Warnings are
+        added if every prediction obeys the rule, or none; and with tensors, if labels are observed
+        from which the relaxation hardly learns, or examples cost all that the logic counts.
         """
         given = (
             named_tensors(tensors, named)
             if tensors is not None or named or observed is not None
             else None
         )
-        return "\n".join([self.described(), *self.explained_route(given, lengths, observed)])
+        warnings = [] if given is None else self.warnings(given, lengths, observed)
+        route = self.explained_route(given, lengths, observed)
+        return "\n".join([self.described(), *warnings, *route])
 
     def metrics(
         self,
@@ -262,6 +285,24 @@ class CompiledRule(ExactAnswers, nn.Module):
         call = self.receive_for_penalty(named_tensors(tensors, named), lengths, observed)
         return as_numbers(self.metrics_of(call))
 
+    def diagnose(
+        self,
+        tensors: Tensors | None = None,
+        /,
+        *,
+        lengths: Any = None,
+        observed: Observed | None = None,
+        **named: Tensor,
+    ) -> dict[str, float]:
+        """Return the metrics, and the share of violated groundings `without_gradient`.
+
+        A grounding is without a gradient if its own penalty has gradient 0 with respect to every
+        output that it reads: the predictions break it, and no step mends it. Under `exact` its
+        penalty is that of the product logic.
+        """
+        call = self.receive_for_penalty(named_tensors(tensors, named), lengths, observed)
+        return as_numbers(self.diagnosis_of(call))
+
     # For other parts of this package
 
     @torch.no_grad()
@@ -270,6 +311,13 @@ class CompiledRule(ExactAnswers, nn.Module):
         with in_full(call.device):
             penalty = self.of_each_example(call)
             return metrics_of(self._definition, self._routes, call, penalty)
+
+    @torch.no_grad()
+    def diagnosis_of(self, call: Call) -> dict[str, Tensor]:
+        """Return the metrics of a call and `without_gradient`, as tensors."""
+        with in_full(call.device):
+            lost = without_gradient(self._definition, call)
+            return {**self.metrics_of(call), "without_gradient": lost}
 
     def rule_of(self, rules: Iterable[str] | None) -> CompiledRule:
         """Return this rule."""
@@ -362,6 +410,14 @@ class CompiledRule(ExactAnswers, nn.Module):
             returned = f"the {self.reduction} over the batch"
         told = describe(self.plan, self._bound(), self.relaxation)
         return f"{told}\nreturns {returned}{weight}"
+
+    @torch.no_grad()
+    def warnings(self, given: Tensors, lengths: Any, observed: Observed | None) -> list[str]:
+        """Return warnings about these tensors and labels, for `explain`."""
+        call = self.receive_for_penalty(given, lengths, observed)
+        with in_full(call.device):
+            penalties = self.of_each_example(call)
+        return warnings_about(self.plan, self.relaxation, call.labels, penalties)
 
     def explained_route(
         self,

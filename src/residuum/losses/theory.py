@@ -34,11 +34,16 @@ from residuum.losses.reductions import (
     Reduction,
     SharedGroup,
     check_combination,
-    check_weight,
 )
 from residuum.losses.routes.definition import Definition
 from residuum.losses.rules import CompiledRule
-from residuum.losses.schedules import Schedule, at
+from residuum.losses.schedules import (
+    Schedule,
+    Scheduled,
+    at,
+    check_scheduled_weight,
+    weight_at,
+)
 from residuum.relaxations import Relaxation
 from residuum.syntax import Knowledge
 
@@ -58,7 +63,7 @@ class Assessment:
 
 
 @final
-class Theory(ExactAnswers, nn.Module):
+class Theory(ExactAnswers, Scheduled):
     """A Knowledge whose predicates are networks: modules given by the names of predicates.
 
     A theory is called with facts, {name: (inputs, labels)}, and with tensors for the rules. A
@@ -103,8 +108,7 @@ class Theory(ExactAnswers, nn.Module):
             )
         check_combination(combine)
         for name, weight in (weights or {}).items():
-            if not callable(weight):
-                check_weight(weight, name)
+            check_scheduled_weight(weight, name)
         for name, module in modules.items():
             if knowledge.predicates[name].is_hidden:
                 raise GroundingError(
@@ -121,7 +125,6 @@ class Theory(ExactAnswers, nn.Module):
                     "it; give the predicate another"
                 )
         self.knowledge = knowledge
-        self.epoch = 0
         self.combine = combine
         self.networks = nn.ModuleDict(modules)
         self._relaxation = relaxation
@@ -166,9 +169,12 @@ class Theory(ExactAnswers, nn.Module):
     def weight(self, name: str) -> float:
         """Return the weight of a rule or a set of facts in the present epoch."""
         _check_names("rule or set of facts", [name], self._weights)
-        weight = at(self._weights[name], self.epoch)
-        check_weight(weight, name)
-        return weight
+        return weight_at(self._weights[name], self.epoch, name)
+
+    @property
+    def has_schedule(self) -> bool:
+        """Whether a weight or the relaxation is a schedule."""
+        return callable(self._relaxation) or any(map(callable, self._weights.values()))
 
     def freeze(self, *predicates: str) -> None:
         """Keep gradients from the networks of these predicates."""
@@ -193,6 +199,8 @@ class Theory(ExactAnswers, nn.Module):
 
         A network does not run for a use that is observed in full.
         """
+        if self.has_schedule:
+            self.watch_schedule()
         given = {} if facts is None else facts
         if not isinstance(given, Mapping):
             raise GroundingError(
@@ -257,6 +265,18 @@ class Theory(ExactAnswers, nn.Module):
         labels = self._labels(observed)
         predicted = self._predictions(tensors, labels, lengths)
         return self._rules().metrics(predicted, lengths=lengths, observed=labels or None)
+
+    @torch.no_grad()
+    def diagnose(
+        self, *, lengths: Any = None, observed: Observed | None = None, **tensors: Tensor
+    ) -> dict[str, float]:
+        """Return the metrics of each rule, and the share of violations `without_gradient`.
+
+        `CompiledRule.diagnose` says what it is. Tensors and labels are those of a call.
+        """
+        labels = self._labels(observed)
+        predicted = self._predictions(tensors, labels, lengths)
+        return self._rules().diagnose(predicted, lengths=lengths, observed=labels or None)
 
     def rule_of(self, rules: Iterable[str] | None) -> CompiledRule:
         """Return all rules, or those of these names, as one rule under `exact`."""

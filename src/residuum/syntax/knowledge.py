@@ -70,6 +70,11 @@ class Domain:
         return isinstance(self.labels, range) or all(isinstance(one, int) for one in self.labels)
 
     @cached_property
+    def is_text(self) -> bool:
+        """Whether all members are text, so that `<` compares them alphabetically."""
+        return bool(self.labels) and all(isinstance(one, str) for one in self.labels or ())
+
+    @cached_property
     def _places(self) -> dict[Label, int]:
         return {label: place for place, label in enumerate(self.labels or ())}
 

@@ -254,10 +254,11 @@ class Reader:
             domain = left.domain or right.domain or NUMBERS
             domain = NUMBERS if domain.is_numeric else domain
             sides = (self._fit(left, domain), self._fit(right, domain))
-            if operator not in ("=", "!=") and not domain.is_numeric:
+            if operator not in ("=", "!=") and not (domain.is_numeric or domain.is_text):
                 self.report(
                     phrase.words[0],
-                    f"`{operator}` needs numbers; the labels of {domain} have no order.",
+                    f"`{operator}` needs numbers, or labels that are all text; {domain} has "
+                    "neither.",
                 )
         return fm.Comparison(operator, *sides)
 

@@ -35,7 +35,11 @@ GIVEN = {name: torch.zeros(64, 10) for name in ("Left", "Right", "Sum")}
         (SUM, {"predicates": {"Sum": "digit"}, "domains": TEN}, "expected a tuple of domain names"),
         (SUM, {"predicates": {"Sum": ()}, "domains": TEN}, "`Sum` takes 0 arguments"),
         (SUM, {"outputs": {"Sum": "soft"}, "domains": TEN}, "or 'softmax'"),
-        (SUM, {"outputs": {"Som": "exclusive"}, "domains": TEN}, "called `Som`. Did you mean"),
+        (
+            SUM,
+            {"outputs": {"Som": "exclusive"}, "domains": TEN},
+            "not read `Som`. Did you mean",
+        ),
         (SUM, {"inputs": "logit", "domains": TEN}, "expected one of logits, log_probs, probs"),
         (SUM, {"inputs": ["probs"], "domains": TEN}, "or a mapping of predicates to them, got"),
         (SUM, {"inputs": {"Som": "probs"}, "domains": TEN}, "no predicate `Som`. Did you mean"),

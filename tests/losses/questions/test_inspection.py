@@ -197,7 +197,9 @@ ABOUT_ONE_LABEL = [
     ("Has(cat) -> Has(animal)", None),
     ("Has(cat) | Has(dog)", None),
     ("forall x in label: Has(x) -> Has(animal)", None),
-    ("Has(cat) & Has(dog) -> Other", None),
+    ("Has(cat) & Has(dog) -> Other", "obeyed"),
+    ("Has(cat) & Other2 -> Has(animal)", None),
+    ("Has(cat) -> ~Has(dog) | Other2 & Other3", "obeyed"),
 ]
 
 
@@ -212,6 +214,58 @@ def test_a_rule_that_one_label_decides_is_warned_of(text, outcome):
         assert f"the rule is {outcome}" in told
     apart = rs.compile(text, outputs={"Has": "independent"}, **options)
     assert "warning" not in apart.explain()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("P -> P | Q", "holds for every prediction by its form"),
+        ("forall x in d: R(x) & S(x) -> R(x)", "holds for every prediction by its form"),
+        ("forall x in d: R(x) & ~R(x)", "fails for every prediction by its form"),
+        ("P & (exists x in d: R(x)) -> exists x in d: R(x)", "holds for every prediction"),
+        ("forall x in d: R(x) -> R((x + 1) mod 3)", None),
+        ("P & Q -> P & P", "holds for every prediction"),
+    ],
+)
+def test_a_rule_that_cannot_fail_or_hold_is_warned_of(text, said):
+    outputs = {"R": "independent", "S": "independent"}
+    told = rs.compile(text, domains={"d": 3}, outputs=outputs).explain()
+    assert "warning" not in told if said is None else f"warning: the rule {said}" in told
+
+
+@pytest.mark.parametrize(
+    ("relaxation", "is_warned_of"),
+    [("r-product", True), ("r-godel", True), ("r-hamacher(2)", True), ("s-product", False),
+     ("s-godel", False), ("lukasiewicz-maxsat", False), ("exact", False)],
+)  # fmt: skip
+def test_an_observed_consequent_is_warned_of_under_r_logics(relaxation, is_warned_of):
+    text = "forall a, b in d: A(a) & B(b) -> C((a + b) mod 3)"
+    rule = rs.compile(text, relaxation, domains={"d": 3})
+    given = {"A": torch.randn(4, 3), "B": torch.randn(4, 3)}
+    labels = {"C": torch.tensor([0, 1, 2, 0])}
+    told = rule.explain(given, observed=labels)
+    assert ("warning: `C` is observed and stands in a consequent" in told) == is_warned_of
+    assert told.splitlines()[-1].startswith("evaluated by")
+    other = rule.explain(
+        {"B": given["B"], "C": given["A"]}, observed={"A": torch.tensor([0, 1, 2, 0])}
+    )
+    assert "is observed" not in other
+    knowledge = rs.compile(rs.loads(f"""domain d = 0..2\npredicate A(d)\npredicate B(d)
+        predicate C(d)\nrule sums: {text}"""), relaxation)  # fmt: skip
+    assert ("`C` is observed" in knowledge.explain(given, observed=labels)) == is_warned_of
+
+
+def test_examples_that_cost_all_that_the_logic_counts_are_warned_of():
+    options = {"domains": {"d": 100}, "outputs": {"A": "independent", "B": "independent"}}
+    text = "forall x in d: A(x) -> B(x)"
+    given = {"A": torch.zeros(4, 100), "B": torch.zeros(4, 100)}
+    given["A"][:3, :9] = 2.0
+    told = rs.compile(text, "lukasiewicz", **options).explain(given)
+    assert "warning: 3 of 4 examples cost 1, the most that lukasiewicz counts" in told
+    assert "take lukasiewicz-maxsat" in told
+    for name in ("lukasiewicz-maxsat", "s-product"):
+        assert "warning" not in rs.compile(text, name, **options).explain(given)
+    assert "warning: 3 of 4" in rs.compile(text, "r-yager(0.5)", **options).explain(given)
 
 
 def test_compiled_rules_have_no_parameters_and_print_themselves():

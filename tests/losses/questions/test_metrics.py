@@ -45,6 +45,13 @@ def test_an_empty_batch_has_numbers_too():
     assert all(math.isfinite(number) for number in found.values())
 
 
+def test_where_there_are_no_groundings_none_is_broken():
+    rule = rs.compile("forall i in s: P(i) -> P(i + 1)", domains={"s": "sequence"},
+                      predicates={"P": ("s",)}, outputs={"P": "independent"})  # fmt: skip
+    found = rule.metrics(P=torch.ones(2, 4), lengths=[1, 0])
+    assert (found["penalty"], found["groundings"], found["satisfied"]) == (0, 1, 1)
+
+
 def test_blocks_do_not_change_the_numbers():
     outputs = {name: torch.randn(6, 3) for name in "AB"}
     whole, parts = (

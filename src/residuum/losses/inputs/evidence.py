@@ -207,6 +207,20 @@ def _classes(slot: Slot, sizes: Mapping[str, int]) -> int:
     return sizes[domain.name]
 
 
+def observed_entries(
+    slots: Sequence[Slot], inputs: Sequence[Tensor], labels: Mapping[str, Tensor] | None
+) -> list[Tensor]:
+    """Return for the tensor of each slot which of its entries are observed."""
+    found = []
+    for slot, tensor in zip(slots, inputs, strict=True):
+        mask = torch.zeros((), dtype=torch.bool, device=tensor.device)
+        if labels and slot.name in labels:
+            mask = labels[slot.name].to(tensor.device) >= 0
+            mask = mask.unsqueeze(-1) if slot.is_exclusive else mask
+        found.append(mask.expand(tensor.shape))
+    return found
+
+
 # Checks of values, where Python can look at them
 
 

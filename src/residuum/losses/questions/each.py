@@ -64,7 +64,7 @@ def _single_groundings(
         return value.expand(counted.shape).reshape(examples, math.prod(axes))
 
     names: dict[int, str] = {}
-    formula = _spelt(plan, groundings.body, names)
+    formula = spelt(plan, groundings.body, names)
     step = plan.steps[groundings.body]
     covered = torch.tensor(True, device=call.device)
     if isinstance(step, Connect) and step.kind is Implies:
@@ -81,12 +81,12 @@ def _single_groundings(
     )
 
 
-def _spelt(plan: Plan, number: int, names: dict[int, str]) -> Formula:
+def spelt(plan: Plan, number: int, names: dict[int, str]) -> Formula:
     """Return a step as a formula; atoms and quantifiers get names, which are added to `names`."""
     match plan.steps[number]:
         case Known(value):
             return TRUE if value else FALSE
         case Connect(kind, operands, count):
-            parts = [_spelt(plan, operand, names) for operand in operands]
+            parts = [spelt(plan, operand, names) for operand in operands]
             return kind(*parts) if count is None else CountOf(count, parts)
     return Atom(names.setdefault(number, f"P{len(names)}"))

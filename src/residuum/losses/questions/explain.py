@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+
 import torch
+from torch import Tensor
 
 from residuum.grounding import Plan
-from residuum.grounding.plans import Connect, Quantify
-from residuum.logic import Iff, Implies
+from residuum.grounding.plans import Connect, Quantify, Read, Slot
+from residuum.logic import FALSE, Atom, Iff, Implies, is_satisfiable, is_tautology
+from residuum.losses.aggregation import cap_of
 from residuum.losses.inputs.calls import Call
 from residuum.losses.inputs.layouts import Bound, groundings_of
 from residuum.losses.questions.crisp_truth import Crisp
+from residuum.losses.questions.each import spelt
 from residuum.losses.routes import thresholds
-from residuum.relaxations import Relaxation
+from residuum.relaxations import Relaxation, truth
 
 
 def describe(plan: Plan, bound: Bound | None, relaxation: Relaxation) -> str:
@@ -36,31 +42,124 @@ def describe(plan: Plan, bound: Bound | None, relaxation: Relaxation) -> str:
     lines.append(_where_gradients_vanish(relaxation, implies))
     if any(count.relation == "exactly" for count in plan.counts):
         lines.append("no gradient where `exactly` is pulled up and down evenly")
-    if bound is not None:
-        lines += _what_one_label_decides(plan, bound)
+    decided = _what_the_form_decides(plan)
+    if bound is not None and not decided:
+        decided = _what_softmaxes_decide(plan, bound)
+    lines += decided
     return "\n".join(lines)
 
 
-def _what_one_label_decides(plan: Plan, bound: Bound) -> list[str]:
-    """Return a warning if a rule about one softmax holds for every class, or for none."""
-    if len(plan.slots) != 1:
+def _what_softmaxes_decide(plan: Plan, bound: Bound) -> list[str]:
+    """Return a warning if a rule about softmaxes holds for every prediction, or for none."""
+    names = [slot.predicate.name for slot in plan.slots if slot.is_exclusive]
+    entries = [math.prod(len(one.labels or ()) for one in slot.domains) for slot in plan.slots]
+    sizes = [_count_predictions(*one) for one in zip(plan.slots, entries, strict=True)]
+    count = math.prod(sizes)
+    work = count * max(groundings_of(plan).largest(bound.layout), sum(entries))
+    if not names or not count or work > thresholds.MOST_TRIED:
         return []
-    (slot,) = plan.slots
-    if not slot.is_exclusive or len(slot.domains) != 1:
-        return []
-    classes = len(slot.domains[0].labels or ())
-    if classes < 2 or classes * groundings_of(plan).largest(bound.layout) > thresholds.MOST_TRIED:
-        return []
-    predicted = torch.eye(classes, dtype=torch.bool)
-    call = Call([predicted], (classes,), predicted.device, bound, {})
+    states = [_predictions_of(slot) for slot in plan.slots]
+    places = torch.unravel_index(torch.arange(count), sizes)
+    inputs = [one[at] for one, at in zip(states, places, strict=True)]
+    call = Call(inputs, (count,), torch.device("cpu"), bound, {})
     holds = Crisp(plan, call).truth(len(plan.steps) - 1)
     if holds.any() and not holds.all():
         return []
-    name = slot.predicate.name
+    shown = ", ".join(f"`{name}`" for name in dict.fromkeys(names))
+    declared = ", ".join(f"{name!r}: 'independent'" for name in dict.fromkeys(names))
     warning = (
-        f"warning: `{name}` is one softmax, so that exactly one of its classes is true, and "
-        f"whichever it is, the rule is {'obeyed' if holds.all() else 'broken'}; if several "
-        f"classes may be true, or none, pass outputs={{{name!r}: 'independent'}}"
+        f"warning: {shown} {'is' if len(names) == 1 else 'are each'} one softmax, so that exactly "
+        f"one of its classes is true, and whichever it is, the rule is "
+        f"{'obeyed' if holds.all() else 'broken'}; if several classes may be true, or none, pass "
+        f"outputs={{{declared}}}"
+    )
+    return [warning]
+
+
+def _count_predictions(slot: Slot, entries: int) -> int:
+    """Return how many predictions there are for a slot; 0 if they are too many to try."""
+    if slot.is_exclusive:
+        return entries if len(slot.domains) == 1 and entries > 1 else 0
+    return 2**entries if 2 ** min(entries, 64) <= thresholds.MOST_TRIED else 0
+
+
+def _predictions_of(slot: Slot) -> Tensor:
+    """Return all that can be predicted of a slot, one after the other."""
+    sizes = [len(domain.labels or ()) for domain in slot.domains]
+    if slot.is_exclusive:
+        return torch.eye(sizes[0], dtype=torch.bool)
+    entries = math.prod(sizes)
+    bits = torch.arange(2**entries).unsqueeze(-1) >> torch.arange(entries)
+    return (bits % 2 == 1).reshape(-1, *sizes)
+
+
+def _what_the_form_decides(plan: Plan) -> list[str]:
+    """Return a warning if a rule holds, or fails, whatever its atoms say."""
+    if len(plan.steps) > thresholds.MOST_STEPS_TRIED:
+        return []
+    said = spelt(plan, groundings_of(plan).body, {})
+    if is_tautology(said).answer:
+        return ["warning: the rule holds for every prediction by its form, and teaches nothing"]
+    if is_satisfiable(said).answer is False:
+        return ["warning: the rule fails for every prediction by its form; it contradicts itself"]
+    return []
+
+
+def warnings_about(
+    plan: Plan, relaxation: Relaxation, labels: Mapping[str, Tensor] | None, penalties: Tensor
+) -> list[str]:
+    """Return warnings about one call: what is observed, and one penalty per example."""
+    return [*_observed_consequents(plan, relaxation, labels), *_saturated(relaxation, penalties)]
+
+
+def _observed_consequents(
+    plan: Plan, relaxation: Relaxation, labels: Mapping[str, Tensor] | None
+) -> list[str]:
+    """Return a warning if labels stand where an R-implication cannot learn from them."""
+    half_denied = Implies(Atom("A"), FALSE)
+    if not labels or truth(half_denied, {"A": 0.5}, relaxation) > 0:
+        return []
+    implications = [one for one in plan.steps if isinstance(one, Connect) and one.kind is Implies]
+    read = _slots_below(plan, [one.operands[1] for one in implications])
+    return [
+        f"warning: `{name}` is observed and stands in a consequent. Under {relaxation} an "
+        "implication with a false consequent is false however small its antecedent is, so that "
+        "labels hardly teach the antecedent; take s-product or exact, or write the rule with "
+        "`exists`"
+        for name in labels
+        if name in read
+    ]
+
+
+def _slots_below(plan: Plan, numbers: list[int]) -> set[str]:
+    """Return the names of the slots that some steps read, directly or through their operands."""
+    found, seen, waiting = set(), set(numbers), list(numbers)
+    while waiting:
+        below: tuple[int, ...] = ()
+        match plan.steps[waiting.pop()]:
+            case Read(slot):
+                found.add(plan.slots[slot].name)
+            case Quantify(operand=operand):
+                below = (operand,)
+            case Connect(operands=operands):
+                below = operands
+        waiting += [one for one in below if one not in seen]
+        seen.update(below)
+    return found
+
+
+def _saturated(relaxation: Relaxation, penalties: Tensor) -> list[str]:
+    """Return a warning if examples cost as much as the logic counts, and have no gradient."""
+    cap = cap_of(relaxation)
+    count = 0 if cap is None else int((penalties >= cap).sum())
+    if not count:
+        return []
+    advice = "take lukasiewicz-maxsat, which has no such limit"
+    if relaxation.name != "lukasiewicz":
+        advice = "fewer groundings, or another relaxation, help"
+    warning = (
+        f"warning: {count:,} of {penalties.numel():,} examples cost {cap:g}, the most that "
+        f"{relaxation} counts, and have no gradient; {advice}"
     )
     return [warning]
 

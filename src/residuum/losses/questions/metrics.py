@@ -24,7 +24,8 @@ def metrics_of(
         "penalty": _mean(penalty),
         "truth": _mean(truth(definition, routes, call)),
         "satisfied": _mean(satisfied(definition, call)),
-        "groundings": holding.sum() / counted.sum().clamp(min=1),
+        # Where there are no groundings, none is broken.
+        "groundings": 1 - (counted - holding).sum() / counted.sum().clamp(min=1),
         "coverage": _mean(covered / counted.clamp(min=1)),
     }
 

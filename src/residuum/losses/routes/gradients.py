@@ -117,9 +117,7 @@ class _WithGradients(_SingleLevelFunction):
         return None, None, *(None if one is None else _last(one, inputs) for one in found)
 
 
-def gradients_of(
-    value: Tensor, leaves: Sequence[Tensor], upstream: Tensor | None
-) -> list[Tensor]:
+def gradients_of(value: Tensor, leaves: Sequence[Tensor], upstream: Tensor | None) -> list[Tensor]:
     """Return the gradients of leaves from the gradient of a value; None stands for 1.
 
     Gradients that a route knows are asked for directly: on a GPU the engine of PyTorch, with its

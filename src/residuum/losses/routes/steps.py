@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from residuum.losses.routes.certainty import Certainty
 
 Sides = Callable[[int, Side], Tensor]
+Changed = Callable[[int, Degree], Degree]
+"""Returns the degree that takes the place of the one that a step reads."""
 
 
 @final
@@ -74,7 +76,7 @@ def per_example(given: Tensor, call: Call, rank: int) -> Tensor:
     return nothing.expand(call.batch)
 
 
-def evaluation_of(definition: Definition, call: Call) -> Evaluation:
+def evaluation_of(definition: Definition, call: Call, changed: Changed | None = None) -> Evaluation:
     """Return the evaluation of a rule on a call."""
     sources = definition.sources(call.inputs) if call.sources is None else call.sources()
     certainty, lifted = None, call.bound.lifted
@@ -95,6 +97,7 @@ def evaluation_of(definition: Definition, call: Call) -> Evaluation:
         window=call.window,
         detach=definition.detach,
         certainty=certainty,
+        changed=changed,
     )
 
 
@@ -116,6 +119,7 @@ class Evaluation:
         window: Window | None = None,
         detach: Detached | None = None,
         certainty: Certainty | None = None,
+        changed: Changed | None = None,
     ) -> None:
         self._plan = plan
         self._layout = layout
@@ -129,6 +133,7 @@ class Evaluation:
         self._window = window
         self._detach = detach
         self._certainty = certainty
+        self._changed = changed
         self._degrees: dict[int, Degree] = {}
         self._slot_penalties: dict[int, Tensor] = {}
         self._pool: dict[Side, Tensor] = {}
@@ -159,6 +164,10 @@ class Evaluation:
             else torch.as_tensor(self._penalty(number, is_outermost=True))
             for position, number in enumerate(root.operands)
         ]
+
+    def penalty(self, number: int) -> Any:
+        """Return the penalty of a step below the outermost quantifiers, for each grounding."""
+        return self._penalty(number, is_outermost=True)
 
     def _along_group(self, group: Group) -> Tensor:
         """Return the penalties of a group of rules of one shape: (*batch, rules)."""
@@ -214,7 +223,7 @@ class Evaluation:
                 place = ("antecedent", "consequent").index(self._detach)
                 parts[place] = _detached(parts[place])
                 return tnorm.penalty(self._imply(left, *parts))
-            case Read(slot) if tnorm.penalties_add_up:
+            case Read(slot) if tnorm.penalties_add_up and self._changed is None:
                 # Computed once for the whole slot, whose entries may be read many times.
                 if slot not in self._slot_penalties:
                     self._slot_penalties[slot] = tnorm.penalty(self._of_slot(slot))
@@ -306,7 +315,8 @@ class Evaluation:
 
     def _read(self, number: int, step: Read) -> Degree:
         place, sides = self._place(number), self._sides
-        return degree_with(lambda side: place(sides(step.slot, side)))
+        found = degree_with(lambda side: place(sides(step.slot, side)))
+        return found if self._changed is None else self._changed(number, found)
 
     def _of_slot(self, slot: int) -> Degree:
         return degree_with(lambda side: self._sides(slot, side))

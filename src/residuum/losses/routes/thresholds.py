@@ -133,3 +133,6 @@ MOST_CIRCUITS: Final = 64
 
 MOST_TRIED: Final = 1 << 20
 """The most groundings that `explain` evaluates to see what one softmax decides."""
+
+MOST_STEPS_TRIED: Final = 300
+"""The most steps of a plan that `explain` examines to see whether a rule can fail at all."""
