@@ -270,9 +270,9 @@ def test_answers_that_depend_on_a_quantified_part_are_unknown(text):
 
 
 def test_an_atom_named_like_a_stand_in_is_not_confused_with_a_quantified_part():
-    verdict = is_satisfiable(parse("Quantified_0 & ~forall x in D: P(x)"))
+    verdict = is_satisfiable(parse("Opaque_0 & ~forall x in D: P(x)"))
     assert verdict.answer is None
-    assert is_satisfiable(parse("Quantified_0 & ~Quantified_0 & forall x in D: P")).answer is False
+    assert is_satisfiable(parse("Opaque_0 & ~Opaque_0 & forall x in D: P")).answer is False
 
 
 def test_atoms_that_may_become_the_same_are_not_called_independent():

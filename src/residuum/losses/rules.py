@@ -28,7 +28,7 @@ from residuum.losses.questions.truth import truth
 from residuum.losses.questions.violations import Violation, violations
 from residuum.losses.reductions import Reduction, SharedGroup, reduce_batch
 from residuum.losses.routes.choosing import Chooser
-from residuum.losses.routes.definition import Definition, Detached
+from residuum.losses.routes.definition import Comparisons, Definition, Detached
 from residuum.relaxations import Relaxation
 
 Tensors = Mapping[str, Tensor]
@@ -52,6 +52,7 @@ class CompiledRule(ExactAnswers, nn.Module):
         block: int | None,
         process_group: Any,
         replay: bool,
+        comparisons: Comparisons = "crisp",
         layout: Layout | None = None,
         is_bundle: bool = False,
     ) -> None:
@@ -75,6 +76,7 @@ class CompiledRule(ExactAnswers, nn.Module):
             block=block,
             replay=replay,
             is_bundle=is_bundle,
+            comparisons=comparisons,
         )
         if not plan.sequence_domains:  # mistakes in the rule show when it is compiled
             self._definition.bind({}, torch.device("cpu"), layout)
