@@ -262,7 +262,7 @@ WRONG_RULES = [
     ("forall d in digit: Big(d mod 0)", 34, "the right-hand side of `mod` is zero."),
     ("forall d, d in digit: Big(d)", 19, "variable `d` is bound twice"),
     ("forall m in image: Big(m)", 32, "`m` is in domain `image` (open), not in `digit`"),
-    ("Rain ==> Rain", 14, "Did you mean `->`?"),
+    ("Rain ==> Rain", 15, "Did you mean `->`?"),
     ("Rain & (Rain", 16, "`(` is never closed."),
     ("Rain &", 15, "expected a formula, got the end."),
     ("Big(99999999999999999999)", 13, "at most 64 bits"),

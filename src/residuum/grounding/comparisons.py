@@ -72,19 +72,18 @@ def smoothing_of(
 
 
 def _no_quantity(comparison: Comparison, signature: Signature, bound: Collection[str]) -> str:
+    known = {*bound, *signature.functions, *signature.quantities, ABSOLUTE}
     for node in distinct_nodes(comparison):
         match node:
-            case Variable(name) if name not in bound:
-                called, example = name, f"quantities={{{name!r}: 2.0}}"
-            case Application(name) if name not in signature.functions and name != ABSOLUTE:
-                called, example = name, f"quantities={{{name!r}: 2.0}}"
-            case _:
-                continue
-        return (
-            f"`{comparison}`: nothing is known of the scale of `{called}`; if it is a quantity, "
-            f"say in its own units how large a difference counts: {example}, or in a rule file "
-            f"`quantity {called} … scale 2`.{suggest(called, signature.quantities)}"
-        )
+            case Variable(name) | Application(name) if name not in known:
+                is_equation = comparison.operator in ("=", "!=")
+                return (
+                    f"`{comparison}`: nothing is known of the scale of `{name}`; if it is a "
+                    "quantity, say in its own units how large a difference counts: "
+                    f"quantities={{{name!r}: 2.0}}, or in a rule file `quantity {name} … scale 2`."
+                    + suggest(name, signature.quantities)
+                    + (" Formulas are equivalent by `<->`." if is_equation else "")
+                )
     return (
         f"`{comparison}` compares no quantity; members of domains are compared in a guard: write "
         f"`where {comparison}`"
@@ -108,8 +107,8 @@ def _refuse_what_has_no_value(
                 continue
             case Application(name, arguments) if name != ABSOLUTE or len(arguments) != 1:
                 raise GroundingError(
-                    f"`{comparison}`: `{term}` is no number; quantities and decimals stand in sums, "
-                    "products and `abs(…)`"
+                    f"`{comparison}`: `{term}` is no number; quantities and decimals stand in "
+                    "sums, products and `abs(…)`"
                 )
             case Arithmetic("mod" | "div" as symbol):
                 raise GroundingError(
@@ -136,8 +135,9 @@ def is_integral(term: Node, uses: Collection[Node]) -> bool:
 
 
 def _can_divide(term: Term) -> bool:
-    is_number = isinstance(term, Constant | Number) and not isinstance(term.value, str)
-    return is_number and abs(term.value) >= SMALLEST_SCALE  # type: ignore[union-attr, arg-type]
+    if not isinstance(term, Constant | Number) or isinstance(term.value, str):
+        return False
+    return abs(term.value) >= SMALLEST_SCALE
 
 
 def _refuse_text(

@@ -99,9 +99,7 @@ def lay_out(plan: Plan, lengths: Mapping[str, int]) -> Layout:
     return _Layout(plan, lengths).run()
 
 
-def values_over(
-    plan: Plan, lengths: Mapping[str, int], term: Term, axes: Sequence[Axis]
-) -> Array:
+def values_over(plan: Plan, lengths: Mapping[str, int], term: Term, axes: Sequence[Axis]) -> Array:
     """Return the values of a term over its axes, for sequences of these lengths."""
     return _Layout(plan, lengths).values(term, axes)
 

@@ -116,7 +116,7 @@ def signature_of_rule(
 def _as_quantities(
     given: Mapping[str, float | Quantity], predicates: Iterable[str]
 ) -> dict[str, Quantity]:
-    """Return quantities, each given by itself or by its scale. GroundingError says what is wrong."""
+    """Return quantities, each given by itself or by its scale; GroundingError if one is wrong."""
     found = {}
     for name, one in given.items():
         try:

@@ -92,7 +92,7 @@ class Atom(Formula):
 
 @final
 class Comparison(Formula):
-    """A comparison of two terms: of members in the guard of a quantifier, elsewhere of quantities."""
+    """A comparison of two terms: of members in guards, of quantities elsewhere."""
 
     __slots__ = ("left", "operator", "right")
     __match_args__ = ("operator", "left", "right")

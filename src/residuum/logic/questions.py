@@ -49,7 +49,8 @@ def refuse_comparisons(formula: Formula) -> None:
         if isinstance(node, Comparison):
             raise EvaluationError(
                 f"expected a formula of atoms, got the comparison {node!r}, whose truth depends on "
-                "numbers; `rs.compile` evaluates comparisons of quantities"
+                "numbers; `rs.compile` evaluates comparisons of quantities. Formulas are "
+                "equivalent by `<->`, and members of domains are compared after `where`"
             )
 
 

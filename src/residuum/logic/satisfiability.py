@@ -94,7 +94,7 @@ def _opaque_part(formula: Formula) -> str:
 
 
 def _abstract(formula: Formula) -> tuple[Formula, tuple[Atom, ...]]:
-    """Return the formula with an atom for each quantified part and comparison, and all its atoms."""
+    """Return the formula with an atom for each part that is not examined, and all its atoms."""
     taken = {atom.predicate for atom in atoms_of(formula)}
     fresh: dict[Node, Atom] = {}
 

@@ -362,7 +362,7 @@ class CompiledRule(ExactAnswers, nn.Module):
         returned = "one penalty per example"
         if self.reduction != "none":
             returned = f"the {self.reduction} over the batch"
-        told = describe(self.plan, self._bound(), self.relaxation)
+        told = describe(self.plan, self._bound(), self.relaxation, self._definition.comparisons)
         return f"{told}\nreturns {returned}{weight}"
 
     def explained_route(

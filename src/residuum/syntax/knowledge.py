@@ -189,8 +189,8 @@ LARGEST_SCALE: Final = 1e30
 class Quantity:
     """A real-valued function of members of domains, and how its comparisons become degrees.
 
-    `scale` is in the units of the quantity: a difference of a few scales counts as clear. A scale of
-    0 makes comparisons crisp, for numbers that are exactly known. `domains` are those of its
+    `scale` is in the units of the quantity: a difference of a few scales counts as clear. A scale
+    of 0 makes comparisons crisp, for numbers that are exactly known. `domains` are those of its
     arguments; None stands for those that a rule makes plain.
     """
 

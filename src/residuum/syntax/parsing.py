@@ -293,7 +293,16 @@ class Reader:
         return fm.Comparison(operator, *sides)
 
     def _as_number(self, read: ReadTerm) -> Term:
-        return read.term if read.domain is _REALS else self._fit(read, NUMBERS)
+        if read.domain is None and isinstance(read.term, tm.Variable) and self._vocabulary:
+            name = read.term.name
+            self.report(
+                read.word,
+                f"`{name}` is bound by no quantifier and is no quantity."
+                + self.advice(name, self._vocabulary.quantities),
+            )
+        elif read.domain is not _REALS:
+            return self._fit(read, NUMBERS)
+        return read.term
 
     def _fit(self, read: ReadTerm, expected: Domain | None) -> Term:
         """Return the term as a member of the expected domain, and report it if it cannot be one."""
@@ -412,9 +421,7 @@ class Reader:
         known = self._vocabulary.functions if self._vocabulary else None
         if self._vocabulary is not None and str(word) not in self._vocabulary.functions:
             if str(word) in self._vocabulary.quantities:
-                given = self._arguments(
-                    word, "quantity", self._vocabulary.quantities, arguments
-                )
+                given = self._arguments(word, "quantity", self._vocabulary.quantities, arguments)
                 return ReadTerm(tm.Application(str(word), *given), _REALS, word)
             if str(word) == ABSOLUTE and len(arguments) == 1:
                 inside = tm.Application(ABSOLUTE, self._as_number(arguments[0]))

@@ -36,9 +36,7 @@ _ENDINGS: Final = {
     "hidden": "HIDDEN", "sigmoid": "INDEPENDENT", "exclusive": "EXCLUSIVE", "softmax": "EXCLUSIVE",
 }  # fmt: skip
 _SMOOTHINGS: Final = frozenset({"logistic", "ramp"})
-_NAMES_OR_NOT: Final = frozenset(
-    {"exactly", "at", "of", "div", "scale", *_ENDINGS, *_SMOOTHINGS}
-)
+_NAMES_OR_NOT: Final = frozenset({"exactly", "at", "of", "div", "scale", *_ENDINGS, *_SMOOTHINGS})
 _BOUNDS: Final = frozenset({"least", "most"})
 _CLOSED: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 

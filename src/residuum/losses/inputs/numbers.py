@@ -95,24 +95,21 @@ class Numbers:
             found[name] = self._along_axes(difference, compared, sizes)
         return found
 
-    def _along_axes(
-        self, given: Tensor, compared: Compared, sizes: Mapping[str, int]
-    ) -> Tensor:
+    def _along_axes(self, given: Tensor, compared: Compared, sizes: Mapping[str, int]) -> Tensor:
         """Return a tensor over all variables with the dimensions of the comparison's own alone."""
-        batch = given.dim() - self._plan.rank
-        lengths = {
-            axis.dimension: sizes[axis.domain.name]
-            if axis.domain.labels is None
-            else len(axis.domain.labels)
-            for axis in compared.axes
-        }
-        own = [axis.dimension for axis in compared.axes if axis.dimension is not None]
-        others = [place for place in range(self._plan.rank) if place not in own]
-        whole = given.expand(
-            *given.shape[:batch], *(lengths.get(place, 1) for place in range(self._plan.rank))
-        )
-        order = [*range(batch), *(batch + place for place in (*own, *others))]
-        return whole.permute(order).reshape(*given.shape[:batch], *(lengths[one] for one in own))
+        rank = self._plan.rank
+        batch = tuple(given.shape[: given.dim() - rank])
+        shape = [1] * rank
+        own = []
+        for axis in compared.axes:
+            assert axis.dimension is not None
+            own.append(axis.dimension)
+            labels = axis.domain.labels
+            shape[axis.dimension] = sizes[axis.domain.name] if labels is None else len(labels)
+        others = [place for place in range(rank) if place not in own]
+        order = [*range(len(batch)), *(len(batch) + place for place in (*own, *others))]
+        whole = given.expand((*batch, *shape)).permute(order)
+        return whole.reshape((*batch, *(shape[place] for place in own)))
 
     def _tables_for(self, sizes: Sizes, device: torch.device) -> _Tables:
         key = sizes, str(device)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Detached = Literal["antecedent", "consequent"]
 Comparisons = Literal["crisp", "degrees"]
-"""What comparisons of quantities are under `exact`: true or false, or as probable as their degree."""
+"""Comparisons of quantities under `exact` are true or false, or as probable as their degree."""
 
 
 @final
