@@ -98,7 +98,7 @@ class Theory(ExactAnswers, nn.Module):
             )
         bindable = {**knowledge.predicates, **knowledge.quantities}
         _refuse_names_of_options(bindable)
-        _check_names("predicate or quantity", modules, bindable)
+        _check_names("predicate", modules, bindable)
         _check_names("rule or set of facts", weights or {}, {**knowledge.rules, **knowledge.facts})
         if reduction == "none":
             raise GroundingError(
@@ -186,7 +186,7 @@ class Theory(ExactAnswers, nn.Module):
 
     def _check_bindable(self, names: Iterable[str]) -> None:
         known = {**self.knowledge.predicates, **self.knowledge.quantities}
-        _check_names("predicate or quantity", names, known)
+        _check_names("predicate", names, known)
 
     def forward(
         self,
