@@ -19,7 +19,15 @@ from typing import Any
 
 from rich.progress import track
 
-from circuit_contest.contenders import KLAY, KLAY_COMPILED, KLAY_REAL, RESIDUUM, is_there
+from circuit_contest.contenders import (
+    KLAY,
+    KLAY_COMPILED,
+    KLAY_GRAPH,
+    KLAY_REAL,
+    KLAY_REAL_GRAPH,
+    RESIDUUM,
+    is_there,
+)
 from circuit_contest.measuring import (
     CLOCK,
     bandwidth,
@@ -37,13 +45,17 @@ from residuum.circuits import load_circuit
 from residuum.circuits.circuit import Circuit
 
 BATCHES = (64, 4_096)
+WAYS = {"cpu": (KLAY, KLAY_REAL), "cuda": (KLAY, KLAY_REAL, KLAY_GRAPH, KLAY_REAL_GRAPH)}
+"""The ways of KLay that are timed beside residuum in one process."""
 
 
-def run(only: str, batches: Sequence[int], seconds: float, limit: float) -> Iterator[Any]:
+def run(
+    only: str, batches: Sequence[int], seconds: float, limit: float, device: str
+) -> Iterator[Any]:
     """Yield the record so far after each circuit."""
-    per_ms = bandwidth()
+    per_ms = bandwidth(device)
     record: dict[str, Any] = {
-        "machine": machine("cpu"), "clock": CLOCK, "gb_per_s": per_ms / 1e6, "results": [],
+        "machine": machine(device), "clock": CLOCK[device], "gb_per_s": per_ms / 1e6, "results": [],
     }  # fmt: skip
     where = folder()
     files = [where / f"{name}.sdd" for name in FILES if only in name] if where else []
@@ -57,12 +69,13 @@ def run(only: str, batches: Sequence[int], seconds: float, limit: float) -> Iter
                 check_count(circuit, FILES[one.stem])
             for batch in batches:
                 sizes = sizes_of(circuit, batch, per_ms)
-                timed = _timed(circuit, sdd if is_there("klay") else None, batch, seconds, limit)
+                sdd = sdd if is_there("klay") else None
+                timed = _timed(circuit, sdd, batch, seconds, limit, device)
                 record["results"].append(about | {"batch": batch} | sizes | timed)
                 yield record
     if is_there("klay"):
         for one in track(files, "measuring compiled modules"):
-            _add_compiled(record["results"], one, seconds, limit)
+            _add_compiled(record["results"], one, seconds, limit, device)
             yield record
 
 
@@ -84,21 +97,24 @@ def _of_rule(rule: Rule, file: Path, limit: float) -> tuple[Circuit, Path | None
     return circuit, file, about | {"pysdd_s": answer}
 
 
-def _timed(circuit: Circuit, sdd: Path | None, batch: int, seconds: float, limit: float
+def _timed(circuit: Circuit, sdd: Path | None, batch: int, seconds: float, limit: float, device: str
            ) -> dict[str, Any]:  # fmt: skip
     """Return the times of residuum and, if there is an SDD, of KLay."""
-    found = within(limit, measure, circuit, sdd, (KLAY, KLAY_REAL), batch, seconds)
+    found = within(limit, measure, circuit, sdd, WAYS[device], batch, seconds, device)
     return {"ms": {}, "notes": {RESIDUUM: found}} if isinstance(found, str) else found
 
 
-def _add_compiled(results: list[Any], file: Path, seconds: float, limit: float) -> None:
+def _add_compiled(
+    results: list[Any], file: Path, seconds: float, limit: float, device: str
+) -> None:
     """Add the times of KLay under `torch.compile`, which may take minutes to compile.
 
     If a small batch takes too long to compile, a larger one is not tried.
     """
     circuit = load_circuit(file)
     for one in (one for one in results if one["name"] == file.stem):
-        found = within(limit, measure, circuit, file, (KLAY_COMPILED,), one["batch"], seconds)
+        given = circuit, file, (KLAY_COMPILED,), one["batch"], seconds, device
+        found = within(limit, measure, *given)
         if isinstance(found, str):
             one["notes"][KLAY_COMPILED] = found
             return
@@ -113,6 +129,7 @@ def main() -> None:
     asked.add_argument("--quick", action="store_true", help="tiny batches, to check that it works")
     asked.add_argument("--seconds", type=float, default=2.0, help="seconds of timing for each way")
     asked.add_argument("--limit", type=float, default=120.0, help="most seconds for each case")
+    asked.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     asked.add_argument("--only", default="", help="circuits and rules whose name contains this")
     asked.add_argument("--json", type=Path, help="where to write the record")
     asked.add_argument("--table", type=Path, help="only print this record as Markdown")
@@ -129,7 +146,7 @@ def main() -> None:
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # no processes that outlive theirs
     batches, seconds = ((2, 3), 0.01) if given.quick else (BATCHES, given.seconds)
     record: dict[str, Any] = {}
-    for record in run(given.only, batches, seconds, given.limit):
+    for record in run(given.only, batches, seconds, given.limit, given.device):
         if given.json:  # so that an interrupted run keeps its results
             given.json.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")
     print(markdown(record) if record else "nothing has that name")

@@ -41,8 +41,8 @@ def test_rules_have_as_many_models_as_is_known(name):
 
 def test_the_sum_rule_is_the_sum_over_all_digits():
     circuit, _ = compiled("sum of two two-digit numbers")
-    given = logits(circuit.sizes, 2)
-    found = residuum(circuit)(given)
+    given = logits(circuit.sizes, 2, "cpu")
+    found = residuum(circuit, "cpu")(given)
     chances = log_probabilities(given, circuit.sizes).detach().double().exp()
     digits, total = chances[:, :40].reshape(2, 4, 10), chances[:, 40:]
     expected = sum(

@@ -1,9 +1,10 @@
 """The contenders of the benchmark of circuits: residuum, KLay and PySDD.
 
-KLay evaluates what PySDD compiled, in three ways: by logarithms, by probabilities in single
-precision (`real`, which cannot hold those below 1e-38), and by logarithms under `torch.compile`.
-Both packages are on PyPI: `pip install --no-deps --target FOLDER PySDD klaycircuits`, then
-`PYTHONPATH=FOLDER`.
+KLay evaluates what PySDD compiled: by logarithms, by probabilities in single precision (`real`,
+which cannot hold those below 1e-38), and by logarithms under `torch.compile`, on a GPU with the
+options of KLay itself, which record CUDA graphs. There the first two ways are also recorded as CUDA
+graphs without `torch.compile`, which takes a second instead of minutes. Both packages are on PyPI:
+`pip install --no-deps --target FOLDER PySDD klaycircuits`, then `PYTHONPATH=FOLDER`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ RESIDUUM = "residuum"
 KLAY = "KLay"
 KLAY_REAL = "KLay, real"
 KLAY_COMPILED = "KLay, torch.compile"
-PEERS = (KLAY, KLAY_REAL, KLAY_COMPILED)
+KLAY_GRAPH = "KLay, CUDA graph"
+KLAY_REAL_GRAPH = "KLay, real, CUDA graph"
+PEERS = (KLAY, KLAY_REAL, KLAY_GRAPH, KLAY_REAL_GRAPH, KLAY_COMPILED)
 
 
 def is_there(package: str) -> bool:
@@ -43,11 +46,11 @@ def is_there(package: str) -> bool:
     return find_spec(package) is not None
 
 
-def logits(sizes: Sequence[int], batch: int) -> Tensor:
+def logits(sizes: Sequence[int], batch: int, device: str) -> Tensor:
     """Return random logits, one for each sigmoid and one for each class of a softmax."""
     torch.manual_seed(0)
     width = sum(1 if size == 2 else size for size in sizes)
-    return torch.randn(batch, width).requires_grad_()
+    return torch.randn(batch, width).to(device).requires_grad_()
 
 
 def log_probabilities(given: Tensor, sizes: Sequence[int]) -> Tensor:
@@ -65,26 +68,32 @@ def log_probabilities(given: Tensor, sizes: Sequence[int]) -> Tensor:
     return found[0] if len(found) == 1 else torch.cat(found, 1)
 
 
-def residuum(circuit: Circuit) -> Penalties:
+def residuum(circuit: Circuit, device: str) -> Penalties:
     """Return the loss of a circuit as rules under `exact` compute it."""
     propositions = Propositions(circuit.sizes)
     ground = GroundRule(propositions, propositions.TRUE, ())
-    evaluated = RuleCircuit(ground, circuit, torch.device("cpu"))
+    evaluated = RuleCircuit(ground, circuit, torch.device(device))
     return lambda given: -log_probability_of(evaluated, log_probabilities(given, circuit.sizes))
 
 
-def klay(file: Path, way: str) -> Penalties:
-    """Return the loss of an SDD in a file as KLay computes it."""
+def klay(file: Path, way: str, given: Tensor) -> Penalties:
+    """Return the loss of an SDD in a file as KLay computes it, for logits such as those given."""
     from klay import Circuit as Klay
 
     circuit = Klay()
     circuit.add_sdd_from_file(str(file), [], [])
-    semiring = "real" if way == KLAY_REAL else "log"
-    module: Any = circuit.to_torch_module(semiring=semiring, compile=False)
-    if way == KLAY_REAL:
-        return lambda given: -module(given.sigmoid(), (-given).sigmoid())[:, 0].log()
-    if way == KLAY_COMPILED:  # as KLay does it, without its options for a GPU
+    is_real = way in (KLAY_REAL, KLAY_REAL_GRAPH)
+    is_on_gpu = given.is_cuda
+    module: Any = circuit.to_torch_module(
+        semiring="real" if is_real else "log", compile=way == KLAY_COMPILED and is_on_gpu
+    ).to(given.device)
+    if way == KLAY_COMPILED and not is_on_gpu:  # without the options of KLay, which are for a GPU
         module = torch.compile(module)
+    if way in (KLAY_GRAPH, KLAY_REAL_GRAPH):
+        like = tuple(torch.rand_like(given).neg_().requires_grad_() for _ in range(2))
+        module = torch.cuda.make_graphed_callables(module, like)
+    if is_real:
+        return lambda given: -module(given.sigmoid(), (-given).sigmoid())[:, 0].log()
     return lambda given: -module(logsigmoid(given), logsigmoid(-given))[:, 0]
 
 

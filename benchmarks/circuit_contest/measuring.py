@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
+import statistics
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,11 @@ from residuum.circuits.counting import count
 from residuum.circuits.evaluation import Evaluator
 from residuum.circuits.propositions import Propositions
 
-CLOCK = "CPU time of the process (time.process_time), one thread, the fastest of interleaved rounds"
+CLOCK = {
+    "cpu": "CPU time of the process (time.process_time), one thread, the fastest of interleaved "
+    "rounds",
+    "cuda": "CUDA events around forward and backward, the median of interleaved rounds",
+}
 TOLERANCE = {"rtol": 1e-3, "atol": 1e-4}
 """KLay computes in single precision, and sums of hundreds of logarithms lose some digits."""
 
@@ -85,43 +91,61 @@ def step(penalties: Penalties, given: Tensor) -> Tensor:
 
 
 def measure(
-    circuit: Circuit, file: Path | None, contenders: Sequence[str], batch: int, seconds: float
+    circuit: Circuit,
+    file: Path | None,
+    contenders: Sequence[str],
+    batch: int,
+    seconds: float,
+    device: str,
 ) -> dict[str, Any]:
     """Return the milliseconds of each contender, whose values and gradients are compared first."""
-    given = logits(circuit.sizes, batch)
-    made = {RESIDUUM: residuum(circuit)}
-    made |= {name: klay(file, name) for name in contenders if file and name != RESIDUUM}
+    given = logits(circuit.sizes, batch, device)
+    made = {RESIDUUM: residuum(circuit, device)}
+    made |= {name: klay(file, name, given) for name in contenders if file}
     expected = step(made[RESIDUUM], given), given.grad
     notes = {}
     for name in list(made):
-        found = step(made[name], given), given.grad
+        for _ in range(4):  # recordings and compilers come in between
+            found = step(made[name], given), given.grad
         try:
             torch.testing.assert_close(found, expected, **TOLERANCE)
         except AssertionError:
             notes[name] = f"wrong: {float(found[0]):.6g}, not {float(expected[0]):.6g}"
             del made[name]
-    best = dict.fromkeys(made, float("inf"))
+    times: dict[str, list[float]] = {name: [] for name in made}
+    timed, best = (_on_gpu, statistics.median) if device == "cuda" else (_on_cpu, min)
     end = time.perf_counter() + seconds * len(made)
     rounds = 0
     while rounds < 5 or (time.perf_counter() < end and rounds < 1_000):
         rounds += 1
         for name, penalties in made.items():
-            start = time.process_time()
-            step(penalties, given)
-            best[name] = min(best[name], 1e3 * (time.process_time() - start))
-    return {"ms": best, "notes": notes, "rounds": rounds}
+            times[name].append(timed(partial(step, penalties, given)))
+    return {"ms": {name: best(each) for name, each in times.items()},
+            "notes": notes, "rounds": rounds}  # fmt: skip
 
 
-def bandwidth() -> float:
+def _on_cpu(function: Callable[[], Any]) -> float:
+    start = time.process_time()
+    function()
+    return 1e3 * (time.process_time() - start)
+
+
+def _on_gpu(function: Callable[[], Any]) -> float:
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda.synchronize()
+    start.record()
+    function()
+    end.record()
+    end.synchronize()
+    return float(start.elapsed_time(end))
+
+
+def bandwidth(device: str) -> float:
     """Return how many bytes a millisecond can be read and written, of arrays beyond all caches."""
-    source = torch.ones(1 << 26)
+    source = torch.ones(1 << 26, device=device)
     target = torch.empty_like(source)
-    times = []
-    for _ in range(8):
-        start = time.process_time()
-        target.copy_(source)
-        times.append(1e3 * (time.process_time() - start))
-    return 2 * source.nbytes / min(times)
+    timed = _on_gpu if device == "cuda" else _on_cpu
+    return 2 * source.nbytes / min(timed(lambda: target.copy_(source)) for _ in range(8))
 
 
 def sizes_of(circuit: Circuit, batch: int, per_ms: float) -> dict[str, Any]:

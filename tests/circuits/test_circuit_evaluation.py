@@ -53,8 +53,7 @@ def test_probabilities_and_gradients_are_those_of_all_states():
         by_logarithms = evaluator.log_probability(weights)
         torch.testing.assert_close(by_logarithms.exp().tolist(), expected, rtol=1e-9, atol=1e-12)
         [gradient] = torch.autograd.grad(by_logarithms.sum(), weights)
-        value, known, is_right = evaluator.probability_with_gradient(weights)
-        assert is_right.all()
+        value, known = evaluator.with_gradient(weights)
         torch.testing.assert_close(value, by_logarithms.detach())
         torch.testing.assert_close(known, gradient)
 
@@ -72,8 +71,11 @@ def test_examples_are_evaluated_alike_however_many_go_at_a_time(examples, monkey
     for root in roots:
         evaluator = Evaluator(compile_circuit(of, root), CPU)
         weights = random_weights(of.sizes, examples).requires_grad_()
-        value, gradient, is_right = evaluator.probability_with_gradient(weights)
-        assert value.shape == is_right.shape == (examples,)
+        value, gradient = evaluator.with_gradient(weights)
+        assert value.shape == (examples,)
+        alone, nothing = evaluator.with_gradient(weights, wants_gradient=False)
+        assert torch.equal(alone, value)
+        assert nothing is None
         expected = evaluator.log_probability(weights)
         torch.testing.assert_close(value, expected.detach())
         torch.testing.assert_close(gradient, torch.autograd.grad(expected.sum(), weights)[0])
@@ -104,8 +106,7 @@ def test_sums_of_few_and_of_many_products_are_those_of_all_states(classes):
         -1,
     )
     expected = (sums * total).sum(-1).log()
-    value, gradient, is_right = evaluator.probability_with_gradient(weights)
-    assert is_right.all()
+    value, gradient = evaluator.with_gradient(weights)
     torch.testing.assert_close(value, expected.detach())
     torch.testing.assert_close(gradient, torch.autograd.grad(expected.sum(), weights)[0])
 
@@ -120,7 +121,7 @@ def test_rows_that_nothing_needs_have_no_effect():
         np.array([0, 1, 0, 1, 2, 4]),  # the first sum is not below the root
     )
     weights = random_weights((3, 2), 4).requires_grad_()
-    value, gradient, _ = Evaluator(circuit, CPU).probability_with_gradient(weights)
+    value, gradient = Evaluator(circuit, CPU).with_gradient(weights)
     chances = weights.exp()
     expected = ((chances[:, 0] + chances[:, 1]) * chances[:, 3]).log()
     torch.testing.assert_close(value, expected.detach())
@@ -134,7 +135,7 @@ def test_marginals_follow_from_gradients():
         [numbers] = weights.tolist()
         obeying = {state: probability(numbers, state, sizes) for state in models(formula, sizes)}
         total = sum(obeying.values())
-        _, gradient, _ = evaluator.probability_with_gradient(weights)
+        _, gradient = evaluator.with_gradient(weights)
         offset = 0
         for variable, size in enumerate(sizes):
             own = gradient[0, offset : offset + size]
@@ -216,14 +217,14 @@ def test_saturated_weights_give_finite_values_and_gradients(scale):
         assert (weights.grad >= 0).all()
 
 
-def test_what_double_precision_cannot_hold_is_said():
+def test_what_double_precision_cannot_hold_is_refused():
     of = Propositions([2] * 3)
     root = of.all_of([of.literal(variable, 0b10) for variable in range(3)])
     evaluator = Evaluator(compile_circuit(of, root), CPU)
     weights = torch.tensor([[-1e-9, -20.0] * 3, [-1e-9, -300.0] * 3])
-    value, _, is_right = evaluator.probability_with_gradient(weights)
-    assert is_right.tolist() == [True, False]
+    value, _ = evaluator.with_gradient(weights[:1])
     assert value[0] == pytest.approx(-60)
+    assert evaluator.with_gradient(weights) is None
 
 
 @pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning")  # by torch

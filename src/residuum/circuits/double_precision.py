@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from residuum.circuits.layers import Layers, Numbers
+from residuum.circuits.layers import Layers, Numbers, all_pairs
 
 Rows = NDArray[np.float64]
 
@@ -105,7 +105,7 @@ class TwoPasses:
         self._rows: Final = layers.rows
         starts = np.array([0, *(layer.first for layer in layers.layers)])
         layer_of = np.searchsorted(starts, np.arange(layers.rows), "right") - 1
-        owner, left, right = _all_pairs(layers)
+        owner, left, right = all_pairs(layers)
         is_use = np.concatenate([left, right]) != 0  # no derivative by the constant is needed
         used, other = (np.concatenate(both)[is_use] for both in ((left, right), (right, left)))
         used_by = np.concatenate([owner, owner])[is_use]
@@ -127,8 +127,8 @@ class TwoPasses:
         self._unused: Final = flows[uses == 0]
         self._most: Final = max((len(x.left) for x in (*self._upward, *self._downward)), default=0)
 
-    def run(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the probability of each example, and the gradients of its logarithm.
+    def run(self, weights: Tensor, *, wants_gradient: bool) -> tuple[Tensor, Tensor | None]:
+        """Return the probability of each example, and the gradients of its logarithm if wanted.
 
         The gradients have the shape and the type of the weights.
         """
@@ -137,13 +137,16 @@ class TwoPasses:
         at_a_time = max(1, min(examples, at_a_time))
         memory = np.empty(2 * at_a_time * (self._rows + self._most))
         probability = torch.empty(examples, dtype=torch.float64)
-        gradient = torch.empty(examples, width, dtype=weights.dtype)
-        parts = (each.split(at_a_time) for each in (weights, probability, gradient))
-        for given, its_probability, its_gradient in zip(*parts, strict=True):
-            self._run(given, its_probability, its_gradient, memory)
+        gradient = torch.empty(examples, width, dtype=weights.dtype) if wants_gradient else None
+        for start in range(0, examples, at_a_time):
+            some = slice(start, start + at_a_time)
+            its_gradient = None if gradient is None else gradient[some]
+            self._run(weights[some], probability[some], its_gradient, memory)
         return probability, gradient
 
-    def _run(self, weights: Tensor, probability: Tensor, gradient: Tensor, memory: Rows) -> None:
+    def _run(
+        self, weights: Tensor, probability: Tensor, gradient: Tensor | None, memory: Rows
+    ) -> None:
         """Write the probabilities and gradients of some examples."""
         examples, width = weights.shape
         size, most = self._rows * examples, self._most * examples
@@ -155,6 +158,8 @@ class TwoPasses:
         for sums in self._upward:
             sums.write(values, values, values, scratch)
         probability.copy_(torch.from_numpy(values[self._root[0]]))
+        if gradient is None:
+            return
         flows[self._unused] = 0.0
         flows[self._root[1]] = 1.0
         for sums in self._downward:
@@ -163,14 +168,6 @@ class TwoPasses:
         shares.div_(probability.clamp(min=SMALLEST))
         turned = torch.zeros(width, examples, dtype=weights.dtype)
         gradient.copy_(turned.index_copy_(0, self._leaves, shares.to(weights.dtype)).t())
-
-
-def _all_pairs(layers: Layers) -> tuple[Numbers, Numbers, Numbers]:
-    """Return the owner, as a row, and the two factors of all pairs of all layers."""
-    each = [(layer.first + layer.owner, layer.left, layer.right) for layer in layers.layers]
-    nothing = (np.zeros(0, np.int64),) * 3  # a circuit of one leaf has no layers
-    owner, left, right = map(np.concatenate, zip(nothing, *each, strict=True))
-    return owner, left, right
 
 
 def _places(layer_of: Numbers, counts: Numbers) -> Numbers:

@@ -2,25 +2,31 @@
 """Circuits on tensors: log-probabilities in, the log-probability of the whole rule out.
 
 The weights are logarithms of probabilities, examples × values; the probabilities of the values of
-one variable add up to 1. There are two evaluators, which give the same numbers:
+one variable add up to 1. There are two ways, which give the same numbers:
 
 - `log_probability` stays with logarithms, by operations that PyTorch can differentiate in every
   way. It is right for all weights.
-- `probability_with_gradient` multiplies and adds probabilities in double precision, and computes
-  the gradient by a downward pass (`double_precision.py`). It is for a CPU, where it is several
-  times as fast. It cannot tell probabilities below 1e-300 from 0, and says which ones are right.
+- `with_gradient` computes the gradient by a downward pass, and is several times as fast. On a CPU
+  it multiplies and adds probabilities (`double_precision.py`), and refuses those that are too small
+  for double precision. On a GPU it needs Triton (`fused_layers.py`).
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple, final
+import warnings
+from functools import cache, cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import torch
 from torch import Tensor
 
-from residuum.circuits.circuit import Circuit
+from residuum.circuits.circuit import Builder, Circuit
 from residuum.circuits.double_precision import SMALLEST, TwoPasses
 from residuum.circuits.layers import Layers, layers_of
+
+if TYPE_CHECKING:
+    from residuum.circuits.fused_layers import FusedLayers
 
 
 class _Layer(NamedTuple):
@@ -61,7 +67,6 @@ class Evaluator:
             _Layer(one.first, one.last, *(torch.as_tensor(x, device=device) for x in one[2:]))
             for one in layers.layers
         ]
-        self._two_passes: Final = TwoPasses(layers)
         self._live: Final = _live_rows(layers, device)
 
     def log_probability(self, weights: Tensor) -> Tensor:
@@ -75,15 +80,61 @@ class Evaluator:
             rows = rows.index_select(0, layer.keep)
         return rows[-1]
 
-    def probability_with_gradient(self, weights: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return log-probabilities, their gradients by the weights, and which of them are right.
+    def with_gradient(
+        self, weights: Tensor, *, wants_gradient: bool = True
+    ) -> tuple[Tensor, Tensor | None] | None:
+        """Return log-probabilities and, if wanted, their gradients by the weights.
 
-        The gradients have the shape and the type of the weights. Nothing is recorded for
-        PyTorch. The weights are on a CPU.
+        The gradients have the shape and the type of the weights. Nothing is recorded for PyTorch.
+        Returns None if only `log_probability` can tell: a CPU meets a probability that is too
+        small for it, or a GPU lacks Triton.
         """
         with torch.no_grad():
-            value, gradient = self._two_passes.run(weights)
-            return torch.log(value), gradient, value >= SMALLEST
+            if weights.is_cuda:
+                fused = self._fused
+                return fused and fused.run(weights, wants_gradient=wants_gradient)
+            value, gradient = self._two_passes.run(weights, wants_gradient=wants_gradient)
+            return (torch.log(value), gradient) if bool((value >= SMALLEST).all()) else None
+
+    @cached_property
+    def _two_passes(self) -> TwoPasses:
+        return TwoPasses(self.layers)
+
+    @cached_property
+    def _fused(self) -> FusedLayers | None:
+        if not _can_fuse(self.device):
+            return None
+        from residuum.circuits.fused_layers import FusedLayers
+
+        return FusedLayers(self.layers, self.device)
+
+
+@cache
+def _can_fuse(device: torch.device) -> bool:
+    """Return whether Triton's kernels work on a GPU: it may be missing, or lack a C compiler."""
+    if find_spec("triton") is None:
+        return False
+    from residuum.circuits.fused_layers import FusedLayers
+
+    build = Builder([2, 3, 2], most_nodes=100)
+    states = ((0, 1, 1), (1, 2, 0), (1, 0, 0))
+    root = build.sum([build.product(map(build.leaf, range(3), state)) for state in states])
+    evaluator = Evaluator(build.finish(root), device)
+    weights = torch.linspace(-3.0, -0.1, 14, device=device).reshape(2, 7).requires_grad_()
+    expected = evaluator.log_probability(weights)
+    [gradient] = torch.autograd.grad(expected.sum(), weights)
+    try:
+        with torch.no_grad():
+            found = FusedLayers(evaluator.layers, device).run(weights, wants_gradient=True)
+        torch.testing.assert_close(found, (expected.detach().double(), gradient))
+    except Exception as error:  # whatever Triton says, the other way is right
+        warnings.warn(
+            f"circuits are evaluated without Triton, several times as slowly: on {device} its "
+            f"kernels fail ({type(error).__name__}: {error!s:.200}). Triton needs a C compiler",
+            stacklevel=2,
+        )
+        return False
+    return True
 
 
 def _log_sums(numbers: Tensor, owner: Tensor, rows: int) -> Tensor:

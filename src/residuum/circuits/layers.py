@@ -51,6 +51,14 @@ def layers_of(circuit: Circuit) -> Layers:
     return _Layering(circuit).run()
 
 
+def all_pairs(layers: Layers) -> tuple[Numbers, Numbers, Numbers]:
+    """Return the owner, as a row, and the two factors of all pairs of all layers."""
+    each = [(layer.first + layer.owner, layer.left, layer.right) for layer in layers.layers]
+    nothing = (np.zeros(0, np.int64),) * 3  # a circuit of one leaf has no layers
+    owner, left, right = map(np.concatenate, zip(nothing, *each, strict=True))
+    return owner, left, right
+
+
 @final
 class _Layering:
     def __init__(self, circuit: Circuit) -> None:

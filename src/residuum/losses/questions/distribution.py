@@ -127,10 +127,9 @@ def _gradient(given: Given) -> Tensor:
     if torch.is_grad_enabled() and weights.requires_grad:
         value = evaluator.log_probability(weights).sum()
         return torch.autograd.grad(value, weights, create_graph=True)[0]
-    if not weights.is_cuda:
-        _, gradient, is_right = evaluator.probability_with_gradient(weights)
-        if bool(is_right.all()):
-            return gradient.to(weights.dtype)
+    found = evaluator.with_gradient(weights)
+    if found is not None and found[1] is not None:
+        return found[1]
     with torch.enable_grad():
         leaf = weights.detach().requires_grad_()
         return torch.autograd.grad(evaluator.log_probability(leaf).sum(), leaf)[0]

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final, NamedTuple, final
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from residuum.losses.inputs.calls import Call, Case
 from residuum.losses.routes import thresholds
@@ -24,7 +24,7 @@ from residuum.losses.routes.clauses import (
     sums,
     usable_clauses,
 )
-from residuum.losses.routes.cuda_recording import Recording, Recordings
+from residuum.losses.routes.cuda_recording import Recording, Recordings, is_plain, place_of
 from residuum.losses.routes.definition import Definition
 from residuum.losses.routes.gradients import Backward, KnownGradients, with_gradients
 from residuum.losses.routes.listing import Clauses
@@ -103,7 +103,7 @@ def _kernel_of(clauses: Clauses) -> Kernel:
 
 def _replayed(recordings: Recordings[Replay], step: _Step, call: Call) -> Tensor | None:
     """Return the penalties of a call; None if it is not recorded or values need another route."""
-    if not _is_plain(call):
+    if not is_plain(call.inputs):
         return None
     beside = [call.lengths] if step.clauses is not None else list(call.masks.values())
     tensors = [*call.inputs, *(one for one in beside if one is not None)]
@@ -112,7 +112,7 @@ def _replayed(recordings: Recordings[Replay], step: _Step, call: Call) -> Tensor
     step = step._replace(call=call._replace(inputs=[], sources=None))
     found = recordings.find(
         (
-            _where(call),
+            place_of(call.inputs[0]),
             step.shape,
             wants_gradients,
             step.clauses is None,
@@ -137,21 +137,6 @@ def _replayed(recordings: Recordings[Replay], step: _Step, call: Call) -> Tensor
         return with_gradients(value, backward, saved, inputs)
     backward = _LaterGradients(len(inputs), step.value_again, found.backward)
     return with_gradients(value, backward, tensors, inputs)
-
-
-def _is_plain(call: Call) -> bool:
-    """Return whether no hook or mode of PyTorch must see the operations, which a replay hides."""
-    return (
-        all(type(one) in (Tensor, nn.Parameter) for one in call.inputs)
-        and not torch.are_deterministic_algorithms_enabled()
-        and not torch.is_inference_mode_enabled()
-        and torch._C._autograd._top_saved_tensors_default_hooks(True) is None
-        and not torch._C._len_torch_dispatch_stack()
-    )
-
-
-def _where(call: Call) -> Hashable:
-    return call.device, torch.cuda.current_stream(call.device).cuda_stream
 
 
 def _shapes(tensors: Sequence[Tensor]) -> Hashable:

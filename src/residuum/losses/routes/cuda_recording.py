@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, Final, Generic, TypeVar, final
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from residuum.losses.degrees.tensors import below_autograd
 from residuum.losses.routes import thresholds
@@ -95,6 +95,22 @@ class Recording:
             torch._foreach_copy_(self._given, list(inputs))
             self._graph.replay()
             return [one.clone() for one in self._made]
+
+
+def is_plain(inputs: Sequence[Tensor]) -> bool:
+    """Return whether no hook or mode of PyTorch must see the operations, which a replay hides."""
+    return (
+        all(type(one) in (Tensor, nn.Parameter) for one in inputs)
+        and not torch.are_deterministic_algorithms_enabled()
+        and not torch.is_inference_mode_enabled()
+        and torch._C._autograd._top_saved_tensors_default_hooks(True) is None
+        and not torch._C._len_torch_dispatch_stack()
+    )
+
+
+def place_of(given: Tensor) -> Hashable:
+    """Return the device and the stream that a recording for a tensor belongs to."""
+    return given.device, torch.cuda.current_stream(given.device).cuda_stream
 
 
 def _widened(dtype: torch.dtype) -> torch.dtype:

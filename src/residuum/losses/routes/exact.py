@@ -50,7 +50,8 @@ def log_probability(definition: Definition, call: Call) -> Tensor:
         circuit = circuits.circuit(part.lengths, call.device)
         tables = circuits.tables(part.inputs)
         if circuit.evaluator.constant is None:
-            value = log_probability_of(circuit, circuit.weights(tables))
+            weights = circuit.weights(tables)
+            value = log_probability_of(circuit, weights, replay=definition.replay)
         else:
             value = _constant(circuit, part, call.device)
         if definition.has_hidden:
@@ -60,20 +61,22 @@ def log_probability(definition: Definition, call: Call) -> Tensor:
     return in_order(parts, values).reshape(call.batch)
 
 
-def log_probability_of(circuit: RuleCircuit, weights: Tensor) -> Tensor:
+def log_probability_of(circuit: RuleCircuit, weights: Tensor, *, replay: bool = True) -> Tensor:
     """Return log P(rule) of each example, with gradients for the weights, examples × values.
 
-    On a CPU the gradients are computed together with the value, unless PyTorch differentiates in
-    another way, or a probability is too small for double precision.
+    The gradients are computed together with the value, unless PyTorch differentiates in another
+    way, or only logarithms give the value.
     """
     evaluator = circuit.evaluator
-    if is_transformed() or weights.is_cuda or _is_dual(weights):
+    if is_transformed() or _is_dual(weights):
         return _by_logarithms(evaluator, weights)
-    value, gradient, is_right = evaluator.probability_with_gradient(weights)
-    if not bool(is_right.all()):
+    wants_gradient = torch.is_grad_enabled() and weights.requires_grad
+    found = circuit.with_gradient(weights, wants_gradient=wants_gradient, replay=replay)
+    if found is None:
         return _by_logarithms(evaluator, weights)
-    value, gradient = value.clamp(max=0.0).to(weights.dtype), gradient.to(weights.dtype)
-    if not (torch.is_grad_enabled() and weights.requires_grad):
+    value, gradient = found
+    value = value.clamp(max=0.0).to(weights.dtype)
+    if gradient is None:
         return value
 
     def again(inputs: Sequence[Tensor]) -> Tensor:

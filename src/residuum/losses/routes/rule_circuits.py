@@ -24,9 +24,10 @@ from residuum.circuits.selection import Selector
 from residuum.errors import CircuitError, GroundingError
 from residuum.grounding.plans import Slot
 from residuum.losses.degrees.logits import Side, Source
-from residuum.losses.degrees.tensors import outside_inference_mode
+from residuum.losses.degrees.tensors import is_traced, outside_inference_mode
 from residuum.losses.inputs.calls import Call
 from residuum.losses.routes import thresholds
+from residuum.losses.routes.cuda_recording import Recording, Recordings, is_plain, place_of
 from residuum.losses.routes.definition import Definition
 
 Lengths = tuple[tuple[str, int], ...]
@@ -43,6 +44,7 @@ class RuleCircuit:
         self.ground: Final = ground
         self.compiled: Final = compiled
         self._evaluator: Final = None if isinstance(compiled, str) else Evaluator(compiled, device)
+        self._recordings: Final[Recordings[Recording]] = Recordings()
         places: dict[int, list[int]] = {}
         for output in ground.outputs:
             places.setdefault(output.slot, []).append(output.entry)
@@ -87,6 +89,30 @@ class RuleCircuit:
             return None
         largest = [tables[slot].index_select(1, places).amax(-1) for slot, places in hidden]
         return -torch.cat(largest, 1).sum(1).detach()
+
+    def with_gradient(
+        self, weights: Tensor, *, wants_gradient: bool, replay: bool
+    ) -> tuple[Tensor, Tensor | None] | None:
+        """Return `Evaluator.with_gradient`, on a GPU as the replay of a CUDA graph if that pays."""
+
+        def found(given: Sequence[Tensor]) -> list[Tensor]:
+            answer = self.evaluator.with_gradient(given[0], wants_gradient=wants_gradient)
+            if answer is None:
+                raise RuntimeError("without Triton the circuit has no kernels to record")
+            return [one for one in answer if one is not None]
+
+        if replay and self._is_recordable(weights):
+            key = weights.shape, weights.dtype, wants_gradient, place_of(weights)
+            recording = self._recordings.find(key, lambda: Recording(found, [weights]))
+            if recording is not None:
+                value, *gradient = recording([weights])
+                return value, gradient[0] if gradient else None
+        return self.evaluator.with_gradient(weights, wants_gradient=wants_gradient)
+
+    def _is_recordable(self, weights: Tensor) -> bool:
+        numbers = self.evaluator.layers.rows * len(weights)
+        is_small = 0 < numbers <= thresholds.MOST_RECORDED_NUMBERS
+        return weights.is_cuda and is_small and not is_traced(weights) and is_plain([weights])
 
     def weights(self, tables: Sequence[Tensor]) -> Tensor:
         """Return the part of tables that the circuit reads: examples × values."""

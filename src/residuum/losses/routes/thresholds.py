@@ -109,6 +109,12 @@ RECORDED_AT: Final = 3
 MOST_RECORDINGS: Final = 16
 """The most recordings of a rule. Each of them keeps memory."""
 
+MOST_RECORDED_NUMBERS: Final = 1 << 25
+"""The most numbers of a circuit, rows × examples, whose evaluation is recorded. They take 512 MiB.
+
+Python launches the kernels of the layers more slowly than an H200 runs them up to this size.
+"""
+
 MOST_COUNTED: Final = 256
 """The most signatures whose calls are counted. If there are more, hardly any of them repeats."""
 
