@@ -17,7 +17,7 @@ from torch import Tensor
 
 from residuum.grounding.plans import Compared
 from residuum.losses.degrees.logits import CERTAIN, Form
-from residuum.losses.degrees.tensors import LARGEST, bounded
+from residuum.losses.degrees.tensors import LARGEST
 
 
 def form_of(compared: Compared) -> Form:
@@ -39,8 +39,16 @@ def signed_difference(compared: Compared, left: Tensor, right: Tensor) -> Tensor
         difference = -difference.abs()
     if compared.scale == 0:
         return difference
-    most = min(LARGEST * compared.scale, 1e38)
-    return bounded(difference, -most, most)[0] / compared.scale
+    return cut(difference, min(LARGEST * compared.scale, 1e38)) / compared.scale
+
+
+def cut(given: Tensor, most: float = LARGEST) -> Tensor:
+    """Return numbers cut to ±`most`, with the derivative 1 everywhere.
+
+    Values are not looked at, so that no GPU is waited for.
+    """
+    fixed = given.detach()
+    return fixed.clamp(-most, most) + (given - fixed)
 
 
 def holds(given: Tensor, operator: str) -> Tensor:

@@ -16,9 +16,9 @@ from residuum.grounding.layouts import values_over
 from residuum.grounding.plans import Compared, Read
 from residuum.logic import Application, Arithmetic, Constant, Node, Term, fold_scoped
 from residuum.logic.terms import Number
-from residuum.losses.degrees.comparing import certain, signed_difference
+from residuum.losses.degrees.comparing import certain, cut, signed_difference
 from residuum.losses.degrees.logits import widened
-from residuum.losses.degrees.tensors import LARGEST, bounded, outside_inference_mode
+from residuum.losses.degrees.tensors import LARGEST, outside_inference_mode
 from residuum.losses.inputs.layouts import Bound, bind_reads
 from residuum.losses.inputs.padding import inside
 from residuum.losses.inputs.reading import read
@@ -71,7 +71,7 @@ class Numbers:
             one = widened(given[slot.name], is_steep=True)
             if lengths is not None:  # a NaN in the padding must not reach a gradient
                 one = torch.where(inside(slot, one, lengths), one, 0.0)
-            quantities.append(bounded(one)[0])
+            quantities.append(cut(one))
         dtype = quantities[0].dtype
         for one in quantities:
             dtype = torch.promote_types(dtype, one.dtype)
