@@ -468,6 +468,34 @@ def test_mistakes_are_told_in_words(text, quantities, said):
         rs.compile(text, quantities=quantities, **PERSON)
 
 
+def test_a_comparison_that_repeats_its_parts_is_refused_for_its_size_at_once():
+    term = rs.Variable("X")
+    for _ in range(90):
+        term = rs.Arithmetic("+", term, term)
+    with pytest.raises(rs.ResiduumError, match="characters"):
+        rs.compile(rs.Comparison("<", term, 3.5), quantities={"X": 1})
+
+
+def test_a_function_called_abs_is_not_mistaken_for_the_absolute_value():
+    with pytest.raises(rs.ResiduumError, match="rename the function"):
+        rs.compile("abs(X) > 1", quantities={"X": 1}, functions={"abs": {1: 2}})
+
+
+def test_existential_and_counting_quantifiers_compare():
+    price = torch.tensor([[1.0, 5.0, 4.0], [0.0, 1.0, 2.0]], dtype=torch.float64)
+    rules = ["exists h in house: Price(h) > 3", "at least 2 h in house: Price(h) > 3"]
+    some, two = (
+        rs.compile(text, "s-product", domains=DOMAINS, quantities={"Price": 0.5}) for text in rules
+    )
+    for row in price:
+        chances = [degree(">", p - 3, 0.5, "logistic") for p in row.tolist()]
+        none = math.prod(1 - c for c in chances)
+        one = sum(c * math.prod(1 - d for d in chances if d is not c) for c in chances)
+        assert some.truth(Price=row).item() == pytest.approx(1 - none)
+        assert two.truth(Price=row).item() == pytest.approx(1 - none - one)
+        assert two.satisfied(Price=row).item() == (sum(p > 3 for p in row.tolist()) >= 2)
+
+
 def test_a_quantity_says_what_is_wrong_with_it():
     with pytest.raises(rs.ResiduumError, match="among logistic, ramp"):
         rs.Quantity(1.0, "step")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 
 from residuum.errors import GroundingError, suggest
 from residuum.grounding.signatures import Signature, quantities_in
@@ -94,17 +94,16 @@ def _refuse_what_has_no_value(
     comparison: Comparison, uses: Collection[Node], signature: Signature, bound: Collection[str]
 ) -> None:
     """Raise for a term of a comparison that is no number, or that can be divided by zero."""
-    stack: list[Node] = [comparison.left, comparison.right]
-    while stack:
-        term = stack.pop()
-        if term in uses:
-            continue
+    for term in computed_terms(comparison, uses):
         if is_integral(term, uses):
             _refuse_text(comparison, term, signature, bound)
             continue
         match term:
-            case Number():
-                continue
+            case Application(name) if name == ABSOLUTE and name in signature.functions:
+                raise GroundingError(
+                    f"`{comparison}`: `{name}` is the absolute value here, and a function of "
+                    "yours has the same name; rename the function"
+                )
             case Application(name, arguments) if name != ABSOLUTE or len(arguments) != 1:
                 raise GroundingError(
                     f"`{comparison}`: `{term}` is no number; quantities and decimals stand in "
@@ -119,7 +118,23 @@ def _refuse_what_has_no_value(
                     f"`{comparison}`: expected a number to divide by, such as 2.5, got `{right}`, "
                     "which may be 0; multiply the other side by it"
                 )
-        stack.extend(term.children)
+
+
+def computed_terms(comparison: Comparison, uses: Collection[Node]) -> Iterator[Term]:
+    """Yield the distinct terms that are computed from quantities, and what they are made of.
+
+    Terms about members of domains alone are yielded as a whole, and quantities are not.
+    """
+    seen: set[Node] = set()
+    stack: list[Node] = [comparison.left, comparison.right]
+    while stack:
+        term = stack.pop()
+        if term not in seen and term not in uses:
+            seen.add(term)
+            assert isinstance(term, Term)
+            yield term
+            if not is_integral(term, uses):
+                stack.extend(term.children)
 
 
 def is_integral(term: Node, uses: Collection[Node]) -> bool:
@@ -141,7 +156,7 @@ def _can_divide(term: Term) -> bool:
 
 
 def _refuse_text(
-    comparison: Comparison, term: Node, signature: Signature, bound: Sequence[str] | Collection[str]
+    comparison: Comparison, term: Node, signature: Signature, bound: Collection[str]
 ) -> None:
     for node in distinct_nodes(term):
         match node:

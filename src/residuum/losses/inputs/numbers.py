@@ -11,10 +11,10 @@ from torch import Tensor
 
 from residuum.errors import GroundingError
 from residuum.grounding import Plan, lay_out
-from residuum.grounding.comparisons import is_integral
+from residuum.grounding.comparisons import computed_terms, is_integral
 from residuum.grounding.layouts import values_over
 from residuum.grounding.plans import Compared, Read
-from residuum.logic import Application, Arithmetic, Constant, Node, Term, fold_scoped
+from residuum.logic import Application, Arithmetic, Constant, Term, fold_scoped
 from residuum.logic.terms import Number
 from residuum.losses.degrees.comparing import certain, cut, signed_difference
 from residuum.losses.degrees.logits import widened
@@ -144,18 +144,7 @@ class Numbers:
 def _terms_about_members(compared: Compared) -> list[Term]:
     """Return the largest terms of a comparison that are about members of domains alone."""
     uses = {term for term, _ in compared.uses}
-    found: list[Term] = []
-    stack: list[Node] = [compared.comparison.left, compared.comparison.right]
-    while stack:
-        term = stack.pop()
-        assert isinstance(term, Term)
-        if term in uses:
-            continue
-        if is_integral(term, uses):
-            found.append(term)
-        else:
-            stack.extend(term.children)
-    return found
+    return [term for term in computed_terms(compared.comparison, uses) if is_integral(term, uses)]
 
 
 def _value(
