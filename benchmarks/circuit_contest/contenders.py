@@ -90,11 +90,26 @@ def klay(file: Path, way: str, given: Tensor) -> Penalties:
     if way == KLAY_COMPILED and not is_on_gpu:  # without the options of KLay, which are for a GPU
         module = torch.compile(module)
     if way in (KLAY_GRAPH, KLAY_REAL_GRAPH):
-        like = tuple(torch.rand_like(given).neg_().requires_grad_() for _ in range(2))
-        module = torch.cuda.make_graphed_callables(module, like)
+        module = _recorded(module, given)
     if is_real:
         return lambda given: -module(given.sigmoid(), (-given).sigmoid())[:, 0].log()
     return lambda given: -module(logsigmoid(given), logsigmoid(-given))[:, 0]
+
+
+def _recorded(module: Any, given: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
+    """Return a module of KLay whose layers are CUDA graphs, forward and backward.
+
+    Its inputs are laid out here: KLay copies two constants from the CPU, which no graph allows.
+    """
+    units = torch.tensor([[module.zero], [module.one]], device=given.device).float()
+    units = units.expand(2, len(given))
+
+    def laid_out(true: Tensor, false: Tensor) -> Tensor:
+        return torch.cat([units, torch.stack([true, false], -1).flatten(-2).mT])
+
+    like = laid_out(torch.rand_like(given).neg_(), torch.rand_like(given).neg_()).detach()
+    layers = torch.cuda.make_graphed_callables(module.layers, (like.requires_grad_(),))
+    return lambda true, false: layers(laid_out(true, false)).mT
 
 
 def write_sdd(rule: Rule, file: Path) -> None:

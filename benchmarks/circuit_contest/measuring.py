@@ -54,7 +54,12 @@ def _answer(line: Connection, function: Callable[..., Any], given: tuple[Any, ..
     try:
         line.send(function(*given))
     except Exception as error:  # the run goes on; the table shows the failure
-        line.send(f"failed: {type(error).__name__}: {error}".splitlines()[0][:200])
+        line.send(said(error))
+
+
+def said(error: Exception) -> str:
+    """Return the first line of an error, as a note of the table."""
+    return f"failed: {type(error).__name__}: {error}".splitlines()[0][:200]
 
 
 def compiled(name: str) -> tuple[Circuit, float]:
@@ -101,17 +106,20 @@ def measure(
     """Return the milliseconds of each contender, whose values and gradients are compared first."""
     given = logits(circuit.sizes, batch, device)
     made = {RESIDUUM: residuum(circuit, device)}
-    made |= {name: klay(file, name, given) for name in contenders if file}
     expected = step(made[RESIDUUM], given), given.grad
     notes = {}
-    for name in list(made):
-        for _ in range(4):  # recordings and compilers come in between
-            found = step(made[name], given), given.grad
+    for name in (RESIDUUM, *(contenders if file else ())):
         try:
+            penalties = made[name] if name == RESIDUUM else klay(file, name, given)
+            for _ in range(4):  # recordings and compilers come in between
+                found = step(penalties, given), given.grad
             torch.testing.assert_close(found, expected, **TOLERANCE)
+            made[name] = penalties
         except AssertionError:
             notes[name] = f"wrong: {float(found[0]):.6g}, not {float(expected[0]):.6g}"
-            del made[name]
+            made.pop(name, None)
+        except Exception as error:  # the others go on; the table shows the failure
+            notes[name] = said(error)
     times: dict[str, list[float]] = {name: [] for name in made}
     timed, best = (_on_gpu, statistics.median) if device == "cuda" else (_on_cpu, min)
     end = time.perf_counter() + seconds * len(made)

@@ -121,8 +121,9 @@ def _can_fuse(device: torch.device) -> bool:
     root = build.sum([build.product(map(build.leaf, range(3), state)) for state in states])
     evaluator = Evaluator(build.finish(root), device)
     weights = torch.linspace(-3.0, -0.1, 14, device=device).reshape(2, 7).requires_grad_()
-    expected = evaluator.log_probability(weights)
-    [gradient] = torch.autograd.grad(expected.sum(), weights)
+    with torch.enable_grad():
+        expected = evaluator.log_probability(weights)
+        [gradient] = torch.autograd.grad(expected.sum(), weights)
     try:
         with torch.no_grad():
             found = FusedLayers(evaluator.layers, device).run(weights, wants_gradient=True)

@@ -48,19 +48,23 @@ class KnownGradients(NamedTuple):
     given: int
     again: Again | None
 
-    def __call__(self, upstream: Tensor, saved: Sequence[Tensor]) -> list[Tensor | None]:
+    def __call__(self, upstream: Tensor | None, saved: Sequence[Tensor]) -> list[Tensor | None]:
         found: list[Tensor | None] = [None] * self.given
-        examples = upstream.numel()
         for group, known in zip(self.groups, saved[self.given :], strict=True):
-            if known.dim() < 2 or known.shape[1] != examples:  # the batch is not one-dimensional
-                rest = known.numel() // (len(group) * examples)
-                known = known.reshape(len(group), examples, rest)
-            each = known * upstream.reshape(examples, *(1,) * (known.dim() - 2))
+            each = known if upstream is None else _times(known, upstream, len(group))
             for place, one in zip(group, each.unbind(0), strict=True):
                 given = saved[place]
                 is_like_it = one.shape == given.shape and one.dtype == given.dtype
                 found[place] = one if is_like_it else one.reshape(given.shape).to(given.dtype)
         return found
+
+
+def _times(known: Tensor, upstream: Tensor, inputs: int) -> Tensor:
+    """Return gradients, inputs × examples × rest, times a number for each example."""
+    examples = upstream.numel()
+    if known.dim() < 2 or known.shape[1] != examples:  # the batch is not one-dimensional
+        known = known.reshape(inputs, examples, known.numel() // (inputs * examples))
+    return known * upstream.reshape(examples, *(1,) * (known.dim() - 2))
 
 
 def with_gradients(
@@ -113,8 +117,10 @@ class _WithGradients(_SingleLevelFunction):
         return None, None, *(None if one is None else _last(one, inputs) for one in found)
 
 
-def gradients_of(value: Tensor, leaves: Sequence[Tensor], upstream: Tensor) -> list[Tensor]:
-    """Return the gradients of leaves from the gradient of a value.
+def gradients_of(
+    value: Tensor, leaves: Sequence[Tensor], upstream: Tensor | None
+) -> list[Tensor]:
+    """Return the gradients of leaves from the gradient of a value; None stands for 1.
 
     Gradients that a route knows are asked for directly: on a GPU the engine of PyTorch, with its
     threads, takes longer than a small rule.
@@ -123,15 +129,18 @@ def gradients_of(value: Tensor, leaves: Sequence[Tensor], upstream: Tensor) -> l
     if hasattr(node, "found_by"):  # it was made by `with_gradients`
         ends = [getattr(end, "variable", None) for end, _ in node.next_functions]
         if all(any(end is leaf for end in ends) for leaf in leaves):
+            backward: Any = node.found_by
             with torch.no_grad():
-                found = node.found_by(upstream, node.saved_tensors)
+                if upstream is None and not isinstance(backward, KnownGradients):
+                    upstream = torch.ones_like(value)
+                found = backward(upstream, node.saved_tensors)
             known = {id(end): one for end, one in zip(ends, found, strict=True)}
             each = [(leaf, known[id(leaf)]) for leaf in leaves]
             return [torch.zeros_like(leaf) if one is None else one for leaf, one in each]
     if not value.requires_grad:
         return [torch.zeros_like(leaf) for leaf in leaves]
     with torch.enable_grad():
-        total = (value * upstream).sum()
+        total = (value if upstream is None else value * upstream).sum()
     return list(torch.autograd.grad(total, leaves, materialize_grads=True))
 
 

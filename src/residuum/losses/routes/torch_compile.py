@@ -76,7 +76,7 @@ def _penalties(
             return [_EVALUATORS[number].penalties_of(inputs, lengths)]
     with _recorded():
         value, leaves = _evaluated(inputs, lengths, wants, number)
-        found = gradients_of(value, leaves, torch.ones_like(value))
+        found = gradients_of(value, leaves, None)
     return [value.detach(), *map(_copied, found)]
 
 
@@ -141,8 +141,10 @@ def _recorded() -> Iterator[None]:
 
 
 def _copied(gradient: Tensor) -> Tensor:
-    """Return a copy of a gradient: those of several inputs may be parts of one tensor."""
-    return gradient.clone(memory_format=torch.contiguous_format)
+    """Return a gradient, or a copy of one that is a part of another tensor."""
+    if gradient._is_view() or not gradient.is_contiguous():
+        return gradient.clone(memory_format=torch.contiguous_format)
+    return gradient
 
 
 def _like_penalties(
