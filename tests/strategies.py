@@ -27,6 +27,7 @@ from residuum.logic import (
     Term,
     Variable,
 )
+from residuum.logic.terms import Number
 
 few = settings(derandomize=True, deadline=None, max_examples=100)
 many = settings(derandomize=True, deadline=None, max_examples=200)
@@ -34,7 +35,7 @@ many = settings(derandomize=True, deadline=None, max_examples=200)
 any_text = st.text(st.characters(exclude_categories=()))
 variable_names = st.sampled_from(
     ["x", "y", "z", "i", "x_1", "_", "forall_", "In", "mod2", "é", "数",
-     "at", "of", "div", "exactly", "least", "most"]
+     "at", "of", "div", "exactly", "least", "most", "scale", "ramp", "logistic", "abs"]
 )  # fmt: skip
 predicate_names = st.sampled_from(
     ["P", "Q", "Near", "Tag", "notP", "P_0", "Σ", "exactly", "at", "least", "of", "div"]
@@ -49,6 +50,7 @@ labels = (
 )
 variables = st.builds(Variable, variable_names)
 constants = st.builds(Constant, integers | labels)
+numbers = st.builds(Number, st.floats(allow_nan=False, allow_infinity=False))
 
 
 def _terms(leaves: st.SearchStrategy[Term], max_leaves: int) -> st.SearchStrategy[Term]:
@@ -61,13 +63,13 @@ def _terms(leaves: st.SearchStrategy[Term], max_leaves: int) -> st.SearchStrateg
     def with_modulo(inner: st.SearchStrategy[Term]) -> st.SearchStrategy[Term]:
         # A literal zero on the right of `mod` and `div` is refused.
         moduli = inner.filter(lambda term: term != Constant(0))
-        divisions = st.sampled_from(["mod", "div"])
+        divisions = st.sampled_from(["mod", "div", "/"])
         return extend(inner) | st.builds(Arithmetic, divisions, inner, moduli)
 
     return st.recursive(leaves, with_modulo, max_leaves=max_leaves)
 
 
-terms = _terms(variables | constants, 5)
+terms = _terms(variables | constants | numbers, 5)
 plain_terms = _terms(variables | st.builds(Constant, integers), 4)
 
 
@@ -106,6 +108,8 @@ def _formulas(inner: st.SearchStrategy[Term], max_leaves: int) -> st.SearchStrat
         st.tuples(variable_names, domain_names), min_size=1, max_size=3, unique_by=lambda b: b[0]
     )
     guard = st.none() | _guards(inner)
+    operators = st.sampled_from(["=", "!=", "<", "<=", ">", ">="])
+    compared = st.builds(Comparison, operators, inner, inner)
 
     def extend(below: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
         quantified = st.one_of(
@@ -115,7 +119,7 @@ def _formulas(inner: st.SearchStrategy[Term], max_leaves: int) -> st.SearchStrat
         )
         return connected(below) | quantified
 
-    return st.recursive(atom | truths, extend, max_leaves=max_leaves)
+    return st.recursive(atom | truths | compared, extend, max_leaves=max_leaves)
 
 
 guards = _guards(terms)

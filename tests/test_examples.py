@@ -50,3 +50,14 @@ def test_a_hugging_face_trainer_learns_from_a_rule():
     without, with_rule = ([float(n) for n in re.findall(r"[\d.]+(?=%)", line)] for line in lines)
     assert all(number < 80 for number in without)
     assert all(number > 95 for number in with_rule)
+
+
+def test_a_regression_obeys_its_rule():
+    command = [sys.executable, EXAMPLES / "regression_bound.py"]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    alone, ruled = (
+        [float(share) / 100 for share in re.findall(r"rule ([\d.]+)%", part)]
+        for part in printed.split("labels and the rule")
+    )
+    assert alone[-1] > 0.03
+    assert ruled[-1] < 0.005

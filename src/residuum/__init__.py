@@ -28,6 +28,7 @@ from residuum.logic import (
     Iff,
     Implies,
     Not,
+    Number,
     Or,
     Variable,
     Verdict,
@@ -47,6 +48,7 @@ from residuum.relaxations import (
 )
 from residuum.syntax import (
     Knowledge,
+    Quantity,
     atoms_of,
     evaluate,
     expand,
@@ -84,11 +86,11 @@ __all__ = [  # noqa: RUF022  # grouped by what the names are for
     "compile", "CompiledRule", "CompiledKnowledge", "Violation", "CircuitLoss",
     "facts", "Theory", "Assessment", "ramp", "piecewise_constant", "warm_up",
     # Rule files
-    "load", "loads", "Knowledge", "check", "RuleCheck", "load_circuit",
+    "load", "loads", "Knowledge", "Quantity", "check", "RuleCheck", "load_circuit",
     # Formulas and terms
     "parse", "render", "atoms", "Formula", "TRUE", "FALSE", "Atom", "Not", "And", "Or", "Implies",
     "Iff", "Forall", "Exists", "at_least", "at_most", "exactly", "Comparison", "Variable",
-    "Constant", "Application", "Arithmetic",
+    "Constant", "Number", "Application", "Arithmetic",
     # Questions about formulas
     "evaluate", "is_tautology", "is_satisfiable", "Verdict", "atoms_of", "free_variables",
     "substitute", "expand", "negation_normal_form",

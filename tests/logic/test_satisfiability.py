@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import assignments, meaning, proposition_values, truth_table
 
-from residuum.errors import ResiduumError, UndecidedError
+from residuum.errors import UndecidedError
 from residuum.logic import (
     FALSE,
     TRUE,
@@ -19,6 +19,7 @@ from residuum.logic import (
     Iff,
     Not,
     Or,
+    Variable,
     Verdict,
     atoms,
     atoms_of,
@@ -270,9 +271,9 @@ def test_answers_that_depend_on_a_quantified_part_are_unknown(text):
 
 
 def test_an_atom_named_like_a_stand_in_is_not_confused_with_a_quantified_part():
-    verdict = is_satisfiable(parse("Quantified_0 & ~forall x in D: P(x)"))
+    verdict = is_satisfiable(parse("Opaque_0 & ~forall x in D: P(x)"))
     assert verdict.answer is None
-    assert is_satisfiable(parse("Quantified_0 & ~Quantified_0 & forall x in D: P")).answer is False
+    assert is_satisfiable(parse("Opaque_0 & ~Opaque_0 & forall x in D: P")).answer is False
 
 
 def test_atoms_that_may_become_the_same_are_not_called_independent():
@@ -281,10 +282,13 @@ def test_atoms_that_may_become_the_same_are_not_called_independent():
     assert is_tautology(parse("P(x + 1) | ~P(x + 1)"))
 
 
-def test_a_comparison_on_its_own_is_refused():
+def test_comparisons_are_opaque():
+    compared = Comparison("<", Variable("Age"), 3)
     for question in (is_satisfiable, is_tautology):
-        with pytest.raises(ResiduumError):
-            question(Comparison("=", 1, 1))
+        assert question(compared).answer is None
+        assert "comparison" in question(compared).reason
+    assert is_satisfiable(compared & ~compared).answer is False
+    assert is_tautology(compared >> compared).answer is True
 
 
 def test_every_row_of_a_small_table_can_be_the_witness():

@@ -174,6 +174,7 @@ def test_replacements_of_the_wrong_kind_are_refused(replacements):
         substitute(P, replacements)
 
 
-def test_an_atom_cannot_become_a_comparison():
-    with pytest.raises(InvalidNameError, match="guard"):
-        substitute(Forall([("x", "D")], P), {P: Comparison("=", x, 1)})
+def test_an_atom_may_become_a_comparison_whose_terms_are_not_captured():
+    found = substitute(Forall([("x", "D")], P), {P: Comparison("=", x, 1)})
+    assert str(found) == "forall x_1 in D: x = 1"
+    assert str(substitute(found, {x: Variable("y")})) == "forall x_1 in D: y = 1"

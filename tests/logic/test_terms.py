@@ -91,6 +91,6 @@ def test_a_function_needs_an_argument():
 
 def test_unknown_operators_are_refused_with_the_known_ones():
     with pytest.raises(InvalidNameError, match="mod"):
-        Arithmetic("/", x, y)
+        Arithmetic("//", x, y)
     with pytest.raises(InvalidNameError, match="!="):
         Comparison("==", x, y)

@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 
 from residuum.errors import FormulaSyntaxError, Problem, ResiduumError
+from residuum.losses import compile as compile_rule
+from residuum.relaxations import truth
 from residuum.syntax import parse
 
 
@@ -30,12 +32,12 @@ CASES = [
     ("P(x,)", 1, 5, ")", "expected a term, got `)`."),
     ("P()", 1, 3, ")", "expected a term, got `)`."),
     ("P(x y)", 1, 5, "y)", "got `y`."),
-    ("P(1.5)", 1, 3, "1.5)", "expected a term, got `1.5`."),
+    ("P(1.5.2)", 1, 6, ".2)", "`.` means nothing here."),
     ("forall x: P", 1, 9, ": P", "expected `,` or `in` with a domain, got `:`."),
     ("forall in D: P", 1, 8, "in D: P", "expected a name, got `in`."),
     ("forall x in D P", 1, 15, "P", "got `P`."),
     ("P & rule", 1, 5, "rule", "expected a formula, got `rule`."),
-    ("P & 3", 1, 5, "3", "expected a formula, got `3`."),
+    ("P & 3", 1, 6, "", "expected a comparison, got the end."),
     ("forall x, x in D: P", 1, 11, "x in D: P", "variable `x` is bound twice"),
     ("P(x mod 0)", 1, 5, "mod 0)", "the right-hand side of `mod` is zero."),
     ("P & $", 1, 5, "$", "`$` means nothing here."),
@@ -83,7 +85,6 @@ SUGGESTIONS = [
     ("P[x]", "("),
     ("P(x % 2)", "mod"),
     ("P(x // 2)", "div"),
-    ("P = Q", "<->"),
 ]
 
 
@@ -116,14 +117,18 @@ def test_mistakes_in_counts_and_divisions_are_shown_at_their_place(text, column,
     assert message in error.problem.message
 
 
-def test_an_equation_between_terms_is_sent_to_a_guard():
-    assert "compared in a `where` guard only" in error_of("x = 1").problem.message
+def test_an_equation_of_equations_is_refused():
+    assert (
+        "Only quantities are compared outside a `where` guard" in error_of("x=1=1").problem.message
+    )
 
 
-@pytest.mark.parametrize("text", ["P == Q", "P != Q"])
-def test_comparing_formulas_is_answered_with_an_equivalence_or_a_guard(text):
-    message = error_of(text).problem.message
-    assert "<->" in message or "guard" in message
+@pytest.mark.parametrize("text", ["P = Q", "P != Q", "~(P = Q) & R"])
+def test_comparing_formulas_is_answered_with_an_equivalence_and_a_guard(text):
+    for question in (lambda: truth(text, {}, "s-product"), lambda: compile_rule(text)):
+        with pytest.raises(ResiduumError, match="<->"):
+            question()
+    assert "equivalent by `<->`" in error_of("P == Q").problem.message
 
 
 @pytest.mark.parametrize(("text", "ours"), [("Not P", "not"), ("FORALL x in D: P", "forall")])

@@ -21,7 +21,7 @@ from residuum.logic import (
     Variable,
     atoms,
 )
-from residuum.logic.terms import KEYWORDS
+from residuum.logic.terms import KEYWORDS, Number
 from residuum.syntax import as_formula, parse
 
 P, Q, R, S = atoms("P Q R S")
@@ -207,10 +207,31 @@ def test_guards_hold_comparisons_only(text):
         guard_of(text)
 
 
-@pytest.mark.parametrize("text", ["x = y", "P & x < y", "forall x in D: x = x", "1 = 1"])
-def test_comparisons_stand_nowhere_else(text):
-    with pytest.raises(FormulaSyntaxError):
-        parse(text)
+def test_brackets_outside_guards_group_terms_or_formulas():
+    total = Arithmetic("*", Arithmetic("+", x, y), Constant(2))
+    assert parse("((x + y) * 2) < (3) & ((P)) & ((x = -(y)))") is And(
+        Comparison("<", total, 3),
+        Atom("P"),
+        Comparison("=", x, Arithmetic("-", Constant(0), y)),
+    )
+    assert parse("(f(x)) >= 1.5 -> (P(x))") is Comparison(
+        ">=", Application("f", x), Number(1.5)
+    ) >> Atom("P", x)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("3.5", 3.5), ("1e-3", 0.001), ("-2.0", -2.0), ("-0.0", 0.0), ("1E2", 100.0)],
+)
+def test_numbers_with_decimals_are_terms(text, value):
+    read = parse(f"x < {text}")
+    assert read is Comparison("<", x, Number(value))
+    assert parse(str(read)) is read
+
+
+def test_a_number_beyond_the_range_of_floats_is_refused():
+    with pytest.raises(FormulaSyntaxError, match="below 1e308"):
+        parse("x < 1e999")
 
 
 # Terms

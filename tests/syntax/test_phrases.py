@@ -12,7 +12,7 @@ from residuum.syntax.phrases import grammar, words_of
 from strategies import any_text, formulas, many
 
 NAMES_AND_NUMBERS = ["P", "x_1", "notx", "é", "0", "1.5", "1e9", "2E-3", "1e", "0..9", "²", "٣"]
-SYMBOLS = [*"~&|()=,:<>+-*.#'!\n\t \0\\\"", "->", "<->", "!=", "<=", ">=", "..", "∀", '"a\\"b"']
+SYMBOLS = [*"~&|()=,:<>+-*/.#'!\n\t \0\\\"", "->", "<->", "!=", "<=", ">=", "..", "∀", '"a\\"b"']
 soup = st.lists(
     st.sampled_from([*sorted(KEYWORDS), *NAMES_AND_NUMBERS, *SYMBOLS]), max_size=20
 ).map("".join)
@@ -30,6 +30,8 @@ def cut_by_lark(text: str) -> tuple[list[tuple[str, str, int]], int | None]:
 
 def _by_itself(word) -> str:
     """Return the type that a word has without its neighbours."""
+    if word == "(":
+        return "LPAR"
     return "NAME" if word in ("exactly", "at", "least", "most", "of", "div") else word.type
 
 

@@ -7,7 +7,18 @@ import pytest
 
 from residuum.errors import KnowledgeError, ResiduumError
 from residuum.logic import Atom, Constant, Formula, Variable, atoms_of
-from residuum.syntax import Domain, Facts, Function, Knowledge, Predicate, Rule, load, loads, parse
+from residuum.syntax import (
+    Domain,
+    Facts,
+    Function,
+    Knowledge,
+    Predicate,
+    Quantity,
+    Rule,
+    load,
+    loads,
+    parse,
+)
 
 DIGITS = """
 domain digit = 0..9
@@ -262,7 +273,7 @@ WRONG_RULES = [
     ("forall d in digit: Big(d mod 0)", 34, "the right-hand side of `mod` is zero."),
     ("forall d, d in digit: Big(d)", 19, "variable `d` is bound twice"),
     ("forall m in image: Big(m)", 32, "`m` is in domain `image` (open), not in `digit`"),
-    ("Rain ==> Rain", 14, "Did you mean `->`?"),
+    ("Rain ==> Rain", 15, "Did you mean `->`?"),
     ("Rain & (Rain", 16, "`(` is never closed."),
     ("Rain &", 15, "expected a formula, got the end."),
     ("Big(99999999999999999999)", 13, "at most 64 bits"),
@@ -472,3 +483,65 @@ def test_knowledge_survives_pickling():
 def test_a_domain_knows_whether_its_members_are_numbers():
     domains = loads("domain a = 0..9 domain b sequence domain c domain d = 1, x").domains
     assert [name for name, domain in domains.items() if domain.is_numeric] == ["a", "b"]
+
+
+# Quantities
+
+QUANTITIES = """
+domain house = 0..3
+predicate Big(house) independent
+quantity Price(house) scale 2.5 ramp
+quantity Rooms(house) scale 0
+quantity Cap scale 1e3 logistic
+"""
+
+
+def test_quantities_are_loaded_with_their_scales():
+    knowledge = loads(QUANTITIES + "rule r: forall h in house: -Price(h) < 3.5 * Cap -> Big(h)")
+    assert dict(knowledge.quantities) == {
+        "Price": Quantity(2.5, "ramp", ("house",)),
+        "Rooms": Quantity(0, "logistic", ("house",)),
+        "Cap": Quantity(1000, "logistic", ()),
+    }
+    formula = knowledge.rules["r"].formula
+    assert str(formula) == "forall h in house: 0 - Price(h) < 3.5 * Cap -> Big(h)"
+    assert parse(str(formula)) is formula
+    assert pickle.loads(pickle.dumps(knowledge)) == knowledge
+
+
+def test_the_words_of_quantities_remain_names():
+    knowledge = loads("""
+        domain scale = ramp, logistic
+        predicate abs(scale)
+        quantity ramp(scale) scale 1 ramp
+        rule logistic: forall scale in scale: abs(scale) -> ramp(scale) > 3
+    """)
+    assert knowledge.quantities["ramp"].smoothing == "ramp"
+
+
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [("quantity Age", "quantity `Age` has no scale."),
+     ("quantity Age scale 1e40", "expected a scale from 1e-30 to 1e+30"),
+     ("quantity Age scale 1e999", "expected a scale from 1e-30 to 1e+30"),
+     ("quantity Age scale -1", "expected a number or an integer, got `-`."),
+     ("quantity Age scale 1 step", "expected `logistic` or `ramp` or the end, got `step`."),
+     ("quantity Age(person) scale 1", "domain `person` is not declared."),
+     ("quantity Big scale 1", "quantity `Big` is declared twice."),
+     ("rule r: Cap > 3 & Price > 3", "quantity `Price` takes 1 arguments (house), got 0."),
+     ("rule r: forall h in house: Price(h) < Top", "is no quantity."),
+     ("rule r: forall h in house: Price(h) = \"a\"", '"a" is no label of domain'),
+     ("rule r: forall h in house: Big(Price(h))", "in domain `numbers with decimals`"),
+     ("rule r: forall h in house: Big(2.5)", "`2.5` is in domain `numbers with decimals`"),
+     ("rule r: forall h in house where Price(h) > 3: Big(h)", "a guard compares members"),
+     ("rule r: forall h, g in house: h != g -> Big(h)", "this compares no quantity."),
+     ("rule r: Big = Big", "this compares no quantity."),
+     ("rule r: Cap mod 2 < 1", "`mod` is for integers."),
+     ("rule r: forall h in house: Big(h / 2)", "`/` divides quantities."),
+     ("rule r: Cap / 0 < 1", "the right-hand side of `/` is zero."),
+     ("rule r: Cap", "predicate `Cap` is not declared.")],
+)  # fmt: skip
+def test_mistakes_with_quantities_are_reported(declared, message):
+    found = problems_of(f"{QUANTITIES}{declared}")
+    assert [line for line, _, _ in found] == [7]
+    assert message in found[0][2]

@@ -117,6 +117,12 @@ def _rules(knowledge: Knowledge, form: Form) -> Mapping[str, CompiledRule]:
                 "expected rules about outputs of networks, got the hidden predicate "
                 f"`{predicate.name}`, which only `exact` can sum out; leave out its rules"
             )
+    if knowledge.quantities:
+        raise DataError(
+            "expected rules about outputs of networks, got the quantities "
+            f"{', '.join(knowledge.quantities)}, which have no typical values to draw; leave out "
+            "their rules"
+        )
     if not knowledge.rules:
         raise DataError(
             "expected a file with a rule or more, got one without any; add a rule to it"

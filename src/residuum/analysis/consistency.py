@@ -30,7 +30,7 @@ from residuum.analysis.results import Consistency, ResultKind, exact_bounds
 from residuum.analysis.sampling import estimate
 from residuum.errors import EvaluationError
 from residuum.logic import Formula, Iff, Truth, atoms_of, distinct_nodes, quantifiers_of
-from residuum.logic.questions import refuse_guard
+from residuum.logic.questions import refuse_comparisons
 from residuum.relaxations import Relaxation, is_built_in
 from residuum.relaxations import relaxation as find_relaxation
 from residuum.syntax import as_formula
@@ -288,14 +288,14 @@ def _inexact(
 
 
 def refuse_what_has_no_cube(formula: Formula) -> None:
-    """Raise for a guard or a formula with quantifiers, which has no unit cube of atoms."""
-    refuse_guard(formula)
+    """Raise for a formula with quantifiers or comparisons, which has no unit cube of atoms."""
     for quantifier in quantifiers_of(formula):
         domain = quantifier.bindings[0].domain
         raise EvaluationError(
             f"expected a formula without quantifiers, got one over domain `{domain}`; write it out "
             f"first: rs.expand(formula, {{{domain!r}: 3}})"
         )
+    refuse_comparisons(formula)
 
 
 def refuse_seed(seed: object) -> None:

@@ -6,7 +6,7 @@ sequences have the same length.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from residuum.errors import FormulaTooLargeError, GroundingError, listed
@@ -49,6 +49,8 @@ class Grounder:
         A ResiduumError says why there is none: a position that is missing in so short a sequence,
         a function that is not given, too many groundings.
         """
+        if any(isinstance(node, Comparison) for node in _outside_guards(formula)):
+            raise GroundingError("it compares quantities, which no solver knows")
         self._spend(formula, length)
         if self._is_ground(formula):  # files of clauses have very many such rules
             return formula
@@ -106,6 +108,19 @@ class Grounder:
                 "more; give smaller domains"
             )
         self._left -= wanted
+
+
+def _outside_guards(formula: Formula) -> Iterator[Node]:
+    """Yield the formulas in a rule, without terms and guards."""
+    seen: set[Node] = set()
+    stack: list[Node] = [formula]
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            yield node
+            below = [node.body] if isinstance(node, Quantifier) else node.children
+            stack.extend(part for part in below if isinstance(part, Formula))
 
 
 def domains_of_variables(formula: Formula) -> set[str]:

@@ -67,10 +67,11 @@ def _contents(knowledge: Knowledge) -> str:
         "domain": len(knowledge.domains),
         "function": len(knowledge.functions),
         "predicate": len(knowledge.predicates),
+        **({"quantity": len(knowledge.quantities)} if knowledge.quantities else {}),
         "set of facts": len(knowledge.facts),
         "rule": len(knowledge.rules),
     }
-    plurals = {"set of facts": "sets of facts"}
+    plurals = {"set of facts": "sets of facts", "quantity": "quantities"}
     return ", ".join(
         f"{count} {name if count == 1 else plurals.get(name, name + 's')}"
         for name, count in counted.items()

@@ -99,6 +99,11 @@ def lay_out(plan: Plan, lengths: Mapping[str, int]) -> Layout:
     return _Layout(plan, lengths).run()
 
 
+def values_over(plan: Plan, lengths: Mapping[str, int], term: Term, axes: Sequence[Axis]) -> Array:
+    """Return the values of a term over its axes, for sequences of these lengths."""
+    return _Layout(plan, lengths).values(term, axes)
+
+
 class _Layout:
     def __init__(self, plan: Plan, lengths: Mapping[str, int]) -> None:
         self._plan = plan
@@ -423,6 +428,11 @@ def _arithmetic(term: Arithmetic, parts: Sequence[Array], counted: Array | None)
             raise GroundingError(
                 f"`{term}`: expected integers, got labels; arithmetic needs a domain of integers"
             )
+    if term.operator == "/":
+        raise GroundingError(
+            f"`{term}`: `/` divides quantities, and these are integers; write `div` for the "
+            "quotient of floor division"
+        )
     if term.operator in DIVISIONS:
         is_zero = np.asarray(right == 0)
         if (is_zero & _counted_over(counted, is_zero.shape)).any():

@@ -7,8 +7,10 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 from residuum.errors import GroundingError, suggest
+from residuum.grounding.comparisons import refuse_numbers, refuse_quantities, smoothing_of
 from residuum.grounding.plans import (
     Axis,
+    Compared,
     Connect,
     Guarded,
     Known,
@@ -19,7 +21,7 @@ from residuum.grounding.plans import (
     Slot,
     Step,
 )
-from residuum.grounding.signatures import Signature, check_variables
+from residuum.grounding.signatures import Signature, check_variables, quantities_in
 from residuum.grounding.truth_constants import settled
 from residuum.limits import MOST_NESTED
 from residuum.logic import (
@@ -47,8 +49,8 @@ from residuum.logic import (
     substitute,
 )
 from residuum.logic.formulas import FALSE, TRUE, Exists
-from residuum.logic.questions import free_variables_by_node, refuse_guard
-from residuum.syntax import Domain
+from residuum.logic.questions import free_variables_by_node
+from residuum.syntax import Domain, Predicate
 
 
 class _Scope(NamedTuple):
@@ -67,7 +69,6 @@ class _Scope(NamedTuple):
 
 def plan_rule(formula: Formula, signature: Signature) -> Plan:
     """Return the plan of a formula without free variables; GroundingError says what is wrong."""
-    refuse_guard(formula)
     nested = depth(formula)
     if nested > MOST_NESTED:
         raise GroundingError(
@@ -85,6 +86,7 @@ def plan_rule(formula: Formula, signature: Signature) -> Plan:
         {
             Truth: lambda node, _, __: planning.add(Known(node.value)),
             Atom: lambda node, _, scope: planning.read(node, scope),
+            Comparison: lambda node, _, scope: planning.compare(node, scope),
             Forall: lambda node, parts, scope: planning.quantify(node, parts[0], scope),
             Exists: lambda node, parts, scope: planning.quantify(node, parts[0], scope),
             CountQuantifier: lambda node, parts, scope: planning.quantify(node, parts[0], scope),
@@ -108,6 +110,8 @@ class _Planning:
         self._free = free
         self._slots: dict[str, Slot] = {}
         self._numbers: dict[str, int] = {}
+        self._quantities: dict[str, Slot] = {}
+        self._compared: dict[tuple[Comparison, tuple[Axis, ...], tuple[Guarded, ...]], str] = {}
         self._reads_sequences = False
         self._steps: list[Step] = []
         self._rank = 0
@@ -117,7 +121,8 @@ class _Planning:
         functions = tuple(self._signature.functions.items())
         fixed = tuple(self._positions_below(len(self._steps) - 1, frozenset()))
         slots, steps = tuple(self._slots.values()), tuple(self._steps)
-        plan = Plan(formula, slots, steps, self._rank, functions, fixed)
+        quantities = tuple(self._quantities.values())
+        plan = Plan(formula, slots, steps, self._rank, functions, fixed, quantities)
         _refuse_unread_sequences(plan)
         return plan
 
@@ -128,7 +133,7 @@ class _Planning:
     def descend(self, node: Node, scope: _Scope) -> Sequence[tuple[Node, Hashable]]:
         if isinstance(node, Quantifier):
             return [(node.body, self._inside(node, scope))]
-        if isinstance(node, Atom):
+        if isinstance(node, Atom | Comparison):
             return []
         below = scope._replace(is_root=False, outermost=()) if scope.is_root else scope
         return [(child, self._relevant(child, below)) for child in node.children]
@@ -169,6 +174,7 @@ class _Planning:
         if node.guard is None:
             return tuple(axes), None
         visible = (*scope.axes, *axes)
+        refuse_quantities(node.guard, self._signature, [axis.variable for axis in visible])
         used = tuple(axis for axis in visible if axis.variable in self._free[node.guard])
         for axis in used:
             if axis.dimension is None:
@@ -206,7 +212,46 @@ class _Planning:
         return axis
 
     def read(self, atom: Atom, scope: _Scope) -> int:
-        domains = self._domains(atom)
+        slot, terms = self._slot_of(atom, self._predicate(atom), scope)
+        self._slots.setdefault(slot.name, slot)
+        number = self._numbers.setdefault(slot.name, len(self._numbers))
+        return self.add(Read(number, terms, scope.axes, scope.guards))
+
+    def compare(self, node: Comparison, scope: _Scope) -> int:
+        """Add the step of a comparison of quantities. `!=` is the negation of `=`."""
+        if node.operator == "!=":
+            equation = Comparison("=", node.left, node.right)
+            return self.add(Connect(Not, (self.compare(equation, scope),)))
+        bound = [axis.variable for axis in scope.axes]
+        found = quantities_in(node, self._signature.quantities, bound)
+        scale, smoothing = smoothing_of(node, found, self._signature, bound)
+        uses = []
+        for use, term in found.items():
+            quantity, terms = self._slot_of(use, self._quantity(use), scope)
+            self._quantities.setdefault(quantity.name, quantity)
+            place = list(self._quantities).index(quantity.name)
+            uses.append((term, Read(place, terms, scope.axes, scope.guards)))
+        axes = tuple(axis for axis in scope.axes if axis.dimension is not None)
+        key = node, axes, scope.guards
+        if key not in self._compared:
+            name = str(node)
+            while name in self._slots:  # the same text over other variables
+                name += "'"
+            self._compared[key] = name
+            predicate = Predicate(name, tuple(axis.domain.name for axis in axes), True)
+            compared = Compared(node, tuple(uses), axes, scale, smoothing)
+            domains = tuple(axis.domain for axis in axes)
+            self._slots[name] = Slot(name, predicate, domains, compared=compared)
+            self._numbers[name] = len(self._numbers)
+        number = self._numbers[self._compared[key]]
+        along = tuple(Variable(axis.variable) for axis in axes)
+        return self.add(Read(number, along, scope.axes, scope.guards))
+
+    def _slot_of(
+        self, atom: Atom, predicate: Predicate, scope: _Scope
+    ) -> tuple[Slot, tuple[Term, ...]]:
+        """Return what an atom or a quantity reads, and a term for each of its dimensions."""
+        domains = self._domains(atom, predicate)
         terms = []
         kept = []
         members = []
@@ -225,22 +270,25 @@ class _Planning:
         name = atom.predicate
         if not is_plain:
             name += f"({', '.join(map(str, members))})"
-        predicate = self._signature.predicates[atom.predicate]
-        self._slots.setdefault(
-            name, Slot(name, predicate, tuple(kept), tuple(members), tuple(open_domains))
-        )
-        slot = self._numbers.setdefault(name, len(self._numbers))
         self._reads_sequences |= any(domain.is_sequence for domain in kept)
-        return self.add(Read(slot, tuple(terms), scope.axes, scope.guards))
+        slot = Slot(name, predicate, tuple(kept), tuple(members), tuple(open_domains))
+        return slot, tuple(terms)
 
-    def _domains(self, atom: Atom) -> tuple[Domain, ...]:
+    def _quantity(self, use: Atom) -> Predicate:
+        domains = self._signature.quantities[use.predicate].domains
+        return Predicate(use.predicate, domains or (), is_independent=True)
+
+    def _predicate(self, atom: Atom) -> Predicate:
         known = self._signature.predicates
         if atom.predicate not in known:
             raise GroundingError(
                 f"`{atom}`: predicate `{atom.predicate}` is not declared; declare it."
                 f"{suggest(atom.predicate, known)}"
             )
-        domains = self._signature.domains_of(atom.predicate)
+        return known[atom.predicate]
+
+    def _domains(self, atom: Atom, predicate: Predicate) -> tuple[Domain, ...]:
+        domains = tuple(self._signature.domain(name, atom) for name in predicate.domains)
         if len(domains) != len(atom.arguments):
             raise GroundingError(
                 f"`{atom}`: `{atom.predicate}` takes {len(domains)} arguments "
@@ -251,6 +299,7 @@ class _Planning:
     def _resolve(self, term: Term, domain: Domain, atom: Atom, scope: _Scope) -> Term:
         """Return the term, or a constant for a name that no quantifier binds."""
         bound = {axis.variable for axis in scope.axes}
+        refuse_numbers(term, atom)
         for name in sorted(self._free[term] - bound):
             if isinstance(term, Variable) and domain.has(name):
                 return Constant(name)
@@ -290,7 +339,7 @@ class _Planning:
         """
         if not self._reads_sequences:
             return []
-        slots = list(self._slots.values())
+        slots, quantities = list(self._slots.values()), list(self._quantities.values())
         found: list[Position] = []
         nothing: frozenset[Axis] = frozenset()
         stack = [(index, nothing)]
@@ -306,7 +355,11 @@ class _Planning:
             elif isinstance(step, Quantify):
                 stack.append((step.operand, bound | set(step.axes)))
             elif isinstance(step, Read):
-                for term, domain in zip(step.terms, slots[step.slot].domains, strict=True):
+                slot = slots[step.slot]
+                read = [*zip(step.terms, slot.domains, strict=True)]
+                for _, use in slot.compared.uses if slot.compared else ():
+                    read += zip(use.terms, quantities[use.slot].domains, strict=True)
+                for term, domain in read:
                     used = tuple(a for a in step.axes if a.variable in free_variables(term))
                     is_mine = mine & set(used) if used else not bound
                     if domain.is_sequence and is_mine and not bound & set(used):

@@ -38,7 +38,12 @@ def plan_together(
     except GroundingError:
         return None
     root = whole.steps[-1]
-    if whole.sequence_domains or not isinstance(root, Connect) or len(formulas) < 2:
+    if (
+        whole.sequence_domains
+        or whole.quantities
+        or not isinstance(root, Connect)
+        or len(formulas) < 2
+    ):
         return None
     pairs = zip(formulas, root.operands, strict=True)
     return whole, [_part(whole, formula, number) for formula, number in pairs]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from residuum.logic import Count, Formula, Term
+from residuum.logic import Comparison, Count, Formula, Term
 from residuum.syntax import Domain, Predicate
 
 
@@ -38,11 +38,30 @@ class Position(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Compared:
+    """A comparison of quantities, which becomes a tensor over its axes.
+
+    `uses` are the terms that are quantities. Each is read from a slot of `Plan.quantities`.
+    """
+
+    comparison: Comparison
+    uses: tuple[tuple[Term, Read], ...]
+    axes: tuple[Axis, ...]
+    scale: float
+    smoothing: str
+
+    def __str__(self) -> str:
+        how = "crisp" if self.scale == 0 else f"{self.smoothing} with scale {self.scale:g}"
+        return f"{self.comparison}, {how}"
+
+
+@dataclass(frozen=True)
 class Slot:
     """A tensor that the caller passes: a predicate, or a predicate of certain open members.
 
     `members` are the arguments over `open_domains`. For each of the other arguments the tensor has
-    a dimension: these are `domains`.
+    a dimension: these are `domains`. The slot of a comparison, `compared`, is computed from
+    quantities, and the caller passes these.
     """
 
     name: str
@@ -50,6 +69,7 @@ class Slot:
     domains: tuple[Domain, ...]
     members: tuple[Term, ...] = ()
     open_domains: tuple[str, ...] = ()
+    compared: Compared | None = None
 
     @property
     def sizes(self) -> tuple[int | None, ...]:
@@ -62,6 +82,8 @@ class Slot:
         return len(self.domains) > 0 and not self.predicate.is_independent
 
     def __str__(self) -> str:
+        if self.compared is not None:
+            return str(self.compared)
         sizes = ", ".join(f"{d.name} {'' if d.labels is None else len(d.labels)}".strip()
                           for d in self.domains)  # fmt: skip
         kind = "exclusive" if self.is_exclusive else "independent" if self.domains else "sigmoid"
@@ -120,7 +142,8 @@ class Plan:
     """The steps of a rule. Operands come first; the last step is the whole rule.
 
     `rank` is the number of dimensions that variables use. `fixed` are positions that stand under no
-    quantifier, so that every sequence must be long enough for them.
+    quantifier, so that every sequence must be long enough for them. `quantities` are the tensors
+    of numbers that the caller passes.
     """
 
     formula: Formula
@@ -129,6 +152,17 @@ class Plan:
     rank: int
     functions: tuple[tuple[str, object], ...]
     fixed: tuple[Position, ...] = ()
+    quantities: tuple[Slot, ...] = ()
+
+    @property
+    def given(self) -> tuple[Slot, ...]:
+        """The slots of the tensors that the caller passes."""
+        return (*self.outputs, *self.quantities) if self.quantities else self.slots
+
+    @property
+    def outputs(self) -> tuple[Slot, ...]:
+        """The slots that are outputs of networks: all but comparisons."""
+        return tuple(slot for slot in self.slots if slot.compared is None)
 
     @property
     def counts(self) -> tuple[Count, ...]:
@@ -139,5 +173,5 @@ class Plan:
     @property
     def sequence_domains(self) -> tuple[str, ...]:
         """The names of the sequence domains, whose lengths come with the data."""
-        found = {d.name: None for slot in self.slots for d in slot.domains if d.is_sequence}
+        found = {d.name: None for slot in self.given for d in slot.domains if d.is_sequence}
         return tuple(found)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from residuum.errors import GroundingError, clipped, listed, shown, suggest
+from residuum.errors import GroundingError, ResiduumError, clipped, listed, shown, suggest
 from residuum.limits import (
     LARGEST_INTEGER,
     MOST_LABELS,
@@ -17,6 +17,7 @@ from residuum.logic import (
     Application,
     Atom,
     Binding,
+    Comparison,
     Formula,
     Node,
     Quantifier,
@@ -25,7 +26,7 @@ from residuum.logic import (
     distinct_nodes,
 )
 from residuum.logic.terms import as_label, at_most
-from residuum.syntax import Domain, Knowledge, Predicate
+from residuum.syntax import Domain, Knowledge, Predicate, Quantity
 
 KINDS: Final = ("sequence", "open")
 """Kinds of domains without labels: positions of a sequence, or the examples of a batch."""
@@ -33,11 +34,12 @@ KINDS: Final = ("sequence", "open")
 
 @dataclass(frozen=True)
 class Signature:
-    """The domains, functions and predicates that a rule may name."""
+    """The domains, functions, predicates and quantities that a rule may name."""
 
     domains: Mapping[str, Domain]
     functions: Mapping[str, Any]
     predicates: Mapping[str, Predicate]
+    quantities: Mapping[str, Quantity] = field(default_factory=dict)
 
     def domain(self, name: str, where: object) -> Domain:
         """Return a domain by name; the error message begins with `where`."""
@@ -57,7 +59,9 @@ def signature_of_knowledge(knowledge: Knowledge, functions: Mapping[str, Any]) -
     """Return the signature of a rule file; `functions` gives those that have no table in it."""
     bound = {name: given for name, given in knowledge.functions.items() if given.table is not None}
     _refuse_unknown("function", functions, knowledge.functions)
-    return Signature(knowledge.domains, {**bound, **functions}, knowledge.predicates)
+    return Signature(
+        knowledge.domains, {**bound, **functions}, knowledge.predicates, knowledge.quantities
+    )
 
 
 def check_variables(count: int) -> None:
@@ -74,9 +78,15 @@ def signature_of_rule(
     domains: Mapping[str, Any],
     predicates: Mapping[str, Iterable[str]],
     functions: Mapping[str, Any],
+    quantities: Mapping[str, float | Quantity],
 ) -> Signature:
     """Return the signature of one rule. Domains of predicates are inferred where not given."""
-    options = {"domains": domains, "predicates": predicates, "functions": functions}
+    options = {
+        "domains": domains,
+        "predicates": predicates,
+        "functions": functions,
+        "quantities": quantities,
+    }
     for option, value in options.items():
         if not isinstance(value, Mapping):
             raise GroundingError(
@@ -87,16 +97,38 @@ def signature_of_rule(
     used = {node.predicate for node in distinct_nodes(formula) if isinstance(node, Atom)}
     _refuse_unknown("predicate", predicates, used)
     given = {name: _as_domain_names(name, names) for name, names in predicates.items()}
-    found = {
-        name: Predicate(name, given.get(name, inferred))
-        for name, inferred in _infer(formula, given).items()
-    }
-    signature = Signature(known, functions, found)
+    numbers = _as_quantities(quantities, used)
+    given |= {name: one.domains for name, one in numbers.items() if one.domains is not None}
+    inferred = _infer(formula, given, numbers)
+    signature = Signature(
+        known,
+        functions,
+        {name: Predicate(name, found) for name, found in inferred.items() if name not in numbers},
+        {name: replace(one, domains=inferred.get(name, ())) for name, one in numbers.items()},
+    )
     for node in distinct_nodes(formula):
         if isinstance(node, Quantifier):
             for binding in node.bindings:
                 signature.domain(binding.domain, f"{binding.variable} in {binding.domain}")
     return signature
+
+
+def _as_quantities(
+    given: Mapping[str, float | Quantity], predicates: Iterable[str]
+) -> dict[str, Quantity]:
+    """Return quantities, each given by itself or by its scale; GroundingError if one is wrong."""
+    found = {}
+    for name, one in given.items():
+        try:
+            found[name] = one if isinstance(one, Quantity) else Quantity(one)
+        except ResiduumError as error:
+            raise GroundingError(f"quantities, `{clipped(str(name))}`: {error}") from None
+        if name in predicates:
+            raise GroundingError(
+                f"`{name}` is declared as a quantity, and stands in the rule as a predicate: "
+                f"compare it, as in `{name} >= 18`, or leave it out of quantities="
+            )
+    return found
 
 
 _OTHER_WORDS: Final = {"softmax": "exclusive", "sigmoid": "independent"}
@@ -214,11 +246,13 @@ def _as_domain_names(predicate: str, given: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _infer(formula: Formula, given: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """Return the domains of each predicate: those of the variables in its arguments."""
+def _infer(
+    formula: Formula, given: Mapping[str, tuple[str, ...]], quantities: Iterable[str]
+) -> dict[str, tuple[str, ...]]:
+    """Return the domains of predicates and quantities: those of the variables in arguments."""
     found: dict[str, list[str | None]] = {}
     loose: dict[str, Atom] = {}  # names that no quantifier binds: labels or mistakes
-    for atom, scope in _atoms_in_scope(formula):
+    for atom, scope in _atoms_in_scope(formula, quantities):
         name = atom.predicate
         if name in given:
             continue
@@ -226,7 +260,7 @@ def _infer(formula: Formula, given: Mapping[str, tuple[str, ...]]) -> dict[str, 
         if len(places) != len(atom.arguments):
             raise GroundingError(
                 f"`{name}` has {len(places)} arguments in one place and {len(atom.arguments)} in "
-                f"another, `{atom}`; rename one of the predicates"
+                f"another, `{atom}`; rename one of them"
             )
         for place, argument in enumerate(atom.arguments):
             domain = _common_domain(argument, scope)
@@ -240,8 +274,7 @@ def _infer(formula: Formula, given: Mapping[str, tuple[str, ...]]) -> dict[str, 
             if places[place] not in (None, domain):
                 raise GroundingError(
                     f"`{atom}`: argument {place + 1} ranges over `{domain}` here and over "
-                    f"`{places[place]}` elsewhere; say which with "
-                    f"predicates={{{name!r}: (...)}}"
+                    f"`{places[place]}` elsewhere; say which with {_option(name, quantities)}"
                 )
             places[place] = domain
     for name, places in found.items():
@@ -251,15 +284,39 @@ def _infer(formula: Formula, given: Mapping[str, tuple[str, ...]]) -> dict[str, 
                     if atom.predicate == name:
                         raise GroundingError(
                             f"`{atom}`: `{free}` is bound by no quantifier; if it is a label, "
-                            f"pass predicates={{{name!r}: (...)}} with its domain's name"
+                            f"pass {_option(name, quantities)} with its domain's name"
                         )
                 raise GroundingError(
                     f"the rule does not make plain over which domain argument {place + 1} of "
-                    f"`{name}` ranges; pass predicates={{{name!r}: (...)}} with the name of a "
+                    f"`{name}` ranges; pass {_option(name, quantities)} with the name of a "
                     "domain for each argument"
                 )
     inferred = {name: tuple(map(str, places)) for name, places in found.items()}
     return {**inferred, **given}
+
+
+def _option(name: str, quantities: Iterable[str]) -> str:
+    """Return the option that says over which domains a predicate or a quantity ranges."""
+    if name in quantities:
+        return f"quantities={{{name!r}: rs.Quantity(..., domains=(...))}}"
+    return f"predicates={{{name!r}: (...)}}"
+
+
+def quantities_in(
+    comparison: Comparison, quantities: Iterable[str], bound: Iterable[str]
+) -> dict[Atom, Term]:
+    """Return the uses of quantities in a comparison, as atoms, and the terms that they are.
+
+    A quantity without arguments is written like a variable that no quantifier binds.
+    """
+    found: dict[Atom, Term] = {}
+    for node in distinct_nodes(comparison):
+        match node:
+            case Variable(name) if name in quantities and name not in bound:
+                found[Atom(name)] = node
+            case Application(name, arguments) if name in quantities:
+                found[Atom(name, *arguments)] = node
+    return found
 
 
 def _common_domain(term: Term, scope: Mapping[str, str]) -> str | None:
@@ -271,8 +328,13 @@ def _common_domain(term: Term, scope: Mapping[str, str]) -> str | None:
     return found.pop() if len(found) == 1 and is_plain else None
 
 
-def _atoms_in_scope(formula: Formula) -> Iterator[tuple[Atom, Mapping[str, str]]]:
-    """Yield each atom with the domains of the variables bound around it."""
+def _atoms_in_scope(
+    formula: Formula, quantities: Iterable[str]
+) -> Iterator[tuple[Atom, Mapping[str, str]]]:
+    """Yield each atom with the domains of the variables bound around it.
+
+    A quantity counts as an atom: of both only the arguments are looked at.
+    """
     seen: set[tuple[Node, tuple[Binding, ...]]] = set()
     stack: list[tuple[Node, tuple[Binding, ...]]] = [(formula, ())]
     while stack:
@@ -282,6 +344,10 @@ def _atoms_in_scope(formula: Formula) -> Iterator[tuple[Atom, Mapping[str, str]]
         seen.add((node, scope))
         if isinstance(node, Atom):
             yield node, {binding.variable: binding.domain for binding in scope}
+        elif isinstance(node, Comparison):
+            bound = {binding.variable: binding.domain for binding in scope}
+            for use in quantities_in(node, quantities, bound):
+                yield use, bound
         elif isinstance(node, Quantifier):
             check_variables(len(scope) + len(node.bindings))
             stack.append((node.body, scope + node.bindings))

@@ -43,5 +43,6 @@ from residuum.logic.substitution import substitute as substitute
 from residuum.logic.terms import Application as Application
 from residuum.logic.terms import Arithmetic as Arithmetic
 from residuum.logic.terms import Constant as Constant
+from residuum.logic.terms import Number as Number
 from residuum.logic.terms import Term as Term
 from residuum.logic.terms import Variable as Variable

@@ -11,7 +11,7 @@ from residuum.logic import formulas as fm
 from residuum.logic.counting import CountOf
 from residuum.logic.formulas import Atom, Formula
 from residuum.logic.nodes import Case, fold
-from residuum.logic.questions import atoms_of, quantifiers_of, refuse_guard
+from residuum.logic.questions import atoms_of, quantifiers_of, refuse_comparisons
 
 V = TypeVar("V")
 
@@ -51,9 +51,9 @@ def evaluate(
 
 def values_by_atom(formula: Formula, assignment: Mapping[Any, V]) -> dict[Atom, V]:
     """Return the value of every atom of a formula. The keys are atoms or their texts."""
-    refuse_guard(formula)
     for quantifier in quantifiers_of(formula):
         _refuse_quantifier(quantifier, ())
+    refuse_comparisons(formula)
     found: dict[Atom, V] = {}
     missing = []
     for atom in atoms_of(formula):

@@ -244,8 +244,11 @@ def _arithmetic(symbol: tm.ArithmeticOperator, left: Node, right: Node) -> Node:
             f"`{left} {symbol} 0`: the right-hand side of `{symbol}` is zero; use another number, "
             "or a guard"
         )
-    if not isinstance(left, tm.Constant) or not isinstance(right, tm.Constant):
+    is_known = isinstance(left, tm.Constant) and isinstance(right, tm.Constant)
+    if not is_known or symbol == "/":
         return tm.Arithmetic(symbol, left, right)
+    assert isinstance(left, tm.Constant)
+    assert isinstance(right, tm.Constant)
     if isinstance(left.value, str) or isinstance(right.value, str):
         label = left if isinstance(left.value, str) else right
         raise EvaluationError(f"`{left} {symbol} {right}`: {label} is a label, not an integer")

@@ -26,14 +26,8 @@ class Formula(Node):
 
     @classmethod
     def sort_with(cls, children: tuple[Node, ...]) -> str:
-        """Return the sort that all operands have, or raise: comparisons do not mix with atoms."""
-        sorts = {child.sort for child in children} - {"either"}
-        if sorts == {"formula", "guard"}:
-            raise InvalidNameError(
-                "comparisons of terms stand only in the guard of a quantifier, and atoms never do; "
-                "write `forall x, y in D where x != y: ...`"
-            )
-        return sorts.pop() if sorts else "either"
+        """Return "formula" if an operand is about atoms, or "either": it may stand in a guard."""
+        return "formula" if any(child.sort == "formula" for child in children) else "either"
 
     def __invert__(self) -> Formula:
         return Not(self)
@@ -92,13 +86,13 @@ class Atom(Formula):
         """Return "formula", whatever the terms below are."""
         return "formula"
 
-    def __new__(cls, predicate: str, *arguments: Term | int) -> Atom:
+    def __new__(cls, predicate: str, *arguments: Term | float) -> Atom:
         return intern(cls, check_name(predicate, "predicate"), as_terms(arguments))
 
 
 @final
 class Comparison(Formula):
-    """A comparison of two terms, which may stand only in the guard of a quantifier."""
+    """A comparison of two terms: of members in guards, of quantities elsewhere."""
 
     __slots__ = ("left", "operator", "right")
     __match_args__ = ("operator", "left", "right")
@@ -108,11 +102,11 @@ class Comparison(Formula):
 
     @classmethod
     def sort_with(cls, children: tuple[Node, ...]) -> str:  # noqa: ARG003
-        """Return "guard", whatever the terms below are."""
-        return "guard"
+        """Return "either", whatever the terms below are."""
+        return "either"
 
     def __new__(
-        cls, operator: ComparisonOperator, left: Term | int, right: Term | int
+        cls, operator: ComparisonOperator, left: Term | float, right: Term | float
     ) -> Comparison:
         if operator not in COMPARISON_OPERATORS:
             raise InvalidNameError(
@@ -244,12 +238,12 @@ class Quantifier(Formula):
 
     @classmethod
     def sort_with(cls, children: tuple[Node, ...]) -> str:
-        """Return "formula" if the guard compares terms and the body does not."""
-        *guards, body = children
-        if body.sort == "guard" or any(guard.sort == "formula" for guard in guards):
+        """Return "formula" if there are no atoms in the guard."""
+        *guards, _ = children
+        if any(guard.sort == "formula" for guard in guards):
             raise InvalidNameError(
-                "expected comparisons in the guard of a quantifier and atoms in its body, got them "
-                "the other way round; write `forall x, y in D where x != y: P(x, y)`"
+                "expected comparisons in the guard of a quantifier, got atoms; write "
+                "`forall x, y in D where x != y: P(x, y)`"
             )
         return "formula"
 

@@ -21,8 +21,8 @@ class Node:
     """An immutable term or formula. Equal nodes are the same object, so that comparing is fast.
 
     A subclass lists its fields in `__match_args__`. `children` are the nodes among the fields, in
-    the order of the text. `sort` says where a node may stand: "term", "formula", "guard", or
-    "either" for `true` and `false`, which may be a formula or a guard.
+    the order of the text. `sort` says where a node may stand: "term", "formula", or
+    "either" for what may be a formula or a guard: comparisons, `true` and `false`.
     """
 
     __slots__ = ("__weakref__", "children", "sort")

@@ -240,6 +240,8 @@ def _spell(node: Node, style: Style) -> Spelling:
             return [style.name(name)]
         case tm.Constant(value):
             return [str(value) if isinstance(value, int) else style.label(value)]
+        case tm.Number(value):
+            return [repr(value)]
         case tm.Application(function, arguments):
             return [style.name(function), "(", *_listed(arguments), ")"]
         case fm.Atom(predicate, arguments):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from residuum.errors import EvaluationError, FormulaTooLargeError
 from residuum.limits import MOST_FREE
-from residuum.logic.formulas import Atom, Formula, Quantifier
+from residuum.logic.formulas import Atom, Comparison, Formula, Quantifier
 from residuum.logic.nodes import Node, fold
 from residuum.logic.terms import Variable
 
@@ -43,12 +43,15 @@ def quantifiers_of(formula: Formula) -> tuple[Quantifier, ...]:
     return tuple(node for node in distinct_nodes(formula) if isinstance(node, Quantifier))
 
 
-def refuse_guard(formula: Formula) -> None:
-    """Raise for a comparison of terms, which has no atoms to evaluate."""
-    if formula.sort == "guard":
-        raise EvaluationError(
-            f"expected a formula with atoms, got the guard {formula!r}; write it after `where`"
-        )
+def refuse_comparisons(formula: Formula) -> None:
+    """Raise for a comparison of terms, whose truth does not follow from that of atoms."""
+    for node in distinct_nodes(formula):
+        if isinstance(node, Comparison):
+            raise EvaluationError(
+                f"expected a formula of atoms, got the comparison {node!r}, whose truth depends on "
+                "numbers; `rs.compile` evaluates comparisons of quantities. Formulas are "
+                "equivalent by `<->`, and members of domains are compared after `where`"
+            )
 
 
 def free_variables(node: Node) -> frozenset[str]:

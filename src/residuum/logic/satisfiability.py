@@ -13,7 +13,7 @@ from residuum.logic.counting import CountOf, CountQuantifier
 from residuum.logic.expansion import compute
 from residuum.logic.formulas import Atom, Formula
 from residuum.logic.nodes import Case, Node, fold, replace_children
-from residuum.logic.questions import atoms_of, quantifiers_of, refuse_guard
+from residuum.logic.questions import atoms_of, distinct_nodes, quantifiers_of
 from residuum.logic.terms import Application, Arithmetic
 
 MOST_TABLED_ATOMS: Final = 12
@@ -65,10 +65,9 @@ def is_tautology(formula: Formula) -> Verdict:
 def is_satisfiable(formula: Formula) -> Verdict:
     """Return whether some assignment makes a formula true, and such an assignment.
 
-    Atoms are independent propositions. Quantified parts are not examined: an answer that depends
-    on one of them is unknown.
+    Atoms are independent propositions. Quantified parts and comparisons are not examined: an answer
+    that depends on one of them is unknown.
     """
-    refuse_guard(formula)
     formula = compute(formula)
     opaque = _opaque_part(formula)
     abstraction, atoms = _abstract(formula)
@@ -83,6 +82,9 @@ def _opaque_part(formula: Formula) -> str:
     """Return why an assignment of the atoms may be no model, or nothing if it always is one."""
     if quantifiers_of(formula):
         return "it depends on a quantified part; write it out with `expand` over its domains"
+    compared = next((n for n in distinct_nodes(formula) if isinstance(n, fm.Comparison)), None)
+    if compared is not None:
+        return f"it depends on the comparison {compared!r}, which is not looked into"
     predicates = Counter(atom.predicate for atom in atoms_of(formula))
     for atom in atoms_of(formula):
         computed = any(isinstance(term, Arithmetic | Application) for term in atom.arguments)
@@ -92,22 +94,22 @@ def _opaque_part(formula: Formula) -> str:
 
 
 def _abstract(formula: Formula) -> tuple[Formula, tuple[Atom, ...]]:
-    """Return the formula with an atom in place of each quantified part, and all its atoms."""
+    """Return the formula with an atom for each part that is not examined, and all its atoms."""
     taken = {atom.predicate for atom in atoms_of(formula)}
     fresh: dict[Node, Atom] = {}
 
-    def stand_in(node: fm.Quantifier, _: Sequence[Node]) -> Node:
+    def stand_in(node: Formula, _: Sequence[Node]) -> Node:
         if node not in fresh:
             number = len(fresh)
-            while f"Quantified_{number}" in taken:
+            while f"Opaque_{number}" in taken:
                 number += 1
-            taken.add(f"Quantified_{number}")
-            fresh[node] = Atom(f"Quantified_{number}")
+            taken.add(f"Opaque_{number}")
+            fresh[node] = Atom(f"Opaque_{number}")
         return fresh[node]
 
     abstraction = fold(
         formula,
-        dict.fromkeys((fm.Forall, fm.Exists, CountQuantifier), stand_in),
+        dict.fromkeys((fm.Forall, fm.Exists, CountQuantifier, fm.Comparison), stand_in),
         default=lambda node, parts: replace_children(node, tuple(parts)),
     )
     assert isinstance(abstraction, Formula)

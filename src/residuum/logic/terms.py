@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 import re
 from collections.abc import Iterable, Sequence
@@ -18,6 +19,7 @@ DECLARATION_WORDS = (
     "domain",
     "function",
     "predicate",
+    "quantity",
     "facts",
     "rule",
 )  # each may name what those before it declare
@@ -34,14 +36,18 @@ _NAME = re.compile(r"[^\W\d]\w*")
 Label = int | str
 """The value of a constant: a member of a domain."""
 
-ArithmeticOperator = Literal["+", "-", "*", "mod", "div"]
-ARITHMETIC_OPERATORS: Final[tuple[ArithmeticOperator, ...]] = ("+", "-", "*", "mod", "div")
-DIVISIONS: Final = frozenset({"mod", "div"})
+ArithmeticOperator = Literal["+", "-", "*", "/", "mod", "div"]
+ARITHMETIC_OPERATORS: Final[tuple[ArithmeticOperator, ...]] = ("+", "-", "*", "/", "mod", "div")
+DIVISIONS: Final = frozenset({"/", "mod", "div"})
 """The operators whose right-hand side must not be zero."""
 
 
+ABSOLUTE: Final = "abs"
+"""The function of quantities that is known without a declaration: the absolute value."""
+
+
 class Term(Node):
-    """A variable, a constant, a function of terms, or arithmetic on terms."""
+    """A variable, a constant, a number, a function of terms, or arithmetic on terms."""
 
     __slots__ = ()
 
@@ -97,15 +103,34 @@ def _joined_surrogates(text: str) -> str:
 
 
 @final
+class Number(Term):
+    """A number with decimals, such as 3.5, which quantities are compared with.
+
+    Whole numbers are constants, because they may also be members of a domain.
+    """
+
+    __slots__ = ("value",)
+    __match_args__ = ("value",)
+    value: float
+
+    def __new__(cls, value: float) -> Number:
+        if not isinstance(value, float) or not math.isfinite(value):
+            raise InvalidNameError(
+                f"expected a finite number with decimals, such as 3.5, got {value!r}"
+            )
+        return intern(cls, float.__float__(value) + 0.0)  # −0.0 becomes 0.0
+
+
+@final
 class Application(Term):
-    """A named function of terms, such as `begin(x)`."""
+    """A named function or quantity of terms, such as `begin(x)`."""
 
     __slots__ = ("arguments", "function")
     __match_args__ = ("function", "arguments")
     function: str
     arguments: tuple[Term, ...]
 
-    def __new__(cls, function: str, *arguments: Term | int) -> Application:
+    def __new__(cls, function: str, *arguments: Term | float) -> Application:
         if not arguments:
             raise InvalidNameError(
                 f"expected one or more arguments of function `{function}`, got none; write a label "
@@ -116,9 +141,10 @@ class Application(Term):
 
 @final
 class Arithmetic(Term):
-    """`left + right`, `-`, `*`, or floor division on integers and sequence positions.
+    """`left + right`, `-`, `*` or a division.
 
-    `div` is the quotient of floor division and `mod` the remainder.
+    On integers and positions, `div` is the quotient of floor division and `mod` the remainder. `/`
+    divides quantities.
     """
 
     __slots__ = ("left", "operator", "right")
@@ -128,7 +154,7 @@ class Arithmetic(Term):
     right: Term
 
     def __new__(
-        cls, operator: ArithmeticOperator, left: Term | int, right: Term | int
+        cls, operator: ArithmeticOperator, left: Term | float, right: Term | float
     ) -> Arithmetic:
         if operator not in ARITHMETIC_OPERATORS:
             raise InvalidNameError(
@@ -137,8 +163,8 @@ class Arithmetic(Term):
         return intern(cls, operator, *as_terms((left, right)))
 
 
-def as_terms(arguments: tuple[Term | int, ...]) -> tuple[Term, ...]:
-    """Return arguments as terms. Integers become constants; text is ambiguous, and is refused."""
+def as_terms(arguments: tuple[Term | float, ...]) -> tuple[Term, ...]:
+    """Return arguments as terms. Numbers become terms too; text is ambiguous, and is refused."""
     return tuple(
         [
             argument if isinstance(argument, Term) else _as_constant(argument)
@@ -147,11 +173,13 @@ def as_terms(arguments: tuple[Term | int, ...]) -> tuple[Term, ...]:
     )
 
 
-def _as_constant(value: object) -> Constant:
+def _as_constant(value: object) -> Term:
     if isinstance(value, int):
         return Constant(value)
+    if isinstance(value, float):
+        return Number(value)
     raise InvalidNameError(
-        f"expected a term or an integer, got {value!r}; write Variable({value!r}) or "
+        f"expected a term or a number, got {value!r}; write Variable({value!r}) or "
         f"Constant({value!r})"
     )
 

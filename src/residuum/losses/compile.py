@@ -26,18 +26,19 @@ from residuum.grounding import (
 )
 from residuum.grounding.plans import Connect, Quantify
 from residuum.logic import And, Forall, Formula, Implies
+from residuum.losses.degrees.comparing import form_of
 from residuum.losses.degrees.logits import FORMS, Form
 from residuum.losses.degrees.parameters import find_logic
 from residuum.losses.knowledge import CompiledKnowledge, Names, bundled_rules
 from residuum.losses.reductions import Reduction, check_reduction
 from residuum.losses.routes import thresholds
 from residuum.losses.routes.blocks import bytes_for
-from residuum.losses.routes.definition import Detached
+from residuum.losses.routes.definition import Comparisons, Detached
 from residuum.losses.rules import CompiledRule
 from residuum.losses.schedules import Schedule, check_scheduled_weight
 from residuum.relaxations import Relaxation
 from residuum.relaxations.catalogue import EXACT
-from residuum.syntax import Knowledge, as_formula
+from residuum.syntax import Knowledge, Quantity, as_formula
 
 Inputs = Form | Mapping[str, Form]
 
@@ -55,6 +56,7 @@ class SharedOptions(TypedDict, total=False):
     memory_budget: int | None
     process_group: Any
     replay: bool
+    comparisons: Comparisons
 
 
 class KnowledgeOptions(SharedOptions, total=False):
@@ -69,6 +71,7 @@ class RuleOptions(SharedOptions, total=False):
     knowledge: Knowledge | None
     domains: Mapping[str, Any] | None
     predicates: Mapping[str, Iterable[str]] | None
+    quantities: Mapping[str, float | Quantity] | None
     weight: float | Schedule[float] | None
 
 
@@ -85,6 +88,7 @@ class _Options:
     memory_budget: int | None
     process_group: Any
     replay: bool
+    comparisons: Comparisons
 
 
 @overload
@@ -102,6 +106,7 @@ def compile(  # noqa: A001
     knowledge: Knowledge | None = None,
     domains: Mapping[str, Any] | None = None,
     predicates: Mapping[str, Iterable[str]] | None = None,
+    quantities: Mapping[str, float | Quantity] | None = None,
     functions: Mapping[str, Any] | None = None,
     inputs: Inputs = "logits",
     outputs: Mapping[str, str] | None = None,
@@ -114,6 +119,7 @@ def compile(  # noqa: A001
     memory_budget: int | None = None,
     process_group: Any = None,
     replay: bool = True,
+    comparisons: Comparisons = "crisp",
 ) -> CompiledRule | CompiledKnowledge:
     """Return a rule as a differentiable function: one tensor per predicate in, a penalty out.
 
@@ -121,7 +127,9 @@ def compile(  # noqa: A001
     is a formula over the names of that knowledge, or the name of one of its rules. Otherwise
     `domains` maps names to sizes, labels or 'sequence'; `predicates` maps a predicate to the names
     of its domains, which is needed only where the rule leaves them open; `functions` maps names to
-    mappings or Python functions.
+    mappings or Python functions. `quantities` maps a name that is compared, as in `Age >= 18`, to
+    its scale, or to a Quantity: its tensor holds numbers, and a difference of a few scales counts
+    as clear.
 
     `inputs` says what the tensors hold: 'logits', 'log_probs' or 'probs', for all predicates or by
     predicate. The last domain of a predicate is exclusive (one softmax) unless `outputs` calls it
@@ -137,7 +145,8 @@ def compile(  # noqa: A001
     `detach` keeps gradients from the 'antecedent' or the 'consequent'. `check` refuses NaN and
     numbers that cannot be probabilities. `block` is how many groundings are evaluated at a time;
     `memory_budget` says it in bytes. On a GPU small rules are recorded as CUDA graphs at their
-    third call, unless `replay` is False.
+    third call, unless `replay` is False. Under `exact`, `comparisons` of quantities are 'crisp', or
+    as probable as their 'degrees'.
 
     >>> import torch
     >>> rule = compile("Rain -> Wet", "r-product", inputs="probs")
@@ -163,11 +172,16 @@ def compile(  # noqa: A001
         memory_budget,
         process_group,
         replay,
+        comparisons,
     )
     _check_options(options)
     if isinstance(rule, Knowledge):
         _refuse_for_knowledge(
-            knowledge=knowledge, domains=domains, predicates=predicates, weight=weight
+            knowledge=knowledge,
+            domains=domains,
+            predicates=predicates,
+            quantities=quantities,
+            weight=weight,
         )
         signature = with_outputs(signature_of_knowledge(rule, functions or {}), outputs or {})
         return _compiled_knowledge(rule, signature, options, weights or {})
@@ -176,14 +190,16 @@ def compile(  # noqa: A001
     name, default_weight = "rule", 1.0
     if knowledge is None:
         formula = as_formula(rule)
-        signature = signature_of_rule(formula, domains or {}, predicates or {}, functions or {})
+        signature = signature_of_rule(
+            formula, domains or {}, predicates or {}, functions or {}, quantities or {}
+        )
     else:
         if not isinstance(knowledge, Knowledge):
             raise GroundingError(
                 "knowledge: expected a Knowledge, as rs.load returns, got "
                 f"{type(knowledge).__name__}"
             )
-        _refuse_for_knowledge(domains=domains, predicates=predicates)
+        _refuse_for_knowledge(domains=domains, predicates=predicates, quantities=quantities)
         signature = signature_of_knowledge(knowledge, functions or {})
         if isinstance(rule, str) and rule.isidentifier() and rule not in knowledge.predicates:
             if rule not in knowledge.rules:
@@ -287,6 +303,10 @@ def _check_options(options: _Options) -> None:
         raise GroundingError(
             f"detach: expected 'antecedent' or 'consequent', got {options.detach!r}"
         )
+    if options.comparisons not in ("crisp", "degrees"):
+        raise GroundingError(
+            f"comparisons: expected 'crisp' or 'degrees', got {options.comparisons!r}"
+        )
     is_whole = isinstance(options.block, int) and not isinstance(options.block, bool)
     if options.block is not None and (not is_whole or options.block < 1):
         raise GroundingError(f"block: expected at least 1 grounding, got {options.block}")
@@ -327,6 +347,7 @@ def _compiled(
         block=_block(plan, options),
         process_group=options.process_group,
         replay=options.replay,
+        comparisons=options.comparisons,
         layout=layout,
         is_bundle=is_bundle,
     )
@@ -369,9 +390,11 @@ def _forms(plan: Plan, signature: Signature, inputs: Inputs) -> dict[str, Form]:
             raise GroundingError(
                 f"inputs of `{name}`: expected one of {', '.join(FORMS)}, got {form!r}"
             )
-    return {
-        slot.name: "logits"
-        if slot.predicate.is_hidden
-        else given.get(slot.predicate.name, "logits")
-        for slot in plan.slots
-    }
+    forms: dict[str, Form] = {}
+    for slot in plan.slots:
+        if slot.compared is not None:
+            forms[slot.name] = form_of(slot.compared)
+        else:
+            hidden = slot.predicate.is_hidden
+            forms[slot.name] = "logits" if hidden else given.get(slot.predicate.name, "logits")
+    return forms

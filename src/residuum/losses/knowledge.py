@@ -19,7 +19,6 @@ from residuum.losses.exact_answers import ExactAnswers
 from residuum.losses.inputs.calls import Call
 from residuum.losses.inputs.checking import refuse_unknown
 from residuum.losses.inputs.evidence import Observed, refuse_unknown_labels
-from residuum.losses.inputs.padding import sequence_sizes
 from residuum.losses.inputs.shared import NO_INPUTS, Inputs
 from residuum.losses.questions.metrics import as_numbers
 from residuum.losses.questions.violations import Violation
@@ -61,7 +60,7 @@ class CompiledKnowledge(ExactAnswers, Scheduled):
         self._bundles = dict(bundles)
         self._weights = dict(weights)
         self._predicates = list(
-            dict.fromkeys(name for rule in rules.values() for name in rule.forms)
+            dict.fromkeys(slot.name for rule in rules.values() for slot in rule.plan.given)
         )
         self._prepared: set[Any] = set()
         # Rules that share a hidden predicate under `exact` have a probability together, since one
@@ -432,7 +431,7 @@ class CompiledKnowledge(ExactAnswers, Scheduled):
         """
         if call.device.type != "cuda" or not self._bundles[names].plan.rank:
             return
-        sizes = sequence_sizes(self._bundles[names].plan, call.inputs)
+        sizes = {} if call.case is None else call.case.sizes
         key = names, call.device, tuple(sizes.items())
         if key not in self._prepared:
             self._prepared.add(key)
@@ -521,6 +520,10 @@ def _shared_sources(
     rule: CompiledRule, inputs: Sequence[Tensor], shared: dict[str, Source]
 ) -> list[Source]:
     names = [slot.name for slot in rule.plan.slots]
+    # Comparisons with the same text may be about different members.
+    for slot in rule.plan.slots:
+        if slot.compared is not None:
+            shared.pop(slot.name, None)
     new = [place for place, name in enumerate(names) if name not in shared]
     shared.update(zip((names[place] for place in new), rule.sources(inputs, new), strict=True))
     return [shared[name] for name in names]

@@ -29,7 +29,7 @@ from residuum.losses.questions.truth import truth
 from residuum.losses.questions.violations import Violation, violations
 from residuum.losses.reductions import Reduction, SharedGroup, reduce_batch
 from residuum.losses.routes.choosing import Chooser
-from residuum.losses.routes.definition import Definition, Detached
+from residuum.losses.routes.definition import Comparisons, Definition, Detached
 from residuum.losses.schedules import Schedule, Scheduled, check_scheduled_weight, weight_at
 from residuum.relaxations import Relaxation
 
@@ -54,6 +54,7 @@ class CompiledRule(ExactAnswers, Scheduled):
         block: int | None,
         process_group: Any,
         replay: bool,
+        comparisons: Comparisons = "crisp",
         layout: Layout | None = None,
         is_bundle: bool = False,
     ) -> None:
@@ -77,6 +78,7 @@ class CompiledRule(ExactAnswers, Scheduled):
             block=block,
             replay=replay,
             is_bundle=is_bundle,
+            comparisons=comparisons,
         )
         if not plan.sequence_domains:  # mistakes in the rule show when it is compiled
             self._definition.bind({}, torch.device("cpu"), layout)
@@ -408,7 +410,7 @@ class CompiledRule(ExactAnswers, Scheduled):
         returned = "one penalty per example"
         if self.reduction != "none":
             returned = f"the {self.reduction} over the batch"
-        told = describe(self.plan, self._bound(), self.relaxation)
+        told = describe(self.plan, self._bound(), self.relaxation, self._definition.comparisons)
         return f"{told}\nreturns {returned}{weight}"
 
     @torch.no_grad()

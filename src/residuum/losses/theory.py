@@ -66,6 +66,9 @@ class Assessment:
 class Theory(ExactAnswers, Scheduled):
     """A Knowledge whose predicates are networks: modules given by the names of predicates.
 
+    A quantity may be a module as well, which returns one number for each member. One without a
+    module is given in each call as a tensor of its own name.
+
     A theory is called with facts, {name: (inputs, labels)}, and with tensors for the rules. A
     tensor has the name of an open domain (`pair=`), of a function (`left=`), or of a predicate
     without open arguments. In each call a network runs once on all its inputs, if their shapes fit
@@ -98,8 +101,9 @@ class Theory(ExactAnswers, Scheduled):
             raise GroundingError(
                 f"expected a Knowledge, as rs.load returns, got {type(knowledge).__name__}"
             )
-        _refuse_names_of_options(knowledge.predicates)
-        _check_names("predicate", modules, knowledge.predicates)
+        bindable = {**knowledge.predicates, **knowledge.quantities}
+        _refuse_names_of_options(bindable)
+        _check_names("predicate", modules, bindable)
         _check_names("rule or set of facts", weights or {}, {**knowledge.rules, **knowledge.facts})
         if reduction == "none":
             raise GroundingError(
@@ -110,7 +114,7 @@ class Theory(ExactAnswers, Scheduled):
         for name, weight in (weights or {}).items():
             check_scheduled_weight(weight, name)
         for name, module in modules.items():
-            if knowledge.predicates[name].is_hidden:
+            if name in knowledge.predicates and knowledge.predicates[name].is_hidden:
                 raise GroundingError(
                     f"`{name}` is hidden: expected no module for it, got one; leave it out, or "
                     "declare the predicate without `hidden`"
@@ -177,14 +181,18 @@ class Theory(ExactAnswers, Scheduled):
         return callable(self._relaxation) or any(map(callable, self._weights.values()))
 
     def freeze(self, *predicates: str) -> None:
-        """Keep gradients from the networks of these predicates."""
-        _check_names("predicate", predicates, self.knowledge.predicates)
+        """Keep gradients from the networks of these predicates and quantities."""
+        self._check_bindable(predicates)
         self._frozen.update(predicates)
 
     def unfreeze(self, *predicates: str) -> None:
         """Let the networks of these predicates learn again; all of them if none is named."""
-        _check_names("predicate", predicates, self.knowledge.predicates)
+        self._check_bindable(predicates)
         self._frozen.difference_update(predicates or tuple(self._frozen))
+
+    def _check_bindable(self, names: Iterable[str]) -> None:
+        known = {**self.knowledge.predicates, **self.knowledge.quantities}
+        _check_names("predicate", names, known)
 
     def forward(
         self,
@@ -214,15 +222,16 @@ class Theory(ExactAnswers, Scheduled):
         for name, (inputs, _) in given.items():
             requests.add(("facts", name), self.knowledge.facts[name].predicate, (inputs,))
         labels = self._labels(observed)
+        plain: dict[str, Tensor] = {}
         if tensors or labels:
-            self._request_slots(requests, tensors, labels, lengths)
+            plain = self._request_slots(requests, tensors, labels, lengths)
         outputs = requests.run()
         parts: dict[str, Tensor] = {
             name: self._penalty_of_facts(name, outputs["facts", name], labels)
             for name, (_, labels) in given.items()
         }
         if tensors or labels:
-            parts |= self._rule_parts(_of_slots(outputs), lengths, labels)
+            parts |= self._rule_parts(plain | _of_slots(outputs), lengths, labels)
         return Assessment(self._total(parts), parts)
 
     @torch.no_grad()
@@ -320,7 +329,7 @@ class Theory(ExactAnswers, Scheduled):
         """Return labels by the names of slots. GroundingError says which name fits no slot."""
         if observed is None:
             return {}
-        slots = _slots(self._rules())
+        slots = [slot for slot in _slots(self._rules()) if not self._is_quantity(slot)]
         refuse_unknown_labels(observed, _names_of_labels(slots))
         return labels_of(slots, {_slot_of(name, slots): one for name, one in observed.items()})
 
@@ -329,8 +338,11 @@ class Theory(ExactAnswers, Scheduled):
     ) -> dict[str, Tensor]:
         """Return the outputs of the networks on some tensors, by slot."""
         requests = Requests(dict(self.networks.items()), self._frozen)
-        self._request_slots(requests, tensors, labels, lengths)
-        return _of_slots(requests.run())
+        plain = self._request_slots(requests, tensors, labels, lengths)
+        return plain | _of_slots(requests.run())
+
+    def _is_quantity(self, slot: Slot) -> bool:
+        return slot.predicate.name in self.knowledge.quantities
 
     def _request_slots(
         self,
@@ -338,15 +350,19 @@ class Theory(ExactAnswers, Scheduled):
         tensors: Mapping[str, Tensor],
         labels: Mapping[str, Tensor],
         lengths: Any,
-    ) -> None:
+    ) -> dict[str, Tensor]:
+        """Request the outputs that rules read, and return the quantities that are given."""
         slots = [slot for slot in _slots(self._rules()) if not slot.predicate.is_hidden]
-        known = dict.fromkeys(name for slot in slots for name in _tensors_of(slot))
-        _check_names("tensor", tensors, known)
+        plain = [s for s in slots if self._is_quantity(s) and s.predicate.name not in self.networks]
+        slots = [slot for slot in slots if slot not in plain]
+        names = [name for slot in slots for name in _tensors_of(slot)]
+        _check_names("tensor", tensors, dict.fromkeys([*names, *(slot.name for slot in plain)]))
         for slot in slots:
             own = labels.get(slot.name)
             if own is None or not is_observed_in_full(slot, own, lengths):
                 arguments = self._arguments(slot, tensors)
                 requests.add(("slot", slot.name), slot.predicate.name, arguments)
+        return {slot.name: _given(slot.name, slot, tensors) for slot in plain}
 
     def _total(self, parts: Mapping[str, Tensor]) -> Tensor:
         if not parts:
@@ -411,20 +427,26 @@ class Theory(ExactAnswers, Scheduled):
 
     def _predicates_in_use(self) -> list[str]:
         slots = _slots(self._rules())
-        used = [slot.predicate.name for slot in slots if not slot.predicate.is_hidden]
+        used = [
+            slot.predicate.name
+            for slot in slots
+            if not slot.predicate.is_hidden and not self._is_quantity(slot)
+        ]
         used += [one.predicate for one in self.knowledge.facts.values()]
         return list(dict.fromkeys(used))
 
     def _arguments(self, slot: Slot, tensors: Mapping[str, Tensor]) -> tuple[Tensor, ...]:
         """Return what the network of a slot is applied to."""
-        names = _tensors_of(slot)
-        for name in names:
-            if name not in tensors:
-                raise GroundingError(
-                    f"`{slot.name}` needs the tensor `{name}`.{suggest(name, tensors)} "
-                    f"Given are: {', '.join(tensors) or 'none'}"
-                )
-        return tuple(tensors[name] for name in names)
+        return tuple(_given(name, slot, tensors) for name in _tensors_of(slot))
+
+
+def _given(name: str, slot: Slot, tensors: Mapping[str, Tensor]) -> Tensor:
+    if name not in tensors:
+        raise GroundingError(
+            f"`{slot.name}` needs the tensor `{name}`.{suggest(name, tensors)} "
+            f"Given are: {', '.join(tensors) or 'none'}"
+        )
+    return tensors[name]
 
 
 def _tensors_of(slot: Slot) -> list[str]:
@@ -441,7 +463,7 @@ def _name(term: Term, slot: Slot) -> str:
 
 
 def _slots(rules: CompiledKnowledge) -> list[Slot]:
-    found = {slot.name: slot for rule in rules.rules.values() for slot in rule.plan.slots}
+    found = {slot.name: slot for rule in rules.rules.values() for slot in rule.plan.given}
     return list(found.values())
 
 

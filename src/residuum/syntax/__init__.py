@@ -16,6 +16,7 @@ from residuum.syntax.knowledge import Facts as Facts
 from residuum.syntax.knowledge import Function as Function
 from residuum.syntax.knowledge import Knowledge as Knowledge
 from residuum.syntax.knowledge import Predicate as Predicate
+from residuum.syntax.knowledge import Quantity as Quantity
 from residuum.syntax.knowledge import Rule as Rule
 from residuum.syntax.loading import load as load
 from residuum.syntax.loading import loads as loads

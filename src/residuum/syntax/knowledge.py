@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, TypeVar, final
 
-from residuum.errors import ResiduumError, listed
+from residuum.errors import ResiduumError, listed, shown
 from residuum.logic import Constant, Formula
 from residuum.logic.terms import Label
 
@@ -179,6 +179,60 @@ class Predicate:
     is_hidden: bool = False
 
 
+SMOOTHINGS: Final = ("logistic", "ramp")
+"""How the degree of a comparison follows from the difference of its sides, in units of its scale.
+
+`losses/degrees/comparing.py` says what each of them computes.
+"""
+
+SMALLEST_SCALE: Final = 1e-30
+LARGEST_SCALE: Final = 1e30
+
+
+@final
+@dataclass(frozen=True)
+class Quantity:
+    """A real-valued function of members of domains, and how its comparisons become degrees.
+
+    `scale` is in the units of the quantity: a difference of a few scales counts as clear. A scale
+    of 0 makes comparisons crisp, for numbers that are exactly known. `domains` are those of its
+    arguments; None stands for those that a rule makes plain.
+    """
+
+    scale: float
+    smoothing: str = "logistic"
+    domains: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.scale, bool) or not isinstance(self.scale, int | float):
+            raise ResiduumError(
+                f"a quantity: expected its scale as a number, got {shown(self.scale)}; give it in "
+                "the units of the quantity"
+            )
+        object.__setattr__(self, "scale", check_scale(float(self.scale)))
+        if self.smoothing not in SMOOTHINGS:
+            raise ResiduumError(
+                f"a quantity: expected a smoothing among {', '.join(SMOOTHINGS)}, got "
+                f"{shown(self.smoothing)}"
+            )
+        if isinstance(self.domains, str) or not isinstance(self.domains, Iterable | None):
+            raise ResiduumError(
+                f"a quantity: expected a tuple of domain names, got {shown(self.domains)}"
+            )
+        if self.domains is not None:
+            object.__setattr__(self, "domains", tuple(self.domains))
+
+
+def check_scale(scale: float) -> float:
+    """Return a scale; ResiduumError if it is neither 0 nor a positive number of ordinary size."""
+    if scale != 0 and not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
+        raise ResiduumError(
+            f"a quantity: expected a scale from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}, or 0 for "
+            f"crisp comparisons, got {scale:g}; measure in other units"
+        )
+    return scale
+
+
 @dataclass(frozen=True)
 class Facts:
     """A named set of labelled examples of one predicate, given from Python."""
@@ -205,3 +259,4 @@ class Knowledge:
     predicates: Mapping[str, Predicate] = field(default_factory=FrozenMapping)
     facts: Mapping[str, Facts] = field(default_factory=FrozenMapping)
     rules: Mapping[str, Rule] = field(default_factory=FrozenMapping)
+    quantities: Mapping[str, Quantity] = field(default_factory=FrozenMapping)

@@ -37,15 +37,17 @@ _READABLE: Final = {
     "_FORALL": "`forall`", "_EXISTS": "`exists`", "_IN": "`in` with a domain", "_WHERE": "`where`",
     "TRUE": "`true`", "FALSE": "`false`", "NAME": "a name", "INTEGER": "an integer",
     "STRING": "a quoted label", "DECIMAL": "a number", "EQUAL": "`=`", "PLUS": "`+`",
-    "MINUS": "`-`", "MULTIPLICATIVE": "`*`, `mod` or `div`", "COMPARISON": "a comparison",
+    "MINUS": "`-`", "MULTIPLICATIVE": "`*`, `/`, `mod` or `div`", "COMPARISON": "a comparison",
     "LPAR": "`(`", "RPAR": "`)`", "COMMA": "`,`", "COLON": "`:`", "__ANON_0": "`..`",
     "SEQUENCE": "`sequence`", "INDEPENDENT": "`independent`", "HIDDEN": "`hidden`",
-    "EXCLUSIVE": "`exclusive`", "_WEIGHT": "`weight`", "$END": "the end",
+    "EXCLUSIVE": "`exclusive`", "_WEIGHT": "`weight`", "_SCALE": "`scale`",
+    "SMOOTHING": "`logistic` or `ramp`", "$END": "the end",
 }  # fmt: skip
 _STARTS_FORMULA: Final = {
     "NAME", "LPAR", "_NOT", "_FORALL", "_EXISTS", "_EXISTS_ONE", "_AT", "COUNTING", "TRUE", "FALSE",
 }  # fmt: skip
-_STARTS_TERM: Final = {"NAME", "LPAR", "INTEGER", "STRING", "MINUS"}
+_STARTS_TERM: Final = {"NAME", "_TERM_BRACKET", "INTEGER", "DECIMAL", "STRING", "MINUS"}
+_CONTINUES_TERM: Final = {"PLUS", "MINUS", "MULTIPLICATIVE", "EQUAL", "COMPARISON"}
 _CONNECTIVES: Final = {"_IFF", "_IMPLIES", "_OR", "_AND"}
 
 
@@ -86,33 +88,37 @@ def _expected(terminals: Collection[str]) -> str:
     named = []
     if accepted >= _STARTS_FORMULA:
         named.append("a formula")
-        accepted -= _STARTS_FORMULA
+        accepted -= _STARTS_FORMULA | _STARTS_TERM
     elif accepted >= _STARTS_TERM:
         named.append("a term")
-        accepted -= _STARTS_TERM
+        accepted -= _STARTS_TERM | {"LPAR"}
     if accepted >= _CONNECTIVES:
         named.append("a connective")
-        accepted -= _CONNECTIVES
+        accepted -= _CONNECTIVES | _CONTINUES_TERM  # a name is seldom meant as a quantity
+    elif accepted >= _CONTINUES_TERM:
+        named.append("a comparison")
+        accepted -= _CONTINUES_TERM
     named += sorted(_READABLE.get(kind, f"`{kind.strip('_').lower()}`") for kind in accepted)
     return " or ".join(filter(None, (", ".join(named[:-1]), named[-1] if named else "")))
 
 
 def _advice(text: str, offset: int) -> str:
-    if text[max(0, offset - 1) : offset + 1] == "==":
-        return " Did you mean `=`?"
     for foreign, ours in _FOREIGN.items():
         # The parser may have read the first character of a foreign symbol as one of ours.
         start = text.rfind(foreign, max(0, offset - len(foreign) + 1), offset + len(foreign))
         if start >= 0 and not text.startswith("!=", start):
             return f" Did you mean `{ours}`?"
+    if text[max(0, offset - 1) : offset + 1] == "==":
+        return " Did you mean `=`? Formulas are equivalent by `<->`."
     if text.startswith(("=", "!=", "<", ">", "≠", "≤", "≥"), offset):
         equivalence = " Did you mean `<->`?" if text[offset] == "=" else ""
-        return equivalence + " Terms are compared in a `where` guard only."
+        return equivalence + " Only quantities are compared outside a `where` guard."
     # The mistake may be in the word before: `Foral x …` does not fit at x.
     here = re.compile(r"\w+").match(text, offset)
     before = re.search(r"(\w+)\s*$", text[max(0, offset - 80) : offset])
     words = (here[0] if here else "", before[1] if before else "")
-    if any(word in ("exactly", "least", "most", "at") for word in words):
+    is_negative = re.search(r"\b(?:exactly|least|most)\s*-\s*\d+\s*$", text[:offset][-80:])
+    if is_negative or any(word in ("exactly", "least", "most", "at") for word in words):
         return " Counts are written `at least 2 x in D: P(x)` or `at least 2 of (P, Q)`."
     for word in words:
         if word and word.lower() in _FOREIGN_WORDS:

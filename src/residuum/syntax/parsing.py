@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -18,8 +19,8 @@ from residuum.logic.counting import Count, CountOf, CountQuantifier, Relation
 from residuum.logic.formulas import Formula
 from residuum.logic.nodes import fold_scoped
 from residuum.logic.printing import brief
-from residuum.logic.terms import Term
-from residuum.syntax.knowledge import Domain, Function, Predicate
+from residuum.logic.terms import ABSOLUTE, Term
+from residuum.syntax.knowledge import Domain, Function, Predicate, Quantity
 from residuum.syntax.mistakes import Misread, Mistake, explain
 from residuum.syntax.phrases import Phrase, place_of, read_phrase
 
@@ -62,7 +63,10 @@ _exactly_one: Final = functools.partial(CountQuantifier, Count("exactly", 1))
 NUMBERS: Final = Domain("integers", None, is_sequence=True)
 """The domain of computed terms, which fit wherever a numeric domain is expected."""
 
-_ANYTHING: Final = Domain("anything")
+_REALS: Final = Domain("numbers with decimals")
+"""The domain of quantities, and of what is computed from them."""
+
+_ANYTHING: Final = Domain("any domain")
 """The domain of terms with a mistake that was reported: they fit everywhere."""
 
 
@@ -73,6 +77,7 @@ class Vocabulary:
     domains: Mapping[str, Domain]
     functions: Mapping[str, Function]
     predicates: Mapping[str, Predicate]
+    quantities: Mapping[str, Quantity]
 
 
 class ReadTerm(NamedTuple):
@@ -86,6 +91,12 @@ class ReadTerm(NamedTuple):
     domain: Domain | None
     word: Token
 
+
+NO_QUANTITY: Final = (
+    "this compares no quantity. Members of domains are compared after `where`, and formulas are "
+    "equivalent by `<->`. Declare numbers: `quantity Age(person) scale 2`."
+)
+"""What is wrong with a comparison of anything else outside guards."""
 
 MOST_DIGITS: Final = len(str(LARGEST_INTEGER))
 """The most digits of an integer, without leading zeros."""
@@ -123,8 +134,10 @@ class Reader:
                 "count_of": lambda p, parts, _: CountOf(self._count(p.parts[0]), parts),
                 "atom": lambda p, parts, _: self._atom(p, parts),
                 "comparison": lambda p, parts, _: self._comparison(p, *parts),
+                "compared": lambda p, parts, _: self._compared(p, *parts),
                 "variable": lambda p, _, __: self._variable(p.words[0]),
                 "integer": lambda p, _, __: self._integer(p.words[0], 1),
+                "decimal": lambda p, _, __: self._decimal(p.words[0]),
                 "string": lambda p, _, __: self._string(p.words[0]),
                 "minus": lambda p, parts, _: self._minus(p, parts[0]),
                 "arithmetic": lambda p, parts, _: self._arithmetic(p, *parts),
@@ -228,7 +241,7 @@ class Reader:
         self,
         word: Token,
         role: str,
-        known: Mapping[str, Predicate] | Mapping[str, Function] | None,
+        known: Mapping[str, Predicate] | Mapping[str, Function] | Mapping[str, Quantity] | None,
         arguments: Sequence[ReadTerm],
     ) -> list[Term]:
         declared = None if known is None else self._declared(word, known, role)
@@ -250,7 +263,13 @@ class Reader:
     def _comparison(self, phrase: Phrase, left: ReadTerm, right: ReadTerm) -> Formula:
         operator: Any = _SYMBOLS.get(str(phrase.words[0]), str(phrase.words[0]))
         sides = (left.term, right.term)
-        if self._vocabulary is not None:
+        if _REALS in (left.domain, right.domain):
+            self.report(
+                phrase.words[0],
+                "a guard compares members of domains, and no quantities, whose values come with "
+                "the data. Write the comparison into the body: `Age(x) >= 18 -> …`.",
+            )
+        elif self._vocabulary is not None:
             domain = left.domain or right.domain or NUMBERS
             domain = NUMBERS if domain.is_numeric else domain
             sides = (self._fit(left, domain), self._fit(right, domain))
@@ -261,6 +280,30 @@ class Reader:
                     "neither.",
                 )
         return fm.Comparison(operator, *sides)
+
+    def _compared(self, phrase: Phrase, left: ReadTerm, right: ReadTerm) -> Formula:
+        """Return a comparison outside guards, where quantities are compared."""
+        word = phrase.words[0]
+        operator: Any = _SYMBOLS.get(str(word), str(word))
+        sides = (left.term, right.term)
+        if self._vocabulary is not None:
+            if not any(side.domain in (_REALS, _ANYTHING) for side in (left, right)):
+                self.report(word, NO_QUANTITY)
+            else:
+                sides = (self._as_number(left), self._as_number(right))
+        return fm.Comparison(operator, *sides)
+
+    def _as_number(self, read: ReadTerm) -> Term:
+        if read.domain is None and isinstance(read.term, tm.Variable) and self._vocabulary:
+            name = read.term.name
+            self.report(
+                read.word,
+                f"`{name}` is bound by no quantifier and is no quantity."
+                + self.advice(name, self._vocabulary.quantities),
+            )
+        elif read.domain is not _REALS:
+            return self._fit(read, NUMBERS)
+        return read.term
 
     def _fit(self, read: ReadTerm, expected: Domain | None) -> Term:
         """Return the term as a member of the expected domain, and report it if it cannot be one."""
@@ -308,6 +351,9 @@ class Reader:
         domain = around[-1] if around else None
         if around and domain is None:
             domain = _ANYTHING  # the unknown domain has been reported
+        if self._vocabulary is not None and not around and str(word) in self._vocabulary.quantities:
+            self._arguments(word, "quantity", self._vocabulary.quantities, ())
+            domain = _REALS
         return ReadTerm(tm.Variable(str(word)), domain, word)
 
     def _integer(self, word: Token, sign: int) -> ReadTerm:
@@ -320,6 +366,13 @@ class Reader:
             )
             return ReadTerm(tm.Constant(0), _ANYTHING, word)
         return ReadTerm(tm.Constant(sign * value), None, word)
+
+    def _decimal(self, word: Token) -> ReadTerm:
+        value = float(word)
+        if not math.isfinite(value):
+            self.report(word, "expected a number below 1e308, got a larger one. Use a smaller one.")
+            value = 0.0
+        return ReadTerm(tm.Number(value), _REALS if self._vocabulary else None, word)
 
     def _string(self, word: Token) -> ReadTerm:
         try:
@@ -340,6 +393,8 @@ class Reader:
         word = phrase.words[0]
         if isinstance(operand.term, tm.Constant) and isinstance(operand.term.value, int):
             return ReadTerm(tm.Constant(-operand.term.value), None, word)
+        if isinstance(operand.term, tm.Number):
+            return ReadTerm(tm.Number(-operand.term.value), operand.domain, word)
         zero = ReadTerm(tm.Constant(0), None, word)
         return self._compute("-", word, zero, operand)
 
@@ -351,13 +406,27 @@ class Reader:
         if symbol in tm.DIVISIONS and right.term == tm.Constant(0):
             self.report(word, f"the right-hand side of `{symbol}` is zero. Use another number.")
         sides = (left.term, right.term)
+        domain = NUMBERS
         if self._vocabulary is not None:
-            sides = (self._fit(left, NUMBERS), self._fit(right, NUMBERS))
-        return ReadTerm(tm.Arithmetic(symbol, *sides), NUMBERS, left.word)
+            sides = (self._as_number(left), self._as_number(right))
+            if _REALS in (left.domain, right.domain):
+                domain = _REALS
+                if symbol in ("mod", "div"):
+                    self.report(word, f"`{symbol}` is for integers. Divide quantities by `/`.")
+            elif symbol == "/":
+                self.report(word, "`/` divides quantities. Divide integers by `div`.")
+        return ReadTerm(tm.Arithmetic(symbol, *sides), domain, left.word)
 
     def _application(self, phrase: Phrase, arguments: Sequence[ReadTerm]) -> ReadTerm:
         word = phrase.words[0]
         known = self._vocabulary.functions if self._vocabulary else None
+        if self._vocabulary is not None and str(word) not in self._vocabulary.functions:
+            if str(word) in self._vocabulary.quantities:
+                given = self._arguments(word, "quantity", self._vocabulary.quantities, arguments)
+                return ReadTerm(tm.Application(str(word), *given), _REALS, word)
+            if str(word) == ABSOLUTE and len(arguments) == 1:
+                inside = tm.Application(ABSOLUTE, self._as_number(arguments[0]))
+                return ReadTerm(inside, _REALS, word)
         term = tm.Application(str(word), *self._arguments(word, "function", known, arguments))
         if self._vocabulary is None:
             return ReadTerm(term, None, word)

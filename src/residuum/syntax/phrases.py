@@ -35,7 +35,8 @@ _WORD: Final = re.compile(
 _ENDINGS: Final = {
     "hidden": "HIDDEN", "sigmoid": "INDEPENDENT", "exclusive": "EXCLUSIVE", "softmax": "EXCLUSIVE",
 }  # fmt: skip
-_NAMES_OR_NOT: Final = frozenset({"exactly", "at", "of", "div", *_ENDINGS})
+_SMOOTHINGS: Final = frozenset({"logistic", "ramp"})
+_NAMES_OR_NOT: Final = frozenset({"exactly", "at", "of", "div", "scale", *_ENDINGS, *_SMOOTHINGS})
 _BOUNDS: Final = frozenset({"least", "most"})
 _CLOSED: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 
@@ -99,11 +100,14 @@ def words_of(text: str, start: int, end: int) -> list[Token]:
         if len(words) > MOST_WORDS:
             break
     _tell_names(words)
+    _tell_brackets(words)
     return words
 
 
-_STARTS_TERM: Final = frozenset({"NAME", "INTEGER", "STRING", "LPAR", "MINUS"})
-_ENDS_TERM: Final = frozenset({"NAME", "INTEGER", "STRING", "RPAR"})
+_STARTS_TERM: Final = frozenset({"NAME", "INTEGER", "DECIMAL", "STRING", "LPAR", "MINUS"})
+_ENDS_TERM: Final = frozenset({"NAME", "INTEGER", "DECIMAL", "STRING", "RPAR"})
+_CONTINUES_TERM: Final = frozenset({"PLUS", "MINUS", "MULTIPLICATIVE", "EQUAL", "COMPARISON"})
+_HAS_ARGUMENTS: Final = frozenset({"NAME", "_OF"})
 _ENDS_PREDICATE: Final = frozenset({"RPAR", "INDEPENDENT", "EXCLUSIVE"})
 
 
@@ -111,7 +115,8 @@ def _tell_names(words: Sequence[Token]) -> None:
     """Change the types of the words of counting, `div` and `hidden` or so, where they are no names.
 
     A name is never followed by an integer, nor is a term by a term. A variable in a quantifier is
-    followed by `,` or `in`. `hidden` and its like end the declaration of a predicate.
+    followed by `,` or `in`. `hidden` and its like end the declaration of a predicate, and `scale`
+    and a smoothing that of a quantity.
     """
     earlier = before = ""
     for number, word in enumerate(words):
@@ -123,11 +128,32 @@ def _tell_names(words: Sequence[Token]) -> None:
                 word.type = "_OF"
             elif word in _ENDINGS and (before in _ENDS_PREDICATE or earlier == "_PREDICATE"):
                 word.type = _ENDINGS[word]
+            elif word == "scale" and (before == "RPAR" or earlier == "_QUANTITY"):
+                word.type = "_SCALE"
+            elif word in _SMOOTHINGS and earlier == "_SCALE":
+                word.type = "SMOOTHING"
             elif word == "exactly" and after[:1] == ["INTEGER"]:
                 word.type = "COUNTING"
             elif word == "at" and after[1:] == ["INTEGER"] and words[number + 1] in _BOUNDS:
                 word.type, words[number + 1].type = "_AT", "COUNTING"
         earlier, before = before, word.type
+
+
+def _tell_brackets(words: Sequence[Token]) -> None:
+    """Change the types of brackets around terms, after which the term goes on or is compared.
+
+    One word ahead a parser cannot tell `(x) < 3` from `(P) & Q`.
+    """
+    opened: list[int] = []
+    for number, word in enumerate(words):
+        if word.type == "LPAR":
+            opened.append(number)
+        elif word.type == "RPAR" and opened:
+            start = opened.pop()
+            is_call = start > 0 and words[start - 1].type in _HAS_ARGUMENTS
+            after = words[number + 1].type if number + 1 < len(words) else ""
+            if after in _CONTINUES_TERM and not is_call:
+                words[start].type = "_TERM_BRACKET"
 
 
 def place_of(word: Token) -> int:

@@ -10,7 +10,7 @@ from typing import Final
 
 from lark import Token
 
-from residuum.errors import KnowledgeError, listed, suggest
+from residuum.errors import KnowledgeError, ResiduumError, listed, suggest
 from residuum.limits import MOST_LABELS, MOST_WORDS
 from residuum.logic.terms import DECLARATION_WORDS, Constant, Label
 from residuum.syntax.knowledge import (
@@ -20,7 +20,9 @@ from residuum.syntax.knowledge import (
     Function,
     Knowledge,
     Predicate,
+    Quantity,
     Rule,
+    check_scale,
 )
 from residuum.syntax.mistakes import Misread, Mistake, explain
 from residuum.syntax.parsing import Reader, Vocabulary
@@ -79,9 +81,12 @@ class _Loading:
         self._domains: dict[str, Domain] = {}
         self._functions: dict[str, Function] = {}
         self._predicates: dict[str, Predicate] = {}
+        self._quantities: dict[str, Quantity] = {}
         self._facts: dict[str, Facts] = {}
         self._rules: dict[str, Rule] = {}
-        self._reader = Reader(Vocabulary(self._domains, self._functions, self._predicates))
+        self._reader = Reader(
+            Vocabulary(self._domains, self._functions, self._predicates, self._quantities)
+        )
         self.mistakes = self._reader.mistakes
 
     def take(self, declaration: Phrase) -> None:
@@ -92,6 +97,8 @@ class _Loading:
                 self._function(declaration)
             case "predicate":
                 self._predicate(declaration)
+            case "quantity":
+                self._quantity(declaration)
             case "facts":
                 self._facts_of(declaration)
             case _:
@@ -104,6 +111,7 @@ class _Loading:
             FrozenMapping(self._predicates),
             FrozenMapping(self._facts),
             FrozenMapping(self._rules),
+            FrozenMapping(self._quantities),
         )
 
     def _name(self, declaration: Phrase, role: str, *taken: Mapping[str, object]) -> str:
@@ -243,6 +251,29 @@ class _Loading:
         domains = tuple(str(word) for word in words)
         predicate = Predicate(name, domains, "INDEPENDENT" in kinds, "HIDDEN" in kinds)
         self._predicates.setdefault(name, predicate)
+
+    def _quantity(self, declaration: Phrase) -> None:
+        name = self._name(
+            declaration, "quantity", self._quantities, self._predicates, self._functions
+        )
+        word, *smoothings = declaration.words
+        parts = {part.kind: part.words for part in declaration.parts}
+        domains = parts.get("names", [])
+        self._check_domains(domains)
+        scale = 1.0
+        if "scale" in parts:
+            try:
+                scale = check_scale(float(parts["scale"][0]))
+            except ResiduumError as error:
+                self._reader.report(parts["scale"][0], f"{error}.")
+        else:
+            self._reader.report(
+                word,
+                f"quantity `{word}` has no scale. Say after `scale`, in its own units, how large a "
+                "difference counts.",
+            )
+        how = str(smoothings[0]) if smoothings else "logistic"
+        self._quantities.setdefault(name, Quantity(scale, how, tuple(map(str, domains))))
 
     def _facts_of(self, declaration: Phrase) -> None:
         name = self._name(declaration, "facts", self._facts)

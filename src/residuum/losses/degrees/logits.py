@@ -30,14 +30,18 @@ MIRRORED: Final[Mapping[Side, Side]] = {
 _NOTHING: Final = -1e38
 """Stands for the logarithm of 0 in a sum, where −inf would bring NaN into gradients."""
 
-Form = Literal["logits", "log_probs", "probs"]
+Form = Literal["logits", "log_probs", "probs", "ramp"]
+"""What a tensor holds. A ramp is the difference of two numbers, in units of a scale."""
+
 FORMS: Final[tuple[Form, ...]] = ("logits", "log_probs", "probs")
+"""The forms of outputs of networks."""
 
 
 _RANGES: Final[Mapping[Form, tuple[float, float]]] = {
     "logits": (-LARGEST, LARGEST),
     "log_probs": (-LARGEST, 0.0),
     "probs": (0.0, 1.0),
+    "ramp": (-LARGEST, LARGEST),
 }
 """The range of each form. A number outside by rounding is cut, or its logarithm would explode."""
 
@@ -107,21 +111,13 @@ class Source:
 
     def _compute(self, side: Side) -> Tensor:
         if self._form == "probs":
-            return self._from_probability(side)
+            return _of_probability(self._given, 1 - self._given, side)
+        if self._form == "ramp":
+            true, false = ((0.5 + d / 2).clamp(0.0, 1.0) for d in (self._given, -self._given))
+            return _of_probability(true, false, side)
         if self._form == "log_probs":
             return self._from_logarithm(side)
         return self._from_logit(side) if self._softmax is None else self._softmax(side)
-
-    def _from_probability(self, side: Side) -> Tensor:
-        p = self._given
-        if side == "true":
-            return p
-        if side == "false":
-            return 1 - p
-        # 1 − p is exact for p ≥ 1/2; below, log(1 − p) is computed from p.
-        if side == "log_true":
-            return torch.where(p < 0.5, TENSORS.log(p), TENSORS.log1p(p - 1))
-        return torch.where(p < 0.5, TENSORS.log1p(-p), TENSORS.log(1 - p))
 
     def _from_logarithm(self, side: Side) -> Tensor:
         log_p = self._given
@@ -143,6 +139,18 @@ class Source:
         z = z if side == "log_true" else -z
         logarithm: Tensor = functional.logsigmoid(z)
         return logarithm.masked_fill(z == -torch.inf, impossible(z.dtype))
+
+
+def _of_probability(p: Tensor, complement: Tensor, side: Side) -> Tensor:
+    """Return a side of a degree, given the probability p and 1 − p."""
+    if side == "true":
+        return p
+    if side == "false":
+        return complement
+    # 1 − p is exact for p ≥ 1/2; below, log(1 − p) is computed from p.
+    if side == "log_true":
+        return torch.where(p < 0.5, TENSORS.log(p), TENSORS.log1p(-complement))
+    return torch.where(p < 0.5, TENSORS.log1p(-p), TENSORS.log(complement))
 
 
 def _in_range(given: Tensor, form: Form) -> Tensor:

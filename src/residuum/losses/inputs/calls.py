@@ -23,6 +23,7 @@ from residuum.losses.inputs.evidence import (
 )
 from residuum.losses.inputs.hidden import with_hidden
 from residuum.losses.inputs.layouts import Bound, groundings_of
+from residuum.losses.inputs.numbers import Numbers
 from residuum.losses.inputs.padding import masks_for, sequence_sizes, without_padding
 from residuum.losses.inputs.reading import Window
 from residuum.losses.routes.definition import Definition, make_room
@@ -34,7 +35,8 @@ class Case:
 
     `sizes` are the padded lengths of sequences. `groundings` is the largest number of groundings,
     over the whole batch, that one step of the plan evaluates. `is_broadcast` says that some tensors
-    lack a batch dimension, `is_observed` that some outputs are observed.
+    lack a batch dimension, `is_observed` that some outputs are certain: observed, or compared
+    crisply.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class Receiver:
     def __init__(self, definition: Definition) -> None:
         self._definition = definition
         self._plan = definition.plan
+        self._numbers = Numbers(definition.plan)
         self._cases: dict[Any, Case] = {}
 
     def receive(
@@ -99,34 +102,40 @@ class Receiver:
     ) -> Call:
         """Return a checked call. A GroundingError says which tensor or length does not fit.
 
-        `is_exact` says that hidden outputs will be summed out, `is_complete` that the tensors have
-        them already.
+        `is_exact` says that hidden outputs will be summed out, and that comparisons of quantities
+        are crisp unless the rule takes them as probabilities. `is_complete` says that the tensors
+        have the hidden outputs already.
         """
         definition = self._definition
         labels: Mapping[str, Tensor] = {}
         if observed is not None:
-            labels = labels_of(self._plan.slots, observed)
+            labels = labels_of(self._plan.outputs, observed)
         if definition.has_hidden and not is_complete:
-            given = with_hidden(self._plan.slots, given, labels, is_exact=is_exact)
+            given = with_hidden(self._plan.given, given, labels, is_exact=is_exact)
         networks = given
         if labels:
             given = with_evidence(self._plan, definition.forms, given, labels)
+        are_crisp = is_exact and definition.comparisons == "crisp"
+        is_certain = bool(labels) or self._numbers.are_certain(are_all_crisp=are_crisp)
         signature = _signature(given, definition.names)
-        if labels and signature is not None:
+        if is_certain and signature is not None:
             signature = (*signature, "observed")
         case = None if signature is None else self._cases.get(signature)
         if case is None:
-            case = self._case(take_tensors(self._plan, given), is_observed=bool(labels))
+            case = self._case(take_tensors(self._plan, given), is_observed=is_certain)
             if signature is not None:
                 make_room(self._cases)
                 self._cases[signature] = case
-        inputs = [given[name] for name in definition.names]
         masks: Mapping[int, Tensor] = {}
         if lengths is not None:
             bound = case.bound
             lengths = check_lengths(lengths, case.batch, bound.layout, case.sizes, case.device)
+        if self._plan.quantities:
+            given = self._numbers.compared(given, case.sizes, lengths, are_crisp=are_crisp)
+        inputs = [given[slot.name] for slot in self._plan.slots]
+        if lengths is not None:
             inputs = without_padding(self._plan, inputs, definition.forms, lengths)
-            masks = masks_for(self._plan, bound, lengths)
+            masks = masks_for(self._plan, case.bound, lengths)
         if labels:
             check_evidence(self._plan, labels, networks, inputs, lengths)
         if check:
@@ -144,7 +153,7 @@ class Receiver:
         bound = self._definition.bind(sizes, device)
         batch_dims = [
             one.dim() - len(slot.domains)
-            for one, slot in zip(inputs, self._plan.slots, strict=True)
+            for one, slot in zip(inputs, self._plan.given, strict=True)
         ]
         return Case(
             batch,

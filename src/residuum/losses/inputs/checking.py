@@ -18,9 +18,9 @@ from residuum.losses.inputs.padding import inside
 
 def take_tensors(plan: Plan, given: Mapping[str, Tensor]) -> list[Tensor]:
     """Return the tensor of each slot. A GroundingError names one that is missing or wrong."""
-    known = [slot.name for slot in plan.slots]
+    known = [slot.name for slot in plan.given]
     refuse_unknown(given, known)
-    tensors = [take_tensor(slot, given, known) for slot in plan.slots]
+    tensors = [take_tensor(slot, given, known) for slot in plan.given]
     devices = {tensor.device for tensor in tensors}
     if len(devices) > 1:
         where = ", ".join(f"`{name}` on {t.device}" for name, t in zip(known, tensors, strict=True))
@@ -101,9 +101,9 @@ def batch_of(plan: Plan, tensors: Sequence[Tensor]) -> tuple[int, ...]:
     """Return the batch shape that the tensors broadcast to."""
     shapes = [
         tuple(tensor.shape[: tensor.dim() - len(slot.domains)])
-        for slot, tensor in zip(plan.slots, tensors, strict=True)
+        for slot, tensor in zip(plan.given, tensors, strict=True)
     ]
-    return common_batch([f"`{slot.name}`" for slot in plan.slots], shapes)
+    return common_batch([f"`{slot.name}`" for slot in plan.given], shapes)
 
 
 def common_batch(names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

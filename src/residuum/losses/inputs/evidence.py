@@ -37,12 +37,12 @@ def with_evidence(
     An output that has neither a label nor a tensor becomes NaN. This looks at no values: see
     `check_evidence`.
     """
-    names = [slot.name for slot in plan.slots]
+    names = [slot.name for slot in plan.given]
     refuse_unknown(given, names)
     tensors = {
-        slot.name: take_tensor(slot, given, names) for slot in plan.slots if slot.name in given
+        slot.name: take_tensor(slot, given, names) for slot in plan.given if slot.name in given
     }
-    sizes = shown_lengths(plan.slots, tensors, labels)
+    sizes = shown_lengths(plan.given, tensors, labels)
     nothing = _nothing(tensors, labels)
     found = dict(tensors)
     for slot, form in zip(plan.slots, forms, strict=True):
@@ -295,7 +295,7 @@ def is_observed_in_full(slot: Slot, labels: Tensor, lengths: Any) -> bool:
 
 def are_all_observed(plan: Plan, observed: Observed, lengths: Tensor | None) -> bool:
     """Return whether every output that a rule reads is observed."""
-    labels = labels_of(plan.slots, observed)
+    labels = labels_of(plan.outputs, observed)
     return all(
         slot.name in labels and is_observed_in_full(slot, labels[slot.name], lengths)
         for slot in plan.slots

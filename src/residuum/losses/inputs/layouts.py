@@ -46,6 +46,16 @@ def bind(plan: Plan, layout: Layout, relaxation: Relaxation, *, detaches: bool) 
     return Bound(_with_lists_on(layout, torch.device("cpu")), indices, masks, lifted)
 
 
+def bind_reads(layout: Layout, device: torch.device) -> Bound:
+    """Return a layout that only reads, with its tensors on a device."""
+    indices = {
+        number: torch.as_tensor(access.index, device=device)
+        for number, access in layout.accesses.items()
+        if access.index is not None
+    }
+    return Bound(_with_lists_on(layout, device), indices, {})
+
+
 def move(bound: Bound, device: torch.device) -> Bound:
     """Return the bound layout with its tensors on a device."""
     lifted = bound.lifted

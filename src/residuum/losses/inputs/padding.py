@@ -22,7 +22,7 @@ from residuum.losses.inputs.layouts import Bound
 def sequence_sizes(plan: Plan, tensors: Sequence[Tensor]) -> dict[str, int]:
     """Return the padded length of each sequence domain, which all tensors must share."""
     found: dict[str, int] = {}
-    for slot, tensor in zip(plan.slots, tensors, strict=True):
+    for slot, tensor in zip(plan.given, tensors, strict=True):
         for place, domain in enumerate(slot.domains):
             if not domain.is_sequence:
                 continue

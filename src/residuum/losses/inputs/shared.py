@@ -28,7 +28,7 @@ class Inputs(NamedTuple):
 
     def of(self, rule: Reader) -> Inputs:
         """Return the inputs that a rule reads."""
-        names = [slot.name for slot in rule.plan.slots]
+        names = [slot.name for slot in rule.plan.given]
         observed = self.observed
         if observed is not None:
             observed = {name: observed[name] for name in names if name in observed} or None
@@ -46,11 +46,11 @@ class Inputs(NamedTuple):
         given = self.tensors
         shapes = [
             given[slot.name].shape[: given[slot.name].dim() - len(slot.domains)]
-            for slot in plan.slots
+            for slot in plan.given
             if isinstance(given.get(slot.name), Tensor) and not given[slot.name].is_nested
         ]
         if self.observed is not None:
-            shapes += batches_of_labels(plan.slots, self.observed)
+            shapes += batches_of_labels(plan.outputs, self.observed)
         return all(shape == shapes[0] for shape in shapes[1:])
 
 

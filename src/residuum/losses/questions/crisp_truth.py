@@ -12,6 +12,7 @@ from torch import Tensor
 from residuum.grounding import Plan
 from residuum.grounding.plans import Connect, Known, Quantify, Read, Slot
 from residuum.logic import And, Count, Forall, Iff, Implies, Not
+from residuum.losses.degrees.comparing import holds
 from residuum.losses.degrees.logits import Form
 from residuum.losses.inputs.calls import Call
 from residuum.losses.inputs.reading import length_in, narrowed, read
@@ -41,12 +42,15 @@ def crisp_truth_of(definition: Definition, call: Call) -> Crisp:
 def _predict(given: Tensor, slot: Slot, form: Form) -> Tensor:
     """Return what is predicted to be true.
 
-    A softmax predicts its likeliest class, the first of equals; a sigmoid predicts true above ½.
+    A softmax predicts its likeliest class, the first of equals; a sigmoid predicts true above ½. A
+    comparison of quantities is true or false.
     """
+    if slot.compared is not None:
+        return holds(given, slot.compared.comparison.operator)
     if slot.is_exclusive and given.shape[-1]:
         top = given.argmax(-1, keepdim=True)
         return torch.zeros_like(given, dtype=torch.bool).scatter(-1, top, True)
-    half = {"logits": 0.0, "log_probs": -0.6931471805599453, "probs": 0.5}[form]
+    half = {"log_probs": -0.6931471805599453, "probs": 0.5}.get(form, 0.0)
     return given > half
 
 

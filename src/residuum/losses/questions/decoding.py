@@ -52,7 +52,7 @@ def sample(
 ) -> Labels:
     """Return random predictions that obey the rule, each with its probability given the rule."""
     drawn = _asked(definition, call, lambda given: _drawn(given, count, generator))
-    names = [slot.name for slot in definition.plan.slots]
+    names = [slot.name for slot in definition.plan.outputs]
     return {name: torch.stack([one[name] for one in drawn]) for name in names}
 
 

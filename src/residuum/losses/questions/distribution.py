@@ -159,6 +159,11 @@ def count(definition: Definition, lengths: Mapping[str, int]) -> int:
 
     Outputs of a slot that the rule does not read may have any value, unless they are hidden.
     """
+    if definition.plan.quantities:
+        raise GroundingError(
+            "count: expected a rule about outputs alone, got one that compares quantities, whose "
+            "values are not countable; count rules without comparisons"
+        )
     circuit = definition.circuits.circuit(tuple(lengths.items()), torch.device("cpu"))
     found = count_states(circuit.evaluator.circuit)
     for number, slot in enumerate(definition.plan.slots):
@@ -186,6 +191,8 @@ def assembled(
     sizes = {} if call.case is None else dict(call.case.sizes)
     answers = {}
     for number, slot in enumerate(plan.slots):
+        if slot.compared is not None:  # it follows from quantities
+            continue
         domains = slot.domains[:-1] if are_labels and slot.is_exclusive else slot.domains
         padded = []
         for part, one in zip(parts, found, strict=True):

@@ -12,18 +12,24 @@ from residuum.grounding import Plan
 from residuum.grounding.plans import Connect, Quantify, Read, Slot
 from residuum.logic import FALSE, Atom, Iff, Implies, is_satisfiable, is_tautology
 from residuum.losses.aggregation import cap_of
+from residuum.losses.degrees.comparing import form_of
 from residuum.losses.inputs.calls import Call
 from residuum.losses.inputs.layouts import Bound, groundings_of
 from residuum.losses.questions.crisp_truth import Crisp
 from residuum.losses.questions.each import spelt
 from residuum.losses.routes import thresholds
+from residuum.losses.routes.definition import Comparisons
 from residuum.relaxations import Relaxation, truth
+from residuum.relaxations.catalogue import EXACT
 
 
-def describe(plan: Plan, bound: Bound | None, relaxation: Relaxation) -> str:
+def describe(
+    plan: Plan, bound: Bound | None, relaxation: Relaxation, comparisons: Comparisons
+) -> str:
     """Return the plan in words. The layout `bound` is None for a rule over sequences."""
     lines = [f"{plan.formula}", f"relaxation {relaxation}"]
-    lines += [f"reads {slot}" for slot in plan.slots]
+    lines += [f"reads {slot}" for slot in plan.outputs]
+    lines += [f"reads {slot.name}, numbers" for slot in plan.quantities]
     groundings = groundings_of(plan)
     for step in plan.steps:
         if isinstance(step, Quantify):
@@ -42,11 +48,45 @@ def describe(plan: Plan, bound: Bound | None, relaxation: Relaxation) -> str:
     lines.append(_where_gradients_vanish(relaxation, implies))
     if any(count.relation == "exactly" for count in plan.counts):
         lines.append("no gradient where `exactly` is pulled up and down evenly")
+    lines += _how_numbers_are_compared(plan, relaxation, comparisons)
     decided = _what_the_form_decides(plan)
     if bound is not None and not decided:
         decided = _what_softmaxes_decide(plan, bound)
     lines += decided
     return "\n".join(lines)
+
+
+def _how_numbers_are_compared(
+    plan: Plan, relaxation: Relaxation, comparisons: Comparisons
+) -> list[str]:
+    """Return a line for each comparison, which says where it has no gradient."""
+    is_crisp = relaxation == EXACT and comparisons == "crisp"
+    is_bounded = relaxation.tnorm.limit != math.inf
+    lines = []
+    for slot in plan.slots:
+        compared = slot.compared
+        if compared is None:
+            continue
+        if is_crisp or compared.scale == 0:
+            lines.append(f"compares {compared.comparison} crisply: no gradient for its numbers")
+        elif form_of(compared) == "ramp":
+            lines.append(
+                f"compares {compared}: no gradient where its sides are {compared.scale:g} or more "
+                "apart"
+            )
+        elif is_bounded:
+            lines.append(
+                f"compares {compared}: hardly a gradient where its sides are many scales apart, "
+                "since penalties are bounded in this logic"
+            )
+        elif relaxation.tnorm.penalty_side == "log_true":
+            lines.append(
+                f"compares {compared}: where it alone is broken, by far, its gradient is "
+                f"1 / scale = {1 / compared.scale:g}"
+            )
+        else:
+            lines.append(f"compares {compared}: a gradient however far its sides are apart")
+    return lines
 
 
 def _what_softmaxes_decide(plan: Plan, bound: Bound) -> list[str]:

@@ -163,13 +163,15 @@ class Chooser:
         """Return the penalties in a torch.compile trace: as one operator, or by the last route.
 
         No operator is used in an exported program, which must not depend on this process, nor
-        under torch.func, which cannot transform it, nor for evidence in strict R-logics.
+        under torch.func, which cannot transform it, nor for evidence in strict R-logics, nor for
+        comparisons of quantities.
         """
         decided = self.routes[-1].prepare(case, around)
         if isinstance(decided, str):
             return None
         if (
             not call.inputs
+            or self._definition.plan.quantities  # an operator knows comparisons only
             or (case.is_observed and self._definition.jumps_at_false)  # unknown to an operator
             or torch.compiler._is_exporting_flag  # PyTorch 2.11 traces `is_exporting()` as True
             or torch._C._are_functorch_transforms_active()

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from residuum.losses.routes.rule_circuits import RuleCircuits
 
 Detached = Literal["antecedent", "consequent"]
+Comparisons = Literal["crisp", "degrees"]
+"""Comparisons of quantities under `exact` are true or false, or as probable as their degree."""
 
 
 @final
@@ -44,15 +46,17 @@ class Definition:
         block: int | None,
         replay: bool,
         is_bundle: bool,
+        comparisons: Comparisons = "crisp",
     ) -> None:
         self.plan = plan
         self.relaxation = relaxation
         self.detach = detach
         self.replay = replay
         self.is_bundle = is_bundle
+        self.comparisons = comparisons
         self.is_several = False
         # Computed here, so that torch.compile traces plain values.
-        self.names = [slot.name for slot in plan.slots]
+        self.names = [slot.name for slot in plan.given]
         self.forms = [forms[slot.name] for slot in plan.slots]
         self.is_exact = relaxation == EXACT
         # Whether false → x is true while an antecedent just above 0 makes x count.

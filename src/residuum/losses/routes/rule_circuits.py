@@ -26,7 +26,6 @@ from residuum.grounding.plans import Slot
 from residuum.losses.degrees.logits import Side, Source
 from residuum.losses.degrees.tensors import is_traced, outside_inference_mode
 from residuum.losses.inputs.calls import Call
-from residuum.losses.inputs.padding import sequence_sizes
 from residuum.losses.routes import thresholds
 from residuum.losses.routes.cuda_recording import Recording, Recordings, is_plain, place_of
 from residuum.losses.routes.definition import Definition
@@ -192,7 +191,8 @@ class RuleCircuits:
 
     def parts(self, call: Call) -> Iterator[Part]:
         """Yield the parts of a call, whose batch must have one dimension, by length."""
-        sizes = sequence_sizes(self._plan, call.inputs) if self._plan.sequence_domains else {}
+        assert call.case is not None
+        sizes = call.case.sizes
         if call.lengths is None or not call.batch[0]:
             yield Part(None, call.inputs, tuple(sizes.items()))
             return
