@@ -50,7 +50,7 @@ def test_a_type_checker_knows_every_option():
     parameters = inspect.signature(rs.compile).parameters
     options = {name for name, one in parameters.items() if one.kind is one.KEYWORD_ONLY}
     assert set(RuleOptions.__annotations__) == options - {"weights"}
-    of_knowledge = options - {"knowledge", "domains", "predicates", "weight"}
+    of_knowledge = options - {"knowledge", "domains", "predicates", "quantities", "weight"}
     assert set(KnowledgeOptions.__annotations__) == of_knowledge
 
 
