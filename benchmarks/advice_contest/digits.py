@@ -40,7 +40,7 @@ def _pairs(
 
 
 def _sums_observed(generator: torch.Generator, count: int) -> Examples:
-    left, right, left_image, right_image = _pairs(generator, 5, count)
+    left, right, left_image, right_image = _pairs(generator, 10, count)
     truth = {"Left": left, "Right": right, "Sum": left + right}
     return Examples(
         {"Left": left_image, "Right": right_image},
@@ -66,7 +66,7 @@ def _next(generator: torch.Generator, count: int) -> Examples:
 
 
 _SUM = (
-    "domain digit = 0..4\ndomain total = 0..8\n"
+    "domain digit = 0..9\ndomain total = 0..18\n"
     "predicate Left(digit)\npredicate Right(digit)\npredicate Sum(total)\n"
 )
 _DIGITS = {"Left": "digit", "Right": "digit"}
@@ -77,7 +77,7 @@ def _digits_from_sums(name: str, rule: str) -> Task:
         name=name,
         kind="sums observed, no digit labelled",
         rules=f"{_SUM}rule sum: {rule}",
-        networks={"digit": (PIXELS, 5)},
+        networks={"digit": (PIXELS, 10)},
         outputs=_DIGITS,
         draw=_sums_observed,
         observed=("Sum",),

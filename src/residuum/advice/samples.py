@@ -58,6 +58,8 @@ class Sample(NamedTuple):
     name: str
     logits: Mapping[str, Tensor]
     lengths: Tensor | None = None
+    observed: Mapping[str, Tensor] = {}
+    labels: Mapping[str, Tensor] = {}
 
 
 def read_sample(path: Path, knowledge: Knowledge, form: Form = "probs") -> Sample:
@@ -87,6 +89,12 @@ def read_sample(path: Path, knowledge: Knowledge, form: Form = "probs") -> Sampl
     refuse_unknown(arrays, [*slots])
     logits = {name: _logits(arrays[name].double(), slot, form) for name, slot in slots.items()}
     return Sample(path.name, logits, lengths)
+
+
+def slots_of(knowledge: Knowledge) -> dict[str, Slot]:
+    """Return the tensors that the rules take, by name."""
+    rules = compile_rule(knowledge).rules.values()
+    return {slot.name: slot for rule in rules for slot in rule.plan.given}
 
 
 def draw_samples(knowledge: Knowledge, *, examples: int = EXAMPLES, seed: int = 0) -> list[Sample]:
