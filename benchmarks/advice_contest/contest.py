@@ -11,7 +11,7 @@ import torch
 
 from advice_contest import digits, labels, structures
 from advice_contest.task import Task
-from advice_contest.training import Splits, compiled, points, splits, train
+from advice_contest.training import Splits, points, splits, train
 from residuum.errors import CircuitError
 
 TASKS: Final[tuple[Task, ...]] = (*digits.TASKS, *labels.TASKS, *structures.TASKS)
@@ -38,11 +38,12 @@ def results(task: Task) -> Iterator[dict[str, Any]]:
         found: dict[str, Any] = {"task": task.name, "relaxation": relaxation}
         try:
             if relaxation:
-                compiled(task, relaxation).rules
                 found |= _tuned(task, data[TUNING], relaxation)
             weight = found.get("weight", 0.0)
             for role, seeds in (("naming", NAMING), ("judging", JUDGING)):
-                networks = train(task, data[seeds], seeds, relaxation, torch.full((len(seeds),), weight))
+                networks = train(
+                    task, data[seeds], seeds, relaxation, torch.full((len(seeds),), weight)
+                )
                 found[role] = [round(one, 2) for one in points(task, networks, data[seeds].test)]
         except CircuitError:
             found["infeasible"] = True

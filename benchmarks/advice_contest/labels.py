@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import torch
-from torch import Tensor
 
 from advice_contest.task import Examples, Task, blends, clouds, draw_labels, first, nothing
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import torch
@@ -38,7 +39,7 @@ def splits(task: Task, seeds: Sequence[int]) -> Splits:
     drawn = [task.draw(torch.Generator().manual_seed(seed), task.examples + 2 * TESTED)
              for seed in seeds]  # fmt: skip
     ends = (0, task.examples, task.examples + TESTED, task.examples + 2 * TESTED)
-    return Splits(*(_stacked(drawn, start, end) for start, end in zip(ends, ends[1:], strict=False)))
+    return Splits(*(_stacked(drawn, start, end) for start, end in pairwise(ends)))
 
 
 def _stacked(drawn: Sequence[Examples], start: int, end: int) -> Examples:
@@ -56,7 +57,9 @@ class Networks:
         self._layers: dict[str, list[Tensor]] = {}
         for name, sizes in task.networks.items():
             drawn = [list(_layers(seed, *sizes)) for seed in seeds]
-            self._layers[name] = [torch.stack(one).requires_grad_() for one in zip(*drawn, strict=True)]
+            self._layers[name] = [
+                torch.stack(one).requires_grad_() for one in zip(*drawn, strict=True)
+            ]
 
     def parameters(self) -> list[Tensor]:
         return [one for layers in self._layers.values() for one in layers]

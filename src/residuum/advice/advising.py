@@ -1,0 +1,124 @@
+"""Advice, step by step: what is known so far can be asked for at any time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from residuum.advice.fitting import fit
+from residuum.advice.forms import existential
+from residuum.advice.measuring import Measured, measure
+from residuum.advice.recommending import PREFERENCE, Advice, recommend
+from residuum.advice.rehearsing import Rehearsal, Rehearsed
+from residuum.advice.samples import Sample
+from residuum.advice.traps import Trap, traps_of_measurements, traps_of_rules
+from residuum.relaxations import Relaxation, relaxation
+from residuum.relaxations.catalogue import EXACT
+from residuum.syntax import Knowledge
+
+SECONDS: Final = 45.0
+"""Rehearsals end after so many seconds, and no measurement is begun later."""
+
+MOST_RULES: Final = 8
+"""The most rules that are measured one by one."""
+
+REWRITTEN: Final = ("s-product", "r-product")
+"""The relaxations under which rules are rehearsed in another form."""
+
+
+class Consultation:
+    """Advice about the rules of a knowledge on one or more samples of predictions.
+
+    The first sample is rehearsed. `relaxations` are tried in the order of preference, and `exact`
+    too where its circuit is small, unless `with_exact` is False. Rehearsals end after so many
+    `seconds`; all else is bounded in work.
+    """
+
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        samples: Sequence[Sample],
+        relaxations: Sequence[Relaxation],
+        *,
+        with_exact: bool = True,
+        seconds: float = SECONDS,
+    ) -> None:
+        self._asked = knowledge
+        self._given = samples
+        chosen = [one for one in relaxations if one != EXACT]
+        self._relaxations = sorted(chosen, key=_place)
+        self._with_exact = with_exact
+        self._seconds = seconds
+        self._forms: dict[str, str] = {}
+        self._remarks: list[str] = []
+        self._skipped: list[str] = []
+        self._traps: list[Trap] = []
+        self.measured: list[Measured] = []
+        self.rehearsed: list[Rehearsed] = []
+        self.rewritten: list[Rehearsed] = []
+        self.count = 2 + len(chosen) + 1 + len(REWRITTEN)
+        self.count += min(MOST_RULES, len(knowledge.rules)) * len(samples)
+
+    def steps(self) -> Iterator[None]:
+        """Do the work, and yield after each of at most `count` parts of it."""
+        until = time.monotonic() + self._seconds
+        fitted = [fit(self._asked, sample) for sample in self._given]
+        knowledge, sample, left_out = fitted[0]
+        self._remarks += [f"To save time: {one}" for one in left_out]
+        self._traps += traps_of_rules(self._asked, knowledge, sample)
+        yield
+        yield from self._rehearse(knowledge, sample, until)
+        rules = list(knowledge.rules)[:MOST_RULES]
+        if len(rules) < len(self._asked.rules):
+            self._remarks.append(f"{len(rules)} of {len(self._asked.rules)} rules are measured")
+        for one in fitted:
+            for rule in rules:
+                if time.monotonic() < until and rule in one.knowledge.rules:
+                    self.measured += measure(one.knowledge, rule, one.sample, self._relaxations)
+                yield
+
+    def _rehearse(self, knowledge: Knowledge, sample: Sample, until: float) -> Iterator[None]:
+        rehearsal = Rehearsal(knowledge, sample)
+        first, others = self._relaxations[:1], self._relaxations[1:]
+        yield from self._try_out(rehearsal, [None, *first], until)
+        if self._with_exact and rehearsal.is_feasible():
+            yield from self._try_out(rehearsal, [EXACT], until)
+        elif self._with_exact:
+            self._remarks.append("`exact` is left out: its circuit is too large to try")
+        yield from self._try_out(rehearsal, others, until)
+        changed, forms = existential(knowledge, sample)
+        if forms:
+            self._forms = forms
+            rehearsal = Rehearsal(changed, sample)
+            for name in REWRITTEN:
+                result = rehearsal.try_out(relaxation(name), until)
+                self.rewritten += [] if result is None else [result]
+                yield
+
+    def _try_out(
+        self, rehearsal: Rehearsal, relaxations: Sequence[Relaxation | None], until: float
+    ) -> Iterator[None]:
+        for one in relaxations:
+            result = rehearsal.try_out(one, until)
+            if result is not None:
+                self.rehearsed.append(result)
+            elif one is not None:
+                self._skipped.append(one.name)
+            yield
+
+    def advice(self, remarks: Sequence[str] = ()) -> Advice:
+        """Return the advice that follows from what is known."""
+        late = [f"Time was up before {', '.join(self._skipped)} could be rehearsed"]
+        traps = [*self._traps, *traps_of_measurements(self.measured)]
+        return recommend(
+            self.rehearsed,
+            self.rewritten,
+            self._forms,
+            traps=traps,
+            remarks=[*self._remarks, *(late if self._skipped else []), *remarks],
+        )
+
+
+def _place(one: Relaxation) -> int:
+    return PREFERENCE.index(one.name) if one.name in PREFERENCE else len(PREFERENCE)
