@@ -29,7 +29,7 @@ from residuum.losses.routes.lifting import Group, Lifted, pool_side
 from residuum.losses.routes.route import Evaluate, Surroundings
 from residuum.relaxations import Degree, Relaxation
 from residuum.relaxations.carriers import as_float
-from residuum.relaxations.degrees import truth_of
+from residuum.relaxations.degrees import SIDES, truth_of
 
 if TYPE_CHECKING:
     from residuum.losses.routes.certainty import Certainty
@@ -194,6 +194,21 @@ class Evaluation:
             if own is not None:
                 mask = own if mask is None else mask & own
         return AlongAxes(tuple(dimensions), self._plan.rank, lengths, mask, self._device)
+
+    def each_grounding(self, aggregator: Aggregator) -> tuple[list[Tensor], Tensor]:
+        """Return what an aggregator combines, and which groundings count, as lists of groundings.
+
+        These are those of the outermost chain, of a single example, in a penalty or in four sides.
+        """
+        chain = chain_at(self._plan, len(self._plan.steps) - 1)
+        along = self._along_chain(chain)
+        if isinstance(aggregator, OnDegrees):
+            degree = self._outermost_degree(chain.body, aggregator)
+            numbers = [getattr(degree, side) for side in SIDES]
+        else:
+            numbers = [self._of_each_grounding(chain.body)]
+        counted = along.counted(True, elsewhere=False).flatten()
+        return [along.counted(one, elsewhere=0.0).flatten() for one in numbers], counted
 
     def _of_each_grounding(self, body: int) -> Any:
         """Return the penalty of each grounding, as of a rule of its own."""
