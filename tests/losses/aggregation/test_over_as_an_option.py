@@ -95,7 +95,7 @@ def test_a_text_is_for_rules_that_say_nothing_and_a_mapping_replaces():
     assert for_all["long"].over == "worst(40%)"
     replaced = rs.compile(knowledge, over={"long": "mean"}).rules
     assert [replaced["plain"].over, replaced["long"].over] == ["conjunction", "mean"]
-    with pytest.raises(GroundingError, match="has no rule `lang`. Did you mean `long`"):
+    with pytest.raises(GroundingError, match=r"has no rule `lang`\. Did you mean `long`"):
         rs.compile(knowledge, over={"lang": "mean"})
 
 

@@ -76,7 +76,7 @@ def compare(rule, name, over, seed, block=None):
 
 
 @pytest.mark.parametrize("name", LOGICS)
-@settings(derandomize=True, deadline=None, max_examples=25, phases=[Phase.generate])
+@settings(derandomize=True, deadline=None, max_examples=10, phases=[Phase.generate])
 @given(rules(), st.sampled_from(OVERS), st.integers(0, 2**32 - 1), st.sampled_from([None, None, 2]))
 def test_penalties_are_those_of_loops_over_groundings(name, rule, over, seed, block):
     assume(any(isinstance(node, rs.Atom) for node in rs.logic.distinct_nodes(rule)))
@@ -85,7 +85,8 @@ def test_penalties_are_those_of_loops_over_groundings(name, rule, over, seed, bl
     except CornerError:
         assume(False)
     except GroundingError as error:
-        assert "shadows" in str(error)
+        assume("shadows" not in str(error))
+        raise
 
 
 RULES = [
@@ -101,13 +102,13 @@ RULES = [
 ]
 
 
-@pytest.mark.parametrize("block", [None, 2])
 @pytest.mark.parametrize("over", OVERS)
 @pytest.mark.parametrize("text", RULES)
-def test_each_kind_of_rule_is_that_of_loops(text, over, block):
-    for seed, name in enumerate(LOGICS if block is None else LOGICS[1:4]):
+def test_each_kind_of_rule_is_that_of_loops(text, over):
+    first = RULES.index(text) + OVERS.index(over)  # each pair meets other logics
+    for seed in range(first, first + 2):
         try:
-            compare(rs.parse(text), name, over, seed, block)
+            compare(rs.parse(text), LOGICS[seed % len(LOGICS)], over, seed, [None, 2][seed % 2])
         except CornerError:
             continue
 
@@ -116,7 +117,7 @@ SEQUENCE = "forall i in position, t in tag where t != 2: Tag(i, t) & Sure(i) -> 
 PAIRS = "forall i, j in position where i < j: Sure(i) -> Sure(j)"
 
 
-@pytest.mark.parametrize("over", [OVERS[0], OVERS[1], OVERS[6], OVERS[8], OVERS[9]])
+@pytest.mark.parametrize("over", [OVERS[0], OVERS[1], OVERS[6], OVERS[9]])
 @pytest.mark.parametrize("name", ["r-product", "lukasiewicz", "s-godel"])
 @pytest.mark.parametrize("text", [SEQUENCE, PAIRS])
 @pytest.mark.parametrize("block", [None, 3])
@@ -171,9 +172,9 @@ def test_gradients_are_those_of_finite_differences(text, name, block, over):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("over", [*SMOOTH, "p-mean(1)", "p-mean(30)", "log-mean-exp(1000000)"])
+@pytest.mark.parametrize("over", [*SMOOTH, "p-mean(30)", "log-mean-exp(1000000)"])
 @pytest.mark.parametrize("text", ["forall a in d: A(a)", "exists a in d: A(a)"])
-@pytest.mark.parametrize("name", ["s-product", "lukasiewicz", "s-godel", "s-dombi(2)"])
+@pytest.mark.parametrize("name", ["s-product", "lukasiewicz", "s-dombi(2)"])
 def test_values_and_gradients_are_finite_at_the_corners(name, text, over, dtype):
     rows = [[0.0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 1, 0], [1e-35, 0, 0], [1, 1, 1 - 1e-7]]
     for inputs in ("probs", "logits"):
@@ -229,3 +230,38 @@ def test_equal_penalties_share_the_gradient_of_the_worst():
     rule(A=given).backward()
     expected = torch.tensor([-1 / 2, -1 / 6, -1 / 6, -1 / 6], dtype=torch.float64)
     torch.testing.assert_close(given.grad, expected)
+
+
+def costs(text, name, over, given):
+    outputs = {"A": "independent", "B": "independent"}
+    used = {one: kind for one, kind in outputs.items() if f"{one}(" in text}
+    rule = rs.compile(
+        text, name, domains={"d": 4}, over=over, inputs="probs", outputs=used, reduction="none"
+    )
+    return rule({one: given[one] for one in used})
+
+
+@pytest.mark.parametrize("over", [*SMOOTH[:-1], "worst(30%)"])
+def test_laws_hold_and_fail_as_the_documentation_says(over):
+    torch.manual_seed(3)
+    given = {one: torch.rand(5, 4, dtype=torch.float64) for one in "AB"}
+    both = costs("forall x in d: A(x) & B(x)", "s-product", over, given)
+    apart = costs("(forall x in d: A(x)) & (forall x in d: B(x))", "s-product", over, given)
+    assert torch.allclose(both, apart) == (over == "mean")
+    true = {**given, "A": given["A"].clone()}
+    true["A"][:, 3] = 1
+    fewer = costs("forall x in d where x < 3: A(x)", "s-product", over, true)
+    more = costs("forall x in d: A(x)", "s-product", over, true)
+    assert bool((more < fewer).any())  # a grounding that holds makes the rule cheaper
+    better = {**given, "A": (given["A"] + 0.1).clamp(max=1)}
+    one, other = (costs("forall x in d: A(x)", "s-product", over, at) for at in (better, given))
+    assert bool((one <= other).all())
+
+
+def test_exists_and_forall_of_a_p_mean_are_dual_outermost():
+    given = {"A": torch.rand(5, 4, dtype=torch.float64)}
+    one, other = (
+        costs(text, "s-product", "p-mean(3)", given)
+        for text in ("~(exists x in d: A(x))", "forall x in d: ~A(x)")
+    )
+    torch.testing.assert_close(one, other)
