@@ -6,13 +6,13 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from residuum.advice.fitting import fit
+from residuum.advice.fitting import fit, groundings_by_rule
 from residuum.advice.forms import existential
 from residuum.advice.measuring import Measured, measure
 from residuum.advice.recommending import PREFERENCE, Advice, recommend
 from residuum.advice.rehearsing import Rehearsal, Rehearsed
 from residuum.advice.samples import Sample
-from residuum.advice.traps import Trap, traps_of_measurements, traps_of_rules
+from residuum.advice.traps import MANY, Trap, traps_of_measurements, traps_of_rules
 from residuum.relaxations import Relaxation, relaxation
 from residuum.relaxations.catalogue import EXACT
 from residuum.syntax import Knowledge
@@ -57,7 +57,8 @@ class Consultation:
         self.measured: list[Measured] = []
         self.rehearsed: list[Rehearsed] = []
         self.rewritten: list[Rehearsed] = []
-        self.count = 2 + len(chosen) + 1 + len(REWRITTEN)
+        self.averaged: Rehearsed | None = None
+        self.count = 4 + len(chosen) + len(REWRITTEN)
         self.count += min(MOST_RULES, len(knowledge.rules)) * len(samples)
 
     def steps(self) -> Iterator[None]:
@@ -87,6 +88,7 @@ class Consultation:
         elif self._with_exact:
             self._remarks.append("`exact` is left out: its circuit is too large to try")
         yield from self._try_out(rehearsal, others, until)
+        yield from self._average(rehearsal, knowledge, sample, until)
         changed, forms = existential(knowledge, sample)
         if forms:
             self._forms = forms
@@ -95,6 +97,17 @@ class Consultation:
                 result = rehearsal.try_out(relaxation(name), until)
                 self.rewritten += [] if result is None else [result]
                 yield
+
+    def _average(
+        self, rehearsal: Rehearsal, knowledge: Knowledge, sample: Sample, until: float
+    ) -> Iterator[None]:
+        """Rehearse the mean over groundings, if there are many or if their number varies."""
+        most = max(groundings_by_rule(knowledge, sample).values())
+        if self._relaxations and (most >= MANY or sample.lengths is not None):
+            best = recommend(self.rehearsed).relaxation
+            one = self._relaxations[0] if best in (None, EXACT.name) else relaxation(str(best))
+            self.averaged = rehearsal.try_out(one, until, over="mean")
+            yield
 
     def _try_out(
         self, rehearsal: Rehearsal, relaxations: Sequence[Relaxation | None], until: float
@@ -115,6 +128,7 @@ class Consultation:
             self.rehearsed,
             self.rewritten,
             self._forms,
+            averaged=self.averaged,
             traps=traps,
             remarks=[*self._remarks, *(late if self._skipped else []), *remarks],
         )

@@ -109,10 +109,12 @@ def is_data(knowledge: Knowledge, name: str) -> bool:
     return quantity is not None and quantity.scale == 0
 
 
-def unweighted(knowledge: Knowledge, relaxation: str | Relaxation) -> CompiledKnowledge:
+def unweighted(
+    knowledge: Knowledge, relaxation: str | Relaxation, over: str | None = None
+) -> CompiledKnowledge:
     """Return the rules with a penalty for each example, and with equal weights."""
     weights = dict.fromkeys(knowledge.rules, 1.0)
-    return compile_rule(knowledge, relaxation, weights=weights, reduction="none")
+    return compile_rule(knowledge, relaxation, weights=weights, over=over, reduction="none")
 
 
 def _labels(name: str, truth: Tensor, sample: Sample) -> Tensor | None:

@@ -39,6 +39,7 @@ def recommend(
     rewritten: Sequence[Rehearsed] = (),
     forms: dict[str, str] | None = None,
     *,
+    averaged: Rehearsed | None = None,
     traps: Sequence[Trap] = (),
     remarks: Sequence[str] = (),
 ) -> Advice:
@@ -46,7 +47,7 @@ def recommend(
 
     Among relaxations within `TIE` points of the best, the first of `PREFERENCE` is taken.
     `rewritten` are the results with the rules in the other `forms`, which are recommended if they
-    are better by more than `TIE`.
+    are better by more than `TIE`. `averaged` is the result with the mean over groundings.
     """
     points = {one.relaxation: one for one in rehearsed}
     without = points.pop(None, None)
@@ -65,11 +66,23 @@ def recommend(
     reasons = [_why(chosen, without, list(points.values()), is_rewritten=is_rewritten)]
     if other is not None and not is_rewritten and other.points < best.points - TIE:
         reasons.append(f"Written with `exists` the rules reach {other.points:.0f} points at best")
+    if averaged is not None:
+        reasons.append(_about_means(averaged, chosen))
     return Advice(
         chosen.relaxation,
         (*reasons, *remarks),
         dict(forms or {}) if is_rewritten else {},
         tuple(traps),
+    )
+
+
+def _about_means(averaged: Rehearsed, chosen: Rehearsed) -> str:
+    difference = averaged.points - chosen.points
+    worth = "as good" if abs(difference) <= TIE else "better" if difference > 0 else "worse"
+    return (
+        f'The mean over groundings, over="mean", is {worth}: {averaged.points:.0f} points under '
+        f"{averaged.relaxation}, with the weight {averaged.weight:g}; its weight does not depend on "
+        "the number of groundings"
     )
 
 

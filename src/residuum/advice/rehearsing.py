@@ -85,9 +85,14 @@ class Rehearsal:
             return False
         return len(circuit) <= MOST_NODES
 
-    def try_out(self, relaxation: Relaxation | None, until: float = math.inf) -> Rehearsed | None:
-        """Return how well networks learn under a relaxation; None if time is up before."""
-        penalty = None if relaxation is None else self._penalty(relaxation)
+    def try_out(
+        self, relaxation: Relaxation | None, until: float = math.inf, *, over: str | None = None
+    ) -> Rehearsed | None:
+        """Return how well networks learn under a relaxation; None if time is up before.
+
+        `over` is that of `compile`: how the penalties of groundings come together.
+        """
+        penalty = None if relaxation is None else self._penalty(relaxation, over)
         points = _trained(self._stage, penalty, until)
         if points is None:
             return None
@@ -100,11 +105,11 @@ class Rehearsal:
             tuple(at_weights.tolist()),
         )
 
-    def _penalty(self, relaxation: Relaxation) -> Penalty:
+    def _penalty(self, relaxation: Relaxation, over: str | None) -> Penalty:
         stage = self._stage
         # `exact` takes the circuit of all rules together, and needs none of each.
         is_exact = relaxation == EXACT
-        rules = unweighted(self._knowledge, "s-product" if is_exact else relaxation)
+        rules = unweighted(self._knowledge, "s-product" if is_exact else relaxation, over)
         of_examples = rules.rule_of(None) if is_exact else rules.total
         copies = len(WEIGHTS)
         observed = {name: _copied(one, copies) for name, one in stage.observed.items()}

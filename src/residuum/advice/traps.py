@@ -63,7 +63,8 @@ def _many(count: int, sample: Sample) -> str:
     vary = ", and their number depends on the length" if sample.lengths is not None else ""
     return (
         f"{count:,} groundings of an example add up{vary}: a weight that suits one group of "
-        f"examples is far too large for another; try weights down to 1 / {count:,}"
+        f"examples is far too large for another; try weights down to 1 / {count:,}, or "
+        'over="mean"'
     )
 
 
