@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint types format bench-foundation bench-analysis bench-losses bench-circuits bench-study sweep-losses soak clean
+.PHONY: demo test lint types format bench-foundation bench-analysis bench-losses bench-circuits bench-study bench-advice sweep-losses soak clean
 
 demo: $(INSTALLED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -41,6 +41,9 @@ bench-losses: $(INSTALLED)
 
 bench-circuits: $(INSTALLED)
 	$(BIN)/python benchmarks/circuits.py
+
+bench-advice: $(INSTALLED)
+	$(BIN)/python benchmarks/advice.py
 
 bench-study: $(INSTALLED)
 	$(BIN)/python benchmarks/study.py

@@ -6,7 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import mean
 from typing import Any
 
+from residuum.advice.recommending import GAIN, PREFERENCE, TIE
+
 Result = Mapping[str, Any]
+TIES = (0.0, 1.0, 2.0, TIE, 4.0, 6.0)
+"""Other ways to call points equal, for leave-one-task-out."""
+
 NO_RULE = "no rule"
 FALLBACK = "s-product"
 """What is taken in place of `exact` where its circuit is too large."""
@@ -49,3 +54,23 @@ def best_constant(results: Sequence[Result], tasks: Sequence[str]) -> str:
 def relaxations(results: Sequence[Result]) -> list[str]:
     """Return the relaxations of a record, in its order."""
     return list(dict.fromkeys(one["relaxation"] for one in results if one["relaxation"]))
+
+
+def advised_with(rehearsed: Mapping[str, float], tie: float) -> str | None:
+    """Return what the advice recommends if points within `tie` are equal."""
+    found = {name: one for name, one in rehearsed.items() if name != "None"}
+    equals = [name for name, one in found.items() if one >= max(found.values()) - tie]
+    best = min(equals, key=PREFERENCE.index)
+    return best if found[best] >= rehearsed["None"] + GAIN else None
+
+
+def left_out(
+    results: Sequence[Result], rehearsed: Mapping[str, Mapping[str, float]], task: str
+) -> str | None:
+    """Return what the advice recommends with the tie that is best for all tasks but this one."""
+    others = [one for one in rehearsed if one != task] or [task]
+    tie = min(
+        TIES,
+        key=lambda tie: mean_regret(results, others, lambda t: advised_with(rehearsed[t], tie)),
+    )
+    return advised_with(rehearsed[task], tie)

@@ -9,6 +9,7 @@ from advice_contest.contest import TASKS
 from advice_contest.regrets import (
     NO_RULE,
     best_constant,
+    left_out,
     mean_regret,
     oracle,
     points,
@@ -30,7 +31,14 @@ def markdown(record: Mapping[str, Any]) -> str:
         "development": [one for one in tasks if one not in HELD_OUT],
         "held out": [one for one in tasks if one in HELD_OUT],
     }
-    return "\n".join([*_points(results, groups, advice), "", *_regrets(results, groups, advice)])
+    rehearsed = {
+        one["task"]: one["rehearsed"]
+        for one in record["advice"]
+        if one["task"] in groups["development"]
+    }
+    return "\n".join(
+        [*_points(results, groups, advice), "", *_regrets(results, groups, advice, rehearsed)]
+    )
 
 
 def _points(
@@ -56,14 +64,23 @@ def _regrets(
     results: Sequence[Mapping[str, Any]],
     groups: Mapping[str, Sequence[str]],
     advice: Mapping[str, str | None],
+    rehearsed: Mapping[str, Mapping[str, float]],
 ) -> list[str]:
+    def of_others(task: str) -> str | None:
+        return left_out(results, rehearsed, task) if task in rehearsed else advice[task]
+
     choices = {
         "the advice": advice.get,
+        "the advice, its tie chosen on the other tasks": of_others,
         "oracle": lambda task: oracle(results, task),
-        "best of the other tasks": lambda task: _of_others(results, groups["development"], task),
+        "the relaxation that is best on the other tasks": lambda task: _of_others(
+            results, groups["development"], task
+        ),
         **{f"always {one}": (lambda _, one=one: one) for one in [NO_RULE, *relaxations(results)]},
     }
     shown = {name: tasks for name, tasks in groups.items() if tasks}
+    if len(shown) > 1:
+        shown["all"] = [task for tasks in groups.values() for task in tasks]
     rows = []
     for name, choose in choices.items():
         cells = []

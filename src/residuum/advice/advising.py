@@ -83,7 +83,7 @@ class Consultation:
         rehearsal = Rehearsal(knowledge, sample)
         first, others = self._relaxations[:1], self._relaxations[1:]
         yield from self._try_out(rehearsal, [None, *first], until)
-        if self._with_exact and rehearsal.is_feasible():
+        if self._with_exact and (time.monotonic() > until or rehearsal.is_feasible()):
             yield from self._try_out(rehearsal, [EXACT], until)
         elif self._with_exact:
             self._remarks.append("`exact` is left out: its circuit is too large to try")

@@ -38,9 +38,9 @@ def _rewritten(formula: Formula, knowledge: Knowledge) -> Formula | None:
             return None
     if classes is None or not classes <= {one.variable for one in bindings}:
         return None
-    inner = Exists(
-        [one for one in bindings if one.variable in classes], And(antecedent, consequent)
-    )
+    antecedents = antecedent.operands if isinstance(antecedent, And) else (antecedent,)
+    chosen = [one for one in bindings if one.variable in classes]
+    inner = Exists(chosen, And(*antecedents, consequent))
     outer = [one for one in bindings if one.variable not in classes]
     return Forall(outer, inner) if outer else inner
 

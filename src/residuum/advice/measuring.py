@@ -213,7 +213,11 @@ def _raising(each: SingleGroundings, relaxation: Relaxation, violated: Tensor) -
         sides[name] = compile_rule(side, relaxation, inputs="probs").truth(read)
     implication = Implies(Atom("antecedent"), Atom("consequent"))
     gradients = penalty_gradients(implication, sides, each.counted, relaxation).by_part
-    lowering, raising = (gradients[name].abs() for name in ("antecedent", "consequent"))
+    lowering, raising = (
+        # What is certain, as evidence is, does not move.
+        gradients[name].abs().masked_fill(sides[name] * (1 - sides[name]) == 0, 0.0)
+        for name in ("antecedent", "consequent")
+    )
     moved = violated & (lowering + raising > 0)
     if not bool(moved.any()):
         return None

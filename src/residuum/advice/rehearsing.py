@@ -38,8 +38,9 @@ RATE: Final = 0.03
 HIDDEN: Final = 16
 
 MOST_GROUND: Final = 20_000
-MOST_NODES: Final = 20_000
-"""The most groundings of an example, and nodes of a circuit, for which `exact` is rehearsed."""
+MOST_NUMBERS: Final = 1 << 22
+"""`exact` is rehearsed if an example has no more groundings than the first, and the nodes of the
+circuit times all examples of all runs are no more than the second."""
 
 Penalty = Callable[[Mapping[str, Tensor]], Tensor]
 Network = list[Tensor]
@@ -83,7 +84,7 @@ class Rehearsal:
             circuit = compile_circuit(ground.propositions, ground.root, WORK[:2])
         except CircuitError:
             return False
-        return len(circuit) <= MOST_NODES
+        return len(circuit) * self._sample.examples * SEEDS * len(WEIGHTS) <= MOST_NUMBERS
 
     def try_out(
         self, relaxation: Relaxation | None, until: float = math.inf, *, over: str | None = None

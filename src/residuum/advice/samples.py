@@ -25,7 +25,7 @@ from residuum.grounding.plans import Slot
 from residuum.losses import compile as compile_rule
 from residuum.losses.degrees.logits import FORMS, Form
 from residuum.losses.inputs.checking import refuse_unknown
-from residuum.losses.inputs.evidence import IGNORED, labels_of
+from residuum.losses.inputs.evidence import IGNORED
 from residuum.losses.rules import CompiledRule
 from residuum.printable import printable
 from residuum.study.data_files import UNREADABLE, open_member
@@ -149,8 +149,11 @@ def read_sample(path: Path, knowledge: Knowledge, form: Form = "probs") -> Sampl
                 f"{printable(path)}: expected arrays with one or more examples in the first "
                 f"dimension, got the batch {call.batch}; add that dimension, or examples"
             )
-        known = [slot for slot in rule.plan.outputs if slot.name in labels]
-        labels_of(known, {slot.name: labels[slot.name] for slot in known})
+        known = {slot.name: labels[slot.name] for slot in rule.plan.outputs if slot.name in labels}
+        if known:  # labels must fit as evidence does
+            rule.receive(read, own_lengths, {**told, **known})
+        for quantity in rule.plan.quantities:
+            _check_numbers(quantity.name, labels, arrays)
         slots |= own
     for some in (arrays, observed, labels):
         refuse_unknown(some, [*slots])
@@ -160,6 +163,15 @@ def read_sample(path: Path, knowledge: Knowledge, form: Form = "probs") -> Sampl
         if name in arrays
     }
     return Sample(path.name, logits, lengths, observed, labels)
+
+
+def _check_numbers(name: str, labels: Mapping[str, Tensor], arrays: Mapping[str, Tensor]) -> None:
+    if name in labels and labels[name].shape != arrays[name].shape:
+        raise DataError(
+            f"`{LABEL}{name}`: expected as many numbers as `{name}` has, of the shape "
+            f"{tuple(arrays[name].shape)}, got {tuple(labels[name].shape)}; write NaN where there "
+            "is no label"
+        )
 
 
 def _with_prefix(arrays: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
