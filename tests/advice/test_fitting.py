@@ -105,3 +105,14 @@ def test_rehearsals_end_when_time_is_up():
     advice = asked.advice()
     assert (advice.relaxation, asked.measured) == (None, [])
     assert any("Time was up before s-product" in one for one in advice.reasons)
+
+
+def test_random_predictions_of_a_huge_domain_are_never_drawn_in_full():
+    knowledge = loads(
+        "domain person = 0..99999\npredicate Knows(person, person) independent\n"
+        "rule back: forall x, y in person: Knows(x, y) -> Knows(y, x)\n"
+    )
+    first, second = fitting.draw_fitted(knowledge)
+    assert first.sample.logits["Knows"].shape[1:] == second.sample.logits["Knows"].shape[1:]
+    assert 4 <= first.sample.logits["Knows"].shape[1] <= 126  # 126² groundings twice are 32,000
+    assert "members of person" in first.left_out[0]

@@ -58,7 +58,7 @@ def test_another_form_is_recommended_only_where_it_is_clearly_better():
 def test_the_mean_over_groundings_is_compared(points, word):
     [averaged] = rehearsed(s=points)
     advice = recommend(rehearsed(none=5, s=20), averaged=averaged)
-    assert f'over="mean", is {word}: {points} points' in advice.reasons[1]
+    assert f'over="mean", is {word} under s-product: {points} points for 20' in advice.reasons[1]
 
 
 def test_traps_of_measurements_are_the_worst_of_each_rule():

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from residuum.advice.fitting import fit, groundings_by_rule
+from residuum.advice.fitting import draw_fitted, fit, groundings_by_rule
 from residuum.advice.forms import existential
 from residuum.advice.measuring import Measured, measure
 from residuum.advice.recommending import PREFERENCE, Advice, recommend
@@ -30,7 +30,7 @@ REWRITTEN: Final = ("s-product", "r-product")
 class Consultation:
     """Advice about the rules of a knowledge on one or more samples of predictions.
 
-    The first sample is rehearsed. `relaxations` are tried in the order of preference, and `exact`
+    The first sample is rehearsed; without samples predictions are drawn. `relaxations` are tried in the order of preference, and `exact`
     too where its circuit is small, unless `with_exact` is False. Rehearsals end after so many
     `seconds`; all else is bounded in work.
     """
@@ -59,12 +59,12 @@ class Consultation:
         self.rewritten: list[Rehearsed] = []
         self.averaged: Rehearsed | None = None
         self.count = 4 + len(chosen) + len(REWRITTEN)
-        self.count += min(MOST_RULES, len(knowledge.rules)) * len(samples)
+        self.count += min(MOST_RULES, len(knowledge.rules)) * (len(samples) or 2)
 
     def steps(self) -> Iterator[None]:
         """Do the work, and yield after each of at most `count` parts of it."""
         until = time.monotonic() + self._seconds
-        fitted = [fit(self._asked, sample) for sample in self._given]
+        fitted = [fit(self._asked, one) for one in self._given] or draw_fitted(self._asked)
         knowledge, sample, left_out = fitted[0]
         self._remarks += [f"To save time: {one}" for one in left_out]
         self._traps += traps_of_rules(self._asked, knowledge, sample)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import torch
 from torch import Tensor
 
-from residuum.advice.samples import Sample, slots_of
+from residuum.advice.samples import Sample, draw_samples, slots_of
 from residuum.errors import ResiduumError
 from residuum.grounding import Plan
 from residuum.grounding.plans import Quantify, Slot
@@ -55,6 +55,13 @@ def fit(knowledge: Knowledge, sample: Sample, *, seed: int = 0) -> Fitted:
         thinner = thinner.at(rows)
         said.append(f"{kept:,} of {count:,} examples, at random")
     return Fitted(smaller, thinner, tuple(said))
+
+
+def draw_fitted(knowledge: Knowledge) -> list[Fitted]:
+    """Return random predictions that fit the budget: domains are cut down before they are drawn."""
+    smaller, _, said = _with_fewer_members(knowledge, Sample("none", {}), torch.Generator())
+    fitted = [fit(smaller, sample) for sample in draw_samples(smaller)]
+    return [one._replace(left_out=(*said, *one.left_out)) for one in fitted]
 
 
 def groundings_by_rule(knowledge: Knowledge, sample: Sample) -> dict[str, int]:

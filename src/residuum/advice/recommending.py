@@ -67,7 +67,7 @@ def recommend(
     if other is not None and not is_rewritten and other.points < best.points - TIE:
         reasons.append(f"Written with `exists` the rules reach {other.points:.0f} points at best")
     if averaged is not None:
-        reasons.append(_about_means(averaged, chosen))
+        reasons.append(_about_means(averaged, points.get(averaged.relaxation, best)))
     return Advice(
         chosen.relaxation,
         (*reasons, *remarks),
@@ -76,13 +76,13 @@ def recommend(
     )
 
 
-def _about_means(averaged: Rehearsed, chosen: Rehearsed) -> str:
-    difference = averaged.points - chosen.points
+def _about_means(averaged: Rehearsed, summed: Rehearsed) -> str:
+    difference = averaged.points - summed.points
     worth = "as good" if abs(difference) <= TIE else "better" if difference > 0 else "worse"
     return (
-        f'The mean over groundings, over="mean", is {worth}: {averaged.points:.0f} points under '
-        f"{averaged.relaxation}, with the weight {averaged.weight:g}; its weight does not depend on "
-        "the number of groundings"
+        f'The mean over groundings, over="mean", is {worth} under {averaged.relaxation}: '
+        f"{averaged.points:.0f} points for {summed.points:.0f}, with the weight "
+        f"{averaged.weight:g}, which does not depend on the number of groundings"
     )
 
 

@@ -67,7 +67,7 @@ def advise(
     if output:
         check_picture(output)
     try:
-        from residuum.advice import Consultation, draw_samples, read_sample, what_studies_found
+        from residuum.advice import Consultation, read_sample, what_studies_found
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
@@ -75,9 +75,7 @@ def advise(
             "expected PyTorch for advice, and it is not installed; run: pip install "
             "'residuum[learn]'"
         ) from None
-    samples = (
-        [read_sample(sample, knowledge, inputs)] if sample else draw_samples(knowledge)  # type: ignore[arg-type]
-    )
+    samples = [read_sample(sample, knowledge, inputs)] if sample else []  # type: ignore[arg-type]
     asked = Consultation(knowledge, samples, chosen, with_exact=with_exact)
     is_whole = _carried_out(asked)
     advice = asked.advice(what_studies_found(find_records()))
@@ -116,6 +114,7 @@ def _as_data(asked: Consultation, advice: Advice) -> dict[str, object]:
         "advice": asdict(advice),
         "rehearsed": [asdict(one) for one in asked.rehearsed],
         "rewritten": [asdict(one) for one in asked.rewritten],
+        "averaged": None if asked.averaged is None else asdict(asked.averaged),
         "measured": [asdict(one) for one in asked.measured],
     }
 
@@ -153,6 +152,11 @@ def _rows(asked: Consultation) -> list[list[str]]:
             values = [v for found in own if (v := getattr(found, measure)) is not None]
             row.append(_percent_or_dash(mean(values) if values else None))
         rows.append(row)
+    others = [(f"{one.relaxation}, exists", one) for one in asked.rewritten]
+    if asked.averaged is not None:
+        others.append((f'{asked.averaged.relaxation}, over="mean"', asked.averaged))
+    dashes = ["–"] * len(MEASURES)
+    rows += [[name, f"{one.points:.1f}", f"{one.weight:g}", *dashes] for name, one in others]
     return rows
 
 
