@@ -70,6 +70,18 @@ def test_importing_residuum_loads_nothing_heavy():
     assert (result.stdout, result.stderr) == ("[]\n", "")
 
 
+def test_rules_are_evaluated_without_the_compiler_of_pytorch_which_takes_a_second_to_load():
+    code = (
+        "import sys, torch, residuum as rs\n"
+        "p = torch.zeros(3, requires_grad=True)\n"
+        "rs.compile('P -> Q')(P=p, Q=p).backward()\n"
+        "rs.compile('P -> Q', 'exact')(P=p, Q=p).backward()\n"
+        "print('torch._dynamo' in sys.modules)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (result.stdout, result.stderr) == ("False\n", "")
+
+
 # Each package is imported first in a copy of a process that has its libraries, but nothing of it.
 DOORS = """
 import os, sys

@@ -1,6 +1,5 @@
 """What the documents show is run: Python as it stands, commands with the output they print."""
 
-import os
 import re
 import shlex
 import subprocess

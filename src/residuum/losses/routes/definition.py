@@ -16,6 +16,7 @@ from residuum.losses.degrees.tensors import outside_inference_mode
 from residuum.losses.inputs.layouts import Bound, bind, groundings_of, move
 from residuum.losses.routes import thresholds
 from residuum.losses.routes.recognising import law_of, literals_of
+from residuum.losses.tracing import not_traced
 from residuum.relaxations import Relaxation
 from residuum.relaxations.catalogue import EXACT
 
@@ -110,7 +111,7 @@ class Definition:
             self._bind(*key, layout)
         return self._bound[key]
 
-    @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+    @not_traced
     def _bind(self, sizes: tuple[tuple[str, int], ...], device: str, layout: Layout | None) -> None:
         """Put the tables of the rule into the cache. A trace runs this without tracing it."""
         with outside_inference_mode():
