@@ -28,6 +28,16 @@ def test_the_picture_of_obedient_tags_is_drawn(run, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_first_picture_is_of_a_loss_that_falls_and_violations_that_vanish(run, tmp_path):
+    picture = tmp_path / "first.png"
+    run("first_picture.py", str(picture))
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    losses, violated = runpy.run_path(str(EXAMPLES / "first_picture.py"))["train"]()
+    assert losses[-1] < losses[0] / 10
+    assert violated[0] > 0.5
+    assert violated[-1] == 0
+
+
 def test_a_penalty_falls_while_the_rule_is_broken_more_often(run):
     _, *rows = run("satisfied_by_half.py")
     found = {row.split()[0]: [float(n) for n in re.findall(r"\d+\.\d+", row)] for row in rows}

@@ -58,8 +58,8 @@ def test_there_are_examples_to_run():
 
 def test_continuous_integration_runs_the_readme_command():
     assert "make test" in README
-    last = (ROOT / ".ci" / "run").read_text(encoding="utf-8").strip().splitlines()[-1]
-    assert last == "make test"
+    commands = (ROOT / ".ci" / "run").read_text(encoding="utf-8").strip().splitlines()
+    assert commands[-2:] == ["make test", "make packages"]
 
 
 @pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/*.md")))
