@@ -44,10 +44,6 @@ echo "Knowledge in a file, checked before it is used:"
 run check src/residuum/data/digits.rsd
 
 echo
-echo "Which relaxation suits the rules of a file:"
-run advise src/residuum/data/digits.rsd
-
-echo
 echo "Digits from labels, their sums and products from rules alone, under two relaxations:"
 kept=$(mktemp -d)
 trap 'rm -rf "$kept"' EXIT
