@@ -47,6 +47,25 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """A paragraph that answers the question of the page, in larger letters."""
+
+    kind: ClassVar = "answer"
+    words: str
+
+
+@dataclass(frozen=True)
+class StatedRule:
+    """A rule in mathematical notation, with remarks below it. `name` is the target of links."""
+
+    kind: ClassVar = "rule"
+    name: str
+    title: str
+    formula: str
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Heading:
     """A heading of the blocks below it. `name` is the target of links."""
 
@@ -123,7 +142,9 @@ class Fold:
     blocks: Sequence[Block]
 
 
-Block: TypeAlias = Text | Heading | Table | Picture | Claims | Commands | Fold
+Block: TypeAlias = (
+    Text | Answer | Heading | StatedRule | Table | Picture | Claims | Commands | Fold
+)
 Kind = TypeVar("Kind", Table, Picture)
 
 
@@ -159,7 +180,7 @@ def _renamed(blocks: Sequence[Block], taken: set[str]) -> list[Block]:
     renamed: list[Block] = []
     for block in blocks:
         match block:
-            case Heading() | Table() | Picture():
+            case Heading() | StatedRule() | Table() | Picture():
                 renamed.append(replace(block, name=_safe(block.name, taken)))
             case Fold():
                 renamed.append(replace(block, blocks=_renamed(block.blocks, taken)))

@@ -30,8 +30,8 @@ def check_page(path: Path) -> None:
         pass
 
 
-def render_page(sections: Sequence[Section]) -> str:
-    """Return the report as HTML.
+def render_page(sections: Sequence[Section], title: str = TITLE) -> str:
+    """Return sections as one page of HTML.
 
     All that the sections hold is text: it is made printable, and the template escapes it.
     """
@@ -42,7 +42,7 @@ def render_page(sections: Sequence[Section]) -> str:
         return Markup(inline_svg(block.figure, block.name, block.description))
 
     return template.render(
-        title=TITLE,
+        title=title,
         sections=with_safe_names(sections),
         drawn=drawn,
         heat=heat,
