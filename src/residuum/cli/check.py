@@ -23,6 +23,7 @@ from residuum.errors import KnowledgeError
 from residuum.limits import MOST_SHOWN
 from residuum.syntax import Knowledge, load
 
+
 def check(
     file: Annotated[
         Path,

@@ -27,14 +27,15 @@ class Entry:
     """A cell of a table.
 
     A cell that `stands_out` is bold, and `title` is shown when the pointer rests on it. `degree`,
-    from 0 to 1, becomes the colour of the cell. A row is less prominent if its first cell is
-    `minor`.
+    from 0 to 1, becomes the colour of the cell; `bar`, from 0 to 1, the length of a bar in it. A
+    row is less prominent if its first cell is `minor`.
     """
 
     text: str
     stands_out: bool = False
     title: str = ""
     degree: float | None = None
+    bar: float | None = None
     minor: bool = False
 
 
@@ -52,6 +53,14 @@ class Answer:
 
     kind: ClassVar = "answer"
     words: str
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list of sentences or phrases."""
+
+    kind: ClassVar = "items"
+    lines: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -143,7 +152,7 @@ class Fold:
 
 
 Block: TypeAlias = (
-    Text | Answer | Heading | StatedRule | Table | Picture | Claims | Commands | Fold
+    Text | Answer | Items | Heading | StatedRule | Table | Picture | Claims | Commands | Fold
 )
 Kind = TypeVar("Kind", Table, Picture)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from residuum.errors import PictureError
 from residuum.printable import printable
 from residuum.reports.blocks import Picture, Section, with_safe_names
-from residuum.reports.colours import DARK, LIGHT, heat
+from residuum.reports.colours import DARK, LIGHT, SERIES, heat
 from residuum.reports.figures import INK, house_style, picture, write_whole
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def render_page(sections: Sequence[Section], title: str = TITLE) -> str:
         heat=heat,
         light=LIGHT,
         dark=DARK,
+        bar=SERIES[0],
     )
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from residuum.errors import ResiduumError
 from residuum.relaxations import Relaxation
 from residuum.reports.advice_figures import draw_advice
-from residuum.results import Record
 from residuum.syntax import Knowledge
 
 if TYPE_CHECKING:
@@ -23,13 +22,11 @@ if TYPE_CHECKING:
 class Advised:
     """The recommended relaxation, or None, its reasons, and what it was measured on.
 
-    `reasons` about the rules come before `background`, which is what the studies found. `missing`
-    says why there is no advice; it is empty if there is some.
+    `missing` says why there is no advice; it is empty if there is some.
     """
 
     relaxation: str | None
     reasons: Sequence[str]
-    background: Sequence[str]
     is_random: bool
     measured: Sequence[Measured] = ()
     missing: str = ""
@@ -47,27 +44,24 @@ def advise_steps(
     knowledge: Knowledge,
     sample: Sample | None,
     relaxations: Sequence[Relaxation],
-    records: Sequence[Record],
 ) -> Iterator[Advised | None]:
     """Yield None after each rule, and then the advice, on random predictions without a sample."""
     is_random = sample is None
     measured: list[Measured] = []
     try:
         require_torch()
-        from residuum.advice import draw_samples, measure, recommend, what_studies_found
+        from residuum.advice import draw_samples, measure, recommend
 
         samples = draw_samples(knowledge) if sample is None else [sample]
         for rule in knowledge.rules:
             yield None
             for one in samples:
                 measured += measure(knowledge, rule, one, relaxations)
-        studies = what_studies_found(records)
-        found = recommend(measured, studies)
+        found = recommend(measured, studies=())
     except ResiduumError as error:
-        yield Advised(None, (), (), is_random, missing=str(error))
+        yield Advised(None, (), is_random, missing=str(error))
         return
-    reasons = [one for one in found.reasons if one not in studies]
-    yield Advised(found.relaxation, reasons, studies, is_random, measured)
+    yield Advised(found.relaxation, found.reasons, is_random, measured)
 
 
 def draw_advised(advised: Advised) -> Figure | None:

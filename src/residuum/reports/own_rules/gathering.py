@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from residuum.checks import RuleCheck, check_steps
-from residuum.relaxations import Relaxation
+from residuum.relaxations import Relaxation, default_relaxations
 from residuum.reports.own_rules.advised import Advised, advise_steps, read_own_sample
 from residuum.reports.own_rules.obeying import Decoded, decode_worst
 from residuum.reports.own_rules.sample_facts import (
@@ -18,7 +19,6 @@ from residuum.reports.own_rules.sample_facts import (
 )
 from residuum.reports.own_rules.statements import Statement, statements_of
 from residuum.reports.own_rules.training_log import TrainingLog, read_log
-from residuum.results import Record
 from residuum.syntax import Knowledge
 
 DEGREES_UNDER = "s-product"
@@ -37,6 +37,35 @@ class Asked:
     form: str
     log: Path | None
     relaxations: Sequence[Relaxation]
+
+    @property
+    def report_command(self) -> str:
+        """The command line that makes the page."""
+        log = [] if self.log is None else ["--run", str(self.log)]
+        return shlex.join(
+            ["residuum", "report", "--rules", str(self.rules), *self._sample, *log, *self._chosen]
+        )
+
+    @property
+    def advise_command(self) -> str:
+        """The command line that prints the advice."""
+        return shlex.join(["residuum", "advise", str(self.rules), *self._sample, *self._chosen])
+
+    @property
+    def check_command(self) -> str:
+        """The command line that checks the rules."""
+        return shlex.join(["residuum", "check", str(self.rules)])
+
+    @property
+    def _sample(self) -> list[str]:
+        if self.sample is None:
+            return []
+        return ["--sample", str(self.sample), *(["--inputs", self.form] * (self.form != "probs"))]
+
+    @property
+    def _chosen(self) -> list[str]:
+        usual = self.relaxations == default_relaxations(())
+        return [] if usual else ["-r", ",".join(one.name for one in self.relaxations)]
 
 
 @dataclass(frozen=True)
@@ -69,28 +98,22 @@ def count_steps(knowledge: Knowledge, asked: Asked) -> int:
     return 2 * len(knowledge.rules) + 1 + of_sample
 
 
-def gather(
-    knowledge: Knowledge, asked: Asked, records: Sequence[Record]
-) -> Iterator[OwnRules | None]:
+def gather(knowledge: Knowledge, asked: Asked) -> Iterator[OwnRules | None]:
     """Yield None after each step, and then the facts. Files are read first, and refused then."""
     log = None if asked.log is None else read_log(asked.log, list(knowledge.rules))
-    sample = (
-        None if asked.sample is None else read_own_sample(asked.sample, knowledge, asked.form)
-    )
+    sample = None if asked.sample is None else read_own_sample(asked.sample, knowledge, asked.form)
     checked: RuleCheck | None = None
     for checked in check_steps(knowledge):
         if checked is None:
             yield None
     advised: Advised | None = None
-    for advised in advise_steps(knowledge, sample, asked.relaxations, records):
+    for advised in advise_steps(knowledge, sample, asked.relaxations):
         if advised is None:
             yield None
     assert checked is not None
     assert advised is not None
     lengths = {} if sample is None else sequence_lengths_in(knowledge, sample)
-    facts = OwnRules(
-        asked, knowledge, statements_of(knowledge, lengths), checked, advised, log
-    )
+    facts = OwnRules(asked, knowledge, statements_of(knowledge, lengths), checked, advised, log)
     if sample is not None:
         names = [one.name for one in asked.relaxations]
         on_sample = []
@@ -140,5 +163,6 @@ def _log_as_data(log: TrainingLog) -> dict[str, Any]:
         "axis": log.axis,
         "lines": log.lines,
         "curves": curves,
-        "remarks": list(log.remarks),
+        "damage": log.damage,
+        "unused": list(log.unused),
     }

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from residuum.grounding.grounding_counts import count_groundings
+from residuum.logic import render
 from residuum.syntax import Knowledge
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def facts_of_sample(
         found["coverage"],
         without,
         -(-len(obeyed) // step),
-        [Violated(one.example[0], str(one.grounding), one.degree) for one in worst],
+        [Violated(one.example[0], render(one.grounding, "unicode"), one.degree) for one in worst],
         degrees_under,
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from residuum.errors import ResiduumError, listed
+from residuum.errors import MOST_LISTED, ResiduumError, listed
 from residuum.grounding import Plan, plan_rule, signature_of_knowledge
 from residuum.grounding.grounding_counts import count_groundings
 from residuum.grounding.plans import Quantify
@@ -69,10 +69,12 @@ def members_in_words(domain: Domain) -> str:
     """Return the members of a domain in a few words.
 
     >>> members_in_words(Domain("digit", range(10)))
-    '10: 0, 1, 2, 3, 4, 5, …'
+    '0, 1, 2, 3, 4, 5, … (10 members)'
     """
     if domain.is_sequence:
         return "the positions of a sequence"
     if domain.labels is None:
         return "the examples of the batch"
-    return f"{len(domain.labels):,}: {listed(domain.labels)}"
+    if len(domain.labels) <= MOST_LISTED:
+        return listed(domain.labels)
+    return f"{listed(domain.labels)} ({len(domain.labels):,} members)"

@@ -50,14 +50,16 @@ class TrainingLog:
     """The metrics of rules over the steps of a training.
 
     `curves` has a curve by the names of a rule and a metric. `axis` says what steps are: `step`,
-    `epoch`, or `line` if not all lines have the same of both. `remarks` say what is left out.
+    `epoch`, or `line` if not all lines have the same of both. `damage` counts what cannot be used,
+    and is empty if there is none. `unused` are the names that are no metrics of the rules.
     """
 
     name: str
     axis: str
     lines: int
     curves: Mapping[tuple[str, str], Curve]
-    remarks: tuple[str, ...]
+    damage: str
+    unused: Sequence[str]
 
     @property
     def rules(self) -> list[str]:
@@ -89,7 +91,7 @@ def read_log(path: Path, rules: Sequence[str]) -> TrainingLog:
             f"object for each line, found {_found(keys, counts)}; write the dictionary that "
             "`metrics` returns as one line after each epoch"
         )
-    return TrainingLog(path.name, axis, len(kept), curves, _remarks(counts, unused))
+    return TrainingLog(path.name, axis, len(kept), curves, _damage(counts), unused)
 
 
 def _content(path: Path) -> str:
@@ -233,12 +235,8 @@ def _is_finite(number: float | None) -> bool:
     return number is not None and math.isfinite(number)
 
 
-def _remarks(counts: Counter[str], unused: Sequence[str]) -> tuple[str, ...]:
-    found = [f"{count:,} × {what}" for what, count in counts.items() if count]
-    remarks = [f"Left out of the log: {'; '.join(found)}"] if found else []
-    if unused:
-        remarks.append(f"No metrics of these rules, and left out: {listed(unused)}")
-    return tuple(remarks)
+def _damage(counts: Counter[str]) -> str:
+    return "; ".join(f"{count:,} × {what}" for what, count in counts.items() if count)
 
 
 def _example(rules: Sequence[str]) -> str:
@@ -249,4 +247,4 @@ def _found(keys: Iterable[str], counts: Counter[str]) -> str:
     names = list(keys)
     if names:
         return f"the names {listed(map(printable, names))}"
-    return "; ".join(f"{n:,} × {what}" for what, n in counts.items() if n) or "an empty file"
+    return _damage(counts) or "an empty file"
