@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from residuum.checks.wording import tell_contradiction
+from residuum.checks.wording import names_in_words, tell_contradiction
 from residuum.reports.own_rules.gathering import OwnRules
 from residuum.reports.own_rules.training_log import TrainingLog
 
@@ -73,11 +73,11 @@ def _gradients(facts: OwnRules) -> Iterator[str]:
     chosen = facts.advised.relaxation
     if chosen is not None and chosen in without:
         share = without[chosen]
-        told = "has a gradient everywhere" if not share else f"has none in {percent(share)} of it"
+        told = f"lacks a gradient in {percent(share)} of it" if share else "always has a gradient"
         yield f"Where it is broken, {chosen}, which is recommended, {told}."
     lost = {name: share for name, share in without.items() if share >= NOTABLE and name != chosen}
     if lost:
-        shares = ", ".join(f"{name} ({percent(share)})" for name, share in lost.items())
+        shares = names_in_words([f"{name} ({percent(share)})" for name, share in lost.items()])
         yield f"Most of its violated groundings have no gradient under {shares}."
 
 

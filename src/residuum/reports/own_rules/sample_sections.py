@@ -30,8 +30,8 @@ LONGEST_GROUNDING: Final = 160
 """The most characters of a grounding in a table."""
 
 _COVERAGE: Final = (
-    "The last column is the mean share of groundings whose antecedent holds: where it is 0%, a "
-    "rule is obeyed because nothing that it speaks of is predicted."
+    "If the antecedent holds in 0% of the groundings, a rule is obeyed because nothing that it "
+    "speaks of is predicted."
 )
 _DEGREES: Final = "Lowest degrees under {} first: 0 is false, 1 true. Examples count from 0."
 _ALONE: Final = (
