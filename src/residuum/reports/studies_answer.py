@@ -97,18 +97,16 @@ def _chunking(records: Sequence[Record]) -> Iterator[str]:
             own = found.summary(setting, system, "f1" if system.constraints else "viterbi_f1")
             if own is not None:
                 (learnt if system.constraints else obeyed)[setting, system] = own.mean - base.mean
+    told = [
+        f"{how} {_signed(min(gains.values()))} to {_signed(max(gains.values()))} points"
+        for how, gains in (
+            ("rules in the loss change F1 by", learnt),
+            ("rules that are only obeyed in decoding, by", obeyed),
+        )
+        if gains
+    ]
     if learnt:
-        setting, system = max(learnt, key=learnt.__getitem__)
-        yield (
-            "In text chunking, beside labels, rules in the loss change F1 by "
-            f"{_signed(min(learnt.values()))} to {_signed(max(learnt.values()))} points; the most "
-            f"is under {system.relaxation} with {setting.fraction:.0%} of the sentences."
-        )
-    if obeyed:
-        yield (
-            "Rules that are obeyed in decoding, without being learnt, change it by "
-            f"{_signed(min(obeyed.values()))} to {_signed(max(obeyed.values()))} points."
-        )
+        yield f"In text chunking, depending on the relaxation, {'; '.join(told)}."
 
 
 def _signed(points: float) -> str:

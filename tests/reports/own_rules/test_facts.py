@@ -168,8 +168,8 @@ def test_rules_are_stated_with_their_groundings(facts):
     assert stated["copy"].formula == "∀x ∈ two: A(x) → B(x)"
     assert [one.groundings for one in facts.statements] == [2, 1, 1]
     assert stated["red"].weight == 2
-    assert stated["copy"].domains == {"two": "0, 1"}
-    assert stated["red"].domains == {"colour": "red, green, blue", "two": "0, 1"}
+    assert stated["copy"].domains == {"two": "2 members"}
+    assert stated["red"].domains == {"colour": "3 members", "two": "2 members"}
 
 
 def test_groundings_of_sequences_are_those_of_the_sample(tmp_path):

@@ -38,7 +38,7 @@ def table(facts, name):
 
 def test_the_answer_names_the_rule_that_is_broken_most_and_the_advice(facts):
     words = answer_in_words(facts)
-    assert words.startswith("“copy” is broken most, by 50% of the 4 examples; “red” follows")
+    assert words.startswith("“copy” is broken most, by 50% of the 4 examples; “red” by 25%.")
     assert f"{facts.advised.relaxation}, which is recommended, " in words
     assert "At the end of the training log “red” is obeyed least, by 40% of the examples" in words
     [said] = misleading(facts.log)

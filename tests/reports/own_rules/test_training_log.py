@@ -2,12 +2,13 @@
 
 import json
 import math
+from pathlib import Path
 
 import pytest
 
 from hostile_records import HOSTILE
 from residuum.errors import DataError
-from residuum.reports.own_rules import training_log
+from residuum.reports.own_rules import obeying, training_log
 from residuum.reports.own_rules.figures import MOST_POINTS, thinned
 from residuum.reports.own_rules.training_log import read_log
 
@@ -201,3 +202,11 @@ def test_thousands_of_points_are_thinned_and_no_peak_is_lost():
     assert [step for step, _ in points] == sorted({step for step, _ in points})
     few = dict(list(curve.items())[:MOST_POINTS])
     assert thinned(few) == list(few.items())
+
+
+def test_the_documented_limits_are_those_of_the_code():
+    [page] = (Path(__file__).parents[3] / "docs").rglob("report.md")
+    text = page.read_text("utf-8")
+    for limit in (training_log.LARGEST_LOG, training_log.MOST_LINES, MOST_POINTS):
+        assert f" {limit:,} " in text
+    assert f"more than {obeying.MOST_GROUNDINGS:,} groundings" in text

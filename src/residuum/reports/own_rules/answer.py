@@ -61,7 +61,9 @@ def _broken(facts: OwnRules) -> Iterator[str]:
     if not others:
         yield f"Only “{first.rule}” of {rules:,} rules is broken, {told}."
         return
-    second = f"“{others[0].rule}” follows with {percent(others[0].broken)}"
+    share = percent(others[0].broken)
+    often = "as often" if share == percent(first.broken) else f"by {share}"
+    second = f"“{others[0].rule}” {often}"
     yield f"“{first.rule}” is broken most, {told}; {second}."
 
 
@@ -73,8 +75,10 @@ def _gradients(facts: OwnRules) -> Iterator[str]:
     chosen = facts.advised.relaxation
     if chosen is not None and chosen in without:
         share = without[chosen]
-        told = f"lacks a gradient in {percent(share)} of it" if share else "always has a gradient"
-        yield f"Where it is broken, {chosen}, which is recommended, {told}."
+        told = (
+            f"no gradient at {percent(share)} of the groundings" if share else "always a gradient"
+        )
+        yield f"Where it is broken, {chosen}, which is recommended, has {told}."
     lost = {name: share for name, share in without.items() if share >= NOTABLE and name != chosen}
     if lost:
         shares = names_in_words([f"{name} ({percent(share)})" for name, share in lost.items()])

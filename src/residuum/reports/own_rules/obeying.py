@@ -26,7 +26,7 @@ DECODED: Final = 4
 MOST_GROUNDINGS: Final = 20_000
 """The most groundings of all rules in one example that is decoded: a circuit of a few seconds."""
 
-MOST_CHANGES: Final = 12
+MOST_CHANGES: Final = 6
 """The most changed outputs of an example that are listed."""
 
 

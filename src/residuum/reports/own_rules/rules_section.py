@@ -43,8 +43,9 @@ def _stated(one: Statement) -> StatedRule:
     else:
         where = "" if one.length is None else f" with sequences of {one.length:,} positions"
         count = f"{count_of(one.groundings, 'grounding')} per example{where}"
-    notes = "; ".join([count, *(f"{name}: {members}" for name, members in one.domains.items())])
-    return StatedRule(f"rule-{one.name}", f"{one.name}{weight}", one.formula, [f"{notes}."])
+    over = ", ".join(f"{name} ({size})" for name, size in one.domains.items())
+    note = f"{count}; over {over}" if over else count
+    return StatedRule(f"rule-{one.name}", f"{one.name}{weight}", one.formula, [f"{note}."])
 
 
 def _remarks(facts: OwnRules) -> Iterator[str]:

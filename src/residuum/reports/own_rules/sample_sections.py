@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Final
 
+from residuum.checks.wording import names_in_words
 from residuum.reports.blocks import (
     Block,
     Entry,
@@ -163,12 +164,12 @@ def obeying_section(facts: OwnRules) -> Section | None:
 
 def _decoded(decoded: Sequence[Decoded]) -> Table:
     found = [(one, change) for one in decoded for change in one.changes]
-    rows = [
-        [f"{one.example:,}", ", ".join(one.broken[:MOST_LISTED]), change.output,
-         f"{change.free} ({percent(change.free_probability)})",
-         f"{change.obeying} ({percent(change.obeying_probability)})"]
-        for one, change in found
-    ]  # fmt: skip
+    rows = []
+    for one, change in found:
+        breaks = names_in_words(one.broken) if change is one.changes[0] else ""
+        free = f"{change.free} ({percent(change.free_probability)})"
+        obeying = f"{change.obeying} ({percent(change.obeying_probability)})"
+        rows.append([f"{one.example:,}", breaks, change.output, free, obeying])
     numbers = [{"example": one.example, **asdict(change)} for one, change in found]
     more = [
         f"Example {one.example:,} has {count_of(one.changed - len(one.changes), 'more change')}."

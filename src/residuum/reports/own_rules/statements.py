@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from residuum.errors import MOST_LISTED, ResiduumError, listed
+from residuum.errors import ResiduumError, listed
 from residuum.grounding import Plan, plan_rule, signature_of_knowledge
 from residuum.grounding.grounding_counts import count_groundings
 from residuum.grounding.plans import Quantify
@@ -24,6 +24,7 @@ LONGEST_FORMULA: Final = 2_000
 class Statement:
     """A rule as it is shown. `groundings` is None if they cannot be counted, and `why` says why.
 
+    `domains` says by name how many members the domains of the rule have.
     `length` is that of the longest sequence for which they are counted; None if there are none.
     """
 
@@ -48,7 +49,7 @@ def statements_of(knowledge: Knowledge, lengths: Mapping[str, int]) -> list[Stat
         groundings, length, why = None, None, ""
         try:
             plan = plan_rule(rule.formula, signature)
-            domains = {one.name: members_in_words(one) for one in _domains_of(plan)}
+            domains = {one.name: size_in_words(one) for one in _domains_of(plan)}
             of_sequences = {one: lengths.get(one, LENGTH) for one in plan.sequence_domains}
             length = max(of_sequences.values(), default=None)
             groundings = count_groundings(plan, of_sequences)
@@ -65,16 +66,24 @@ def _domains_of(plan: Plan) -> Iterable[Domain]:
     return dict.fromkeys([*of_axes, *of_slots])
 
 
-def members_in_words(domain: Domain) -> str:
-    """Return the members of a domain in a few words.
+def size_in_words(domain: Domain) -> str:
+    """Return how many members a domain has, or where they come from.
 
-    >>> members_in_words(Domain("digit", range(10)))
-    '0, 1, 2, 3, 4, 5, … (10 members)'
+    >>> size_in_words(Domain("digit", range(10)))
+    '10 members'
     """
     if domain.is_sequence:
         return "the positions of a sequence"
     if domain.labels is None:
         return "the examples of the batch"
-    if len(domain.labels) <= MOST_LISTED:
-        return listed(domain.labels)
-    return f"{listed(domain.labels)} ({len(domain.labels):,} members)"
+    return f"{len(domain.labels):,} member{'' if len(domain.labels) == 1 else 's'}"
+
+
+def members_in_words(domain: Domain) -> str:
+    """Return how many members a domain has, and the first few.
+
+    >>> members_in_words(Domain("digit", range(10)))
+    '10 members: 0, 1, 2, 3, 4, 5, …'
+    """
+    size = size_in_words(domain)
+    return f"{size}: {listed(domain.labels)}" if domain.labels else size
