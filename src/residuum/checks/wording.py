@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from residuum.checks.findings import Contradiction, Entailed, RuleCheck
@@ -29,6 +29,15 @@ def tell_entailed(found: Entailed) -> str:
         return f"rule {found.rule} holds for every prediction"
     fewer = "" if found.is_minimal else " (perhaps fewer of them suffice)"
     return f"rule {found.rule} follows from {names_in_words(found.by)}{fewer}"
+
+
+def tell_unchecked(checked: RuleCheck) -> Iterator[str]:
+    """Yield which rules were not checked, once for each reason, without a full stop."""
+    by_reason: dict[str, list[str]] = {}
+    for rule, reason in checked.unchecked.items():
+        by_reason.setdefault(reason, []).append(rule)
+    for reason, rules in by_reason.items():
+        yield f"not checked: {names_in_words(rules)}: {reason}"
 
 
 def names_in_words(names: Sequence[object]) -> str:

@@ -10,10 +10,10 @@ import typer
 
 from residuum.checks import Contradiction, RuleCheck, check_steps
 from residuum.checks.wording import (
-    names_in_words,
     scope_of,
     tell_contradiction,
     tell_entailed,
+    tell_unchecked,
 )
 from residuum.cli.errors import MISTAKE, print_error
 from residuum.cli.inputs import AsJson
@@ -123,11 +123,7 @@ def _remarks(checked: RuleCheck) -> Iterator[str]:
     if len(checked.entailed) > MOST_SHOWN:
         more = len(checked.entailed) - MOST_SHOWN
         yield f"… and {more:,} more rules follow from others; --json lists them"
-    by_reason: dict[str, list[str]] = {}
-    for rule, reason in checked.unchecked.items():
-        by_reason.setdefault(reason, []).append(rule)
-    for reason, rules in by_reason.items():
-        yield f"not checked: {names_in_words(rules)}: {reason}"
+    yield from tell_unchecked(checked)
     scope = scope_of(checked)
     if scope:
         yield f"contradictions and redundant rules: checked with {scope}"

@@ -38,7 +38,7 @@ def table(facts, name):
 
 def test_the_answer_names_the_rule_that_is_broken_most_and_the_advice(facts):
     words = answer_in_words(facts)
-    assert words.startswith("“copy” is broken most, by 50% of the 4 examples; “red” by 25%.")
+    assert words.startswith("“copy” is broken most, by 50% of 4 examples; “red” by 25%.")
     assert f"{facts.advised.relaxation}, which is recommended, " in words
     assert "At the end of the training log “red” is obeyed least, by 40% of the examples" in words
     [said] = misleading(facts.log)
@@ -119,6 +119,33 @@ def test_predictions_that_obey_leave_nothing_to_mend(tmp_path):
     names = [one.name for one in own_sections(found)]
     assert names == ["answer", "rules", "broken", "advice", "made"]
     assert "What does the rule say?" in render_page(own_sections(found))
+
+
+def test_rules_with_functions_of_python_are_shown_and_their_lack_is_said(tmp_path):
+    declared = "domain d = 0..3 function f(d): d predicate A(d) independent "
+    (tmp_path / "rules.rsd").write_text(f"{declared} rule r: forall x in d: A(x) -> A(f(x))")
+    found = facts_of(asked(tmp_path))
+    page = render_page(own_sections(found))
+    assert answer_in_words(found) == "In 1 rule no contradiction was found."
+    assert "Groundings are not counted: expected values of function `f`" in page
+    assert "Not checked: r: expected values of function `f`" in page
+    assert "There is no advice: expected values of function `f`" in page
+
+
+def test_rules_about_different_batches_are_reported_but_not_decoded(tmp_path):
+    (tmp_path / "rules.rsd").write_text(
+        "domain e domain h predicate A(e) predicate B(h)"
+        " rule r: forall x in e: A(x) rule s: forall x in h: B(x)"
+    )
+    np.savez(tmp_path / "p.npz", A=[0.1], B=[0.4, 0.7, 0.6])
+    found = facts_of(asked(tmp_path, "p.npz"))
+    assert [(one.rule, one.examples, one.broken) for one in found.broken] == [
+        ("r", 1, 1.0), ("s", 3, pytest.approx(1 / 3)),
+    ]  # fmt: skip
+    assert answer_in_words(found).startswith("“r” is broken most, by 100% of 1 example; “s” by 33%")
+    assert "None are shown: rules read different numbers of examples" in render_page(
+        own_sections(found)
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from residuum.checks.wording import names_in_words, tell_contradiction
+from residuum.reports.blocks import count_of
 from residuum.reports.own_rules.gathering import OwnRules
 from residuum.reports.own_rules.training_log import TrainingLog
 
@@ -45,16 +46,18 @@ def _contradictions(facts: OwnRules) -> Iterator[str]:
 
 
 def _broken(facts: OwnRules) -> Iterator[str]:
+    rules = len(facts.statements)
     if not facts.on_sample:
+        if facts.checked.is_consistent:
+            yield f"In {count_of(rules, 'rule')} no contradiction was found."
         return
-    rules = len(facts.on_sample)
     if not facts.broken:
         examples = max(one.examples for one in facts.on_sample)
         which = "the rule" if rules == 1 else f"all {rules:,} rules"
         yield f"All {examples:,} predictions of the sample obey {which}."
         return
     first, *others = facts.broken
-    told = f"by {percent(first.broken)} of the {first.examples:,} examples"
+    told = f"by {percent(first.broken)} of {count_of(first.examples, 'example')}"
     if rules == 1:
         yield f"“{first.rule}” is broken {told}."
         return
@@ -75,10 +78,10 @@ def _gradients(facts: OwnRules) -> Iterator[str]:
     chosen = facts.advised.relaxation
     if chosen is not None and chosen in without:
         share = without[chosen]
-        told = (
-            f"no gradient at {percent(share)} of the groundings" if share else "always a gradient"
-        )
-        yield f"Where it is broken, {chosen}, which is recommended, has {told}."
+        told = "always has a gradient"
+        if share:
+            told = f"has no gradient at {percent(share)} of the violated groundings"
+        yield f"Where it is broken, {chosen}, which is recommended, {told}."
     lost = {name: share for name, share in without.items() if share >= NOTABLE and name != chosen}
     if lost:
         shares = names_in_words([f"{name} ({percent(share)})" for name, share in lost.items()])

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from residuum.checks.wording import names_in_words, scope_of, tell_contradiction, tell_entailed
+from residuum.checks.wording import (
+    scope_of,
+    tell_contradiction,
+    tell_entailed,
+    tell_unchecked,
+)
 from residuum.reports.blocks import Block, Entry, Fold, Section, StatedRule, Table, Text, count_of
 from residuum.reports.own_rules.gathering import OwnRules
 from residuum.reports.own_rules.statements import Statement, members_in_words
@@ -66,8 +71,8 @@ def _remarks(facts: OwnRules) -> Iterator[str]:
         yield f"{rules}{within}."
     elif within:
         yield f"{within[2].upper()}{within[3:]}."
-    if checked.unchecked:
-        yield f"Not checked: {names_in_words(list(checked.unchecked))}, which would take too long."
+    for told in tell_unchecked(checked):
+        yield f"{told[0].upper()}{told[1:]}."
 
 
 def _predicates(knowledge: Knowledge) -> Table:
