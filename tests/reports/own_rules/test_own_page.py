@@ -121,6 +121,14 @@ def test_predictions_that_obey_leave_nothing_to_mend(tmp_path):
     assert "What does the rule say?" in render_page(own_sections(found))
 
 
+def test_weights_and_aggregators_stand_beside_the_names_of_rules(tmp_path):
+    declared = "domain d = 0..3 predicate A(d) independent "
+    rule = "rule r weight 0.5 over mean: forall x in d: A(x)"
+    (tmp_path / "rules.rsd").write_text(declared + rule)
+    page = render_page(own_sections(facts_of(asked(tmp_path))))
+    assert '<p class="caption">r, weight 0.5, over mean</p>' in page
+
+
 def test_rules_with_functions_of_python_are_shown_and_their_lack_is_said(tmp_path):
     declared = "domain d = 0..3 function f(d): d predicate A(d) independent "
     (tmp_path / "rules.rsd").write_text(f"{declared} rule r: forall x in d: A(x) -> A(f(x))")

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from residuum.checks import RuleCheck, check_steps
 from residuum.relaxations import Relaxation, default_relaxations
@@ -21,8 +21,8 @@ from residuum.reports.own_rules.statements import Statement, statements_of
 from residuum.reports.own_rules.training_log import TrainingLog, read_log
 from residuum.syntax import Knowledge
 
-DEGREES_UNDER = "s-product"
-"""The relaxation whose degrees are shown if none is recommended."""
+DEGREES_UNDER: Final = "s-product"
+"""The relaxation whose degrees are shown if none of those compared is recommended."""
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,9 @@ def gather(knowledge: Knowledge, asked: Asked) -> Iterator[OwnRules | None]:
     facts = OwnRules(asked, knowledge, statements_of(knowledge, lengths), checked, advised, log)
     if sample is not None:
         names = [one.name for one in asked.relaxations]
+        under = advised.relaxation if advised.relaxation in names else DEGREES_UNDER
         on_sample = []
         for rule in knowledge.rules:
-            under = advised.relaxation or DEGREES_UNDER
             on_sample.append(facts_of_sample(knowledge, rule, sample, names, under))
             yield None
         decoded, why_not = decode_worst(knowledge, sample)

@@ -42,7 +42,8 @@ def rules_section(facts: OwnRules) -> Section:
 
 
 def _stated(one: Statement) -> StatedRule:
-    weight = "" if one.weight == 1 else f", weight {one.weight:g}"
+    title = one.name if one.weight == 1 else f"{one.name}, weight {one.weight:g}"
+    title += f", over {one.over}" if one.over else ""
     if one.groundings is None:
         count = f"Groundings are not counted: {one.why}"
     else:
@@ -50,7 +51,7 @@ def _stated(one: Statement) -> StatedRule:
         count = f"{count_of(one.groundings, 'grounding')} per example{where}"
     over = ", ".join(f"{name} ({size})" for name, size in one.domains.items())
     note = f"{count}; over {over}" if over else count
-    return StatedRule(f"rule-{one.name}", f"{one.name}{weight}", one.formula, [f"{note}."])
+    return StatedRule(f"rule-{one.name}", title, one.formula, [f"{note}."])
 
 
 def _remarks(facts: OwnRules) -> Iterator[str]:

@@ -24,13 +24,15 @@ LONGEST_FORMULA: Final = 2_000
 class Statement:
     """A rule as it is shown. `groundings` is None if they cannot be counted, and `why` says why.
 
-    `domains` says by name how many members the domains of the rule have.
+    `over` is the aggregator that the file names. `domains` says by name how many members the
+    domains of the rule have.
     `length` is that of the longest sequence for which they are counted; None if there are none.
     """
 
     name: str
     formula: str
     weight: float
+    over: str | None
     domains: Mapping[str, str]
     groundings: int | None
     length: int | None
@@ -55,7 +57,9 @@ def statements_of(knowledge: Knowledge, lengths: Mapping[str, int]) -> list[Stat
             groundings = count_groundings(plan, of_sequences)
         except ResiduumError as error:  # a function that Python must give, or too large a table
             why = str(error)
-        found.append(Statement(name, text, rule.weight, domains, groundings, length, why))
+        found.append(
+            Statement(name, text, rule.weight, rule.over, domains, groundings, length, why)
+        )
     return found
 
 
