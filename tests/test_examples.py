@@ -73,3 +73,14 @@ def test_a_regression_obeys_its_rule(run):
     )
     assert alone[-1] > 0.03
     assert ruled[-1] < 0.005
+
+
+def test_own_rules_are_reported_from_what_the_example_writes(tmp_path):
+    command = [sys.executable, "-W", "error", EXAMPLES / "report_of_own_rules.py", tmp_path]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    name, *words = printed.split()
+    page, alone = tmp_path / "own.html", ["-r", "r-product"]
+    report = [sys.executable, "-W", "error", "-m", name, *words, *alone, "-o", str(page)]
+    done = subprocess.run(report, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "“odd” is broken most" in page.read_text("utf-8")
