@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -75,12 +76,11 @@ def test_a_regression_obeys_its_rule(run):
     assert ruled[-1] < 0.005
 
 
-def test_own_rules_are_reported_from_what_the_example_writes(tmp_path):
-    command = [sys.executable, "-W", "error", EXAMPLES / "report_of_own_rules.py", tmp_path]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    name, *words = printed.split()
-    page, alone = tmp_path / "own.html", ["-r", "r-product"]
-    report = [sys.executable, "-W", "error", "-m", name, *words, *alone, "-o", str(page)]
-    done = subprocess.run(report, capture_output=True, text=True)
+def test_own_rules_are_reported_from_what_the_example_writes(run, tmp_path):
+    [command] = run("report_of_own_rules.py", str(tmp_path))
+    name, *words = command.split()
+    page = tmp_path / "own.html"
+    asked = [sys.executable, "-W", "error", "-m", name, *words, "-r", "r-product", "-o", str(page)]
+    done = subprocess.run(asked, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert "“odd” is broken most" in page.read_text("utf-8")
