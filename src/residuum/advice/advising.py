@@ -30,9 +30,9 @@ REWRITTEN: Final = ("s-product", "r-product")
 class Consultation:
     """Advice about the rules of a knowledge on one or more samples of predictions.
 
-    The first sample is rehearsed; without samples predictions are drawn. `relaxations` are tried in the order of preference, and `exact`
-    too where its circuit is small, unless `with_exact` is False. Rehearsals end after so many
-    `seconds`; all else is bounded in work.
+    The first sample is rehearsed; without samples predictions are drawn. `relaxations` are tried
+    in the order of preference, and `exact` too where its circuit is small, unless `with_exact` is
+    False. Rehearsals end after so many `seconds`; all else is bounded in work.
     """
 
     def __init__(
