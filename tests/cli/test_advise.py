@@ -105,6 +105,14 @@ def test_the_fate_of_violated_groundings_is_drawn(residuum, folder):
     assert (code, "got `.gif`" in err) == (2, True)
 
 
+def test_predictions_that_obey_the_rules_recommend_none(residuum, folder):
+    np.savez(folder / "p.npz", A=[[0.1, 0.1]], B=[[0.9, 0.9]])
+    code, out, _ = residuum("advise", "rules.rsd", "--sample", "p.npz")
+    assert code == 0
+    assert "Recommended: no relaxation" in out
+    assert "No grounding is violated" in out
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

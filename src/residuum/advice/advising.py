@@ -8,6 +8,7 @@ from typing import Final
 
 from residuum.advice.fitting import draw_fitted, fit, groundings_by_rule
 from residuum.advice.forms import existential
+from residuum.advice.made_up import unweighted
 from residuum.advice.measuring import Measured, measure
 from residuum.advice.recommending import PREFERENCE, Advice, recommend
 from residuum.advice.rehearsing import Rehearsal, Rehearsed
@@ -53,13 +54,13 @@ class Consultation:
         self._forms: dict[str, str] = {}
         self._remarks: list[str] = []
         self._skipped: list[str] = []
+        self._why_not = ""
         self._traps: list[Trap] = []
         self.measured: list[Measured] = []
         self.rehearsed: list[Rehearsed] = []
         self.rewritten: list[Rehearsed] = []
         self.averaged: Rehearsed | None = None
-        self.count = 4 + len(chosen) + len(REWRITTEN)
-        self.count += min(MOST_RULES, len(knowledge.rules)) * (len(samples) or 2)
+        self.count = count_parts(knowledge, chosen, samples=len(samples) or 2)
 
     def steps(self) -> Iterator[None]:
         """Do the work, and yield after each of at most `count` parts of it."""
@@ -69,7 +70,9 @@ class Consultation:
         self._remarks += [f"To save time: {one}" for one in left_out]
         self._traps += traps_of_rules(self._asked, knowledge, sample)
         yield
-        yield from self._rehearse(knowledge, sample, until)
+        self._why_not = _why_not(knowledge, sample)
+        if not self._why_not:
+            yield from self._rehearse(knowledge, sample, until)
         rules = list(knowledge.rules)[:MOST_RULES]
         if len(rules) < len(self._asked.rules):
             self._remarks.append(f"{len(rules)} of {len(self._asked.rules)} rules are measured")
@@ -124,6 +127,8 @@ class Consultation:
         """Return the advice that follows from what is known."""
         late = [f"Time was up before {', '.join(self._skipped)} could be rehearsed"]
         traps = [*self._traps, *traps_of_measurements(self.measured)]
+        if self._why_not:
+            return Advice(None, (self._why_not, *self._remarks, *remarks), {}, tuple(traps))
         return recommend(
             self.rehearsed,
             self.rewritten,
@@ -132,6 +137,24 @@ class Consultation:
             traps=traps,
             remarks=[*self._remarks, *(late if self._skipped else []), *remarks],
         )
+
+
+def _why_not(knowledge: Knowledge, sample: Sample) -> str:
+    """Return why there is nothing to rehearse, or an empty text."""
+    if len({len(one) for one in (*sample.logits.values(), *sample.observed.values())}) > 1:
+        return "Rules read different numbers of examples, and are not rehearsed together"
+    answers = unweighted(knowledge, "s-product").satisfied(
+        sample.logits, lengths=sample.lengths, observed=sample.observed
+    )
+    if all(bool(obeyed.all()) for obeyed in answers.values()):
+        return "No grounding is violated here, so that nothing tells the relaxations apart"
+    return ""
+
+
+def count_parts(knowledge: Knowledge, relaxations: Sequence[Relaxation], *, samples: int) -> int:
+    """Return how many parts the work has, at most."""
+    rehearsals = 1 + len(relaxations) + 1 + 1 + len(REWRITTEN)  # none, exact, the mean, other forms
+    return 1 + rehearsals + samples * min(MOST_RULES, len(knowledge.rules))
 
 
 def _place(one: Relaxation) -> int:
