@@ -143,7 +143,9 @@ def test_sequences_of_several_lengths_are_rehearsed(monkeypatch):
         "domain i sequence\ndomain tag = B, I, O\npredicate T(i, tag)\n"
         "rule r: forall x in i: T(x, O) -> ~T(x + 1, I)"
     )
-    sample = Sample("s", {"T": torch.randn(6, 5, 3).double()}, torch.tensor([5, 4, 3, 2, 1, 5]))
+    logits = torch.tensor([0.0, 0.0, 1.0]).double().repeat(6, 5, 1)  # O everywhere …
+    logits[0, 1, 1] = 9.0  # … and an I after it
+    sample = Sample("s", {"T": logits}, torch.tensor([5, 4, 3, 2, 1, 5]))
     asked = Consultation(knowledge, [sample], [relaxation("r-product")])
     for _ in asked.steps():
         pass

@@ -105,7 +105,7 @@ class Consultation:
         self, rehearsal: Rehearsal, knowledge: Knowledge, sample: Sample, until: float
     ) -> Iterator[None]:
         """Rehearse the mean over groundings, if there are many or if their number varies."""
-        most = max(groundings_by_rule(knowledge, sample).values())
+        most = max(groundings_by_rule(knowledge, sample).values(), default=0)
         if self._relaxations and (most >= MANY or sample.lengths is not None):
             best = recommend(self.rehearsed).relaxation
             one = self._relaxations[0] if best in (None, EXACT.name) else relaxation(str(best))

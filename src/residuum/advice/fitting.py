@@ -6,6 +6,7 @@ First there are fewer examples, then fewer members of the largest domains, and a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -13,8 +14,9 @@ import torch
 from torch import Tensor
 
 from residuum.advice.samples import Sample, draw_samples, slots_of
-from residuum.errors import ResiduumError
+from residuum.errors import GroundingError, ResiduumError
 from residuum.grounding import Plan
+from residuum.grounding.grounding_counts import count_groundings
 from residuum.grounding.plans import Quantify, Slot
 from residuum.losses import compile as compile_rule
 from residuum.syntax import Knowledge
@@ -48,7 +50,7 @@ def fit(knowledge: Knowledge, sample: Sample, *, seed: int = 0) -> Fitted:
                     "groundings, fit the budget")  # fmt: skip
     thinner = _of_slots(thinner, slots_of(smaller))
     count = thinner.examples
-    room = WORK // max(1, sum(groundings_by_rule(smaller, thinner).values()))
+    room = WORK // max(1, sum(work_by_rule(smaller, thinner).values()))
     kept = min(count, MOST_EXAMPLES, max(FEWEST_EXAMPLES, room))
     if kept < count:
         rows = torch.randperm(count, generator=generator)[:kept].sort().values
@@ -64,13 +66,23 @@ def draw_fitted(knowledge: Knowledge) -> list[Fitted]:
     return [one._replace(left_out=(*said, *one.left_out)) for one in fitted]
 
 
-def groundings_by_rule(knowledge: Knowledge, sample: Sample) -> dict[str, int]:
+def work_by_rule(knowledge: Knowledge, sample: Sample) -> dict[str, int]:
     """Return how many values the largest tensor of each rule has for one example."""
     rules = compile_rule(knowledge).rules
-    return {name: _groundings(rule.plan, sample) for name, rule in rules.items()}
+    return {name: _work(rule.plan, sample) for name, rule in rules.items()}
 
 
-def _groundings(plan: Plan, sample: Sample) -> int:
+def groundings_by_rule(knowledge: Knowledge, sample: Sample) -> dict[str, int]:
+    """Return how many groundings of each rule come together; of some they are too many to count."""
+    found = {}
+    for name, rule in compile_rule(knowledge).rules.items():
+        lengths = _sequence_lengths(rule.plan.given, sample)
+        with suppress(GroundingError):
+            found[name] = count_groundings(rule.plan, lengths)
+    return found
+
+
+def _work(plan: Plan, sample: Sample) -> int:
     lengths = _sequence_lengths(plan.given, sample)
     sizes: dict[int, int] = {}
     for step in plan.steps:
@@ -102,7 +114,7 @@ def _with_fewer_members(
 ) -> tuple[Knowledge, Sample, list[str]]:
     """Halve the largest domain again and again, until the groundings of the fewest examples fit."""
     first, fixed = _sizes(knowledge, sample), set[str]()
-    while sum(groundings_by_rule(knowledge, sample).values()) * FEWEST_EXAMPLES > WORK:
+    while sum(work_by_rule(knowledge, sample).values()) * FEWEST_EXAMPLES > WORK:
         sizes = {n: s for n, s in _sizes(knowledge, sample).items()
                  if n not in fixed and s > FEWEST_MEMBERS}  # fmt: skip
         if not sizes:
@@ -146,7 +158,7 @@ def _halved(
 
 def _with_fewer_rules(knowledge: Knowledge, sample: Sample) -> tuple[Knowledge, bool]:
     """Return the rules with the fewest groundings that fit the budget together, at least one."""
-    counts = groundings_by_rule(knowledge, sample)
+    counts = work_by_rule(knowledge, sample)
     kept: list[str] = []
     total = 0
     for name in sorted(counts, key=lambda one: counts[one]):

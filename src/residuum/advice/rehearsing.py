@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from residuum.advice.fitting import groundings_by_rule
+from residuum.advice.fitting import work_by_rule
 from residuum.advice.made_up import Output, Stage, make_up, unweighted
 from residuum.advice.samples import Sample
 from residuum.circuits.compiling import WORK, compile_circuit
@@ -70,7 +70,7 @@ class Rehearsal:
 
     def is_feasible(self) -> bool:
         """Return whether `exact` can be rehearsed: whether its circuit is small and soon found."""
-        if sum(groundings_by_rule(self._knowledge, self._sample).values()) > MOST_GROUND:
+        if sum(work_by_rule(self._knowledge, self._sample).values()) > MOST_GROUND:
             return False
         plan = unweighted(self._knowledge, "s-product").rule_of(None).plan
         lengths = {
