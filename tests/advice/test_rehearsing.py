@@ -127,6 +127,21 @@ def test_other_rules_keep_their_form(rule):
     assert existential(knowledge, sums())[1] == expected
 
 
+def test_evidence_may_end_with_its_sequence(monkeypatch):
+    monkeypatch.setattr(rehearsing, "STEPS", 2)
+    knowledge = loads(
+        "domain i sequence\npredicate Shown(i) independent\npredicate T(i) independent\n"
+        "rule r: forall x in i: Shown(x) -> T(x)"
+    )
+    shown = torch.tensor([[1, 1, -100], [0, 1, 1]])
+    logits = {"T": torch.full((2, 3), -1.0).double()}
+    sample = Sample("s", logits, torch.tensor([2, 3]), {"Shown": shown})
+    stage = make_up(knowledge, sample, 1, 0)
+    assert set(stage.outputs) == {"T"}
+    assert stage.outputs["T"].truth[0][shown == 1].tolist() == [1] * 4
+    assert Rehearsal(knowledge, sample).try_out(relaxation("r-product")) is not None
+
+
 def test_exact_is_left_out_where_its_circuit_is_large(monkeypatch):
     monkeypatch.setattr(rehearsing, "STEPS", 1)
     monkeypatch.setattr(rehearsing, "MOST_NUMBERS", 10)

@@ -77,7 +77,8 @@ def make_up(knowledge: Knowledge, sample: Sample, seeds: int, seed: int) -> Stag
     outputs: dict[str, Output] = {}
     centres: dict[str, Tensor] = {}
     for name, slot in slots.items():
-        if is_data(knowledge, name) or sample.is_observed(name):
+        is_known = sample.is_observed(name) or name not in sample.logits
+        if is_known or is_data(knowledge, name):
             continue
         numbers = _as_numbers(slot, truth[name], sample.logits[name].shape[-1:])
         network = name.split("(")[0]
