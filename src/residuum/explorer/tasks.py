@@ -1,0 +1,35 @@
+"""What the page can ask for: the table of tasks. A task is one function of a request.
+
+The function gets the fields of the request as a dictionary. It returns an answer, or yields parts
+of one; both are plain data. It runs in a worker process.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+from residuum.explorer.limits import MOST_BODY, MOST_SAMPLE
+
+Kind = Literal["formulas", "rules", "long"]
+
+WORKERS: Final[dict[Kind, int]] = {"formulas": 2, "rules": 2, "long": 4}
+"""The worker processes of each kind. Those for rules load PyTorch, which takes seconds."""
+
+
+class Task(NamedTuple):
+    """A function by its module and name, the workers that run it, and its limits."""
+
+    module: str
+    function: str
+    kind: Kind
+    seconds: float
+    most_bytes: int = MOST_BODY
+
+
+TASKS: Final = {
+    "start": Task("relaxations", "list_relaxations", "formulas", 20),
+    "formula": Task("formulas", "read_formula", "formulas", 10),
+    "degrees": Task("degrees", "measure_degrees", "formulas", 10),
+    "surfaces": Task("surfaces", "draw_surfaces", "formulas", 10),
+    "consistency": Task("consistencies", "measure_consistency", "long", 600),
+}
