@@ -21,7 +21,7 @@ from residuum.explorer.workers import Workers
 WARMING: Final = ("formula", b'{"text": "P -> P"}')
 """A task that makes a worker import what most tasks need."""
 
-KINDS: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
+KINDS: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 """The kinds of files of the page, by their endings."""
 
 

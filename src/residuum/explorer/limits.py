@@ -37,5 +37,8 @@ MOST_EXAMPLES: Final = 64
 MOST_GROUNDINGS: Final = 300_000
 """The most groundings of a rule, over all examples, that the page evaluates."""
 
+MOST_SHOWN_GROUNDINGS: Final = 6
+"""The most violated groundings of a rule that the page shows."""
+
 MOST_WAITING: Final = 16
 """The most requests that wait for a worker of the same kind; others are refused."""

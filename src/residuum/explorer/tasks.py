@@ -32,4 +32,10 @@ TASKS: Final = {
     "degrees": Task("degrees", "measure_degrees", "formulas", 10),
     "surfaces": Task("surfaces", "draw_surfaces", "formulas", 10),
     "consistency": Task("consistencies", "measure_consistency", "long", 600),
+    "rules": Task("rule_files", "read_rules", "formulas", 15),
+    "check": Task("rule_files", "check_rules", "long", 60),
+    "predictions": Task("predictions", "evaluate_predictions", "rules", 30),
+    "decode": Task("predictions", "decode_predictions", "rules", 30),
+    "sample": Task("dropped_files", "read_dropped", "rules", 60, 2 * MOST_SAMPLE),
+    "advice": Task("advising", "give_advice", "long", 300),
 }

@@ -3,11 +3,13 @@ import { copy } from "/copying.js";
 import { find, say } from "/dom.js";
 import { formulaAsCommand, formulaInPython, openFormula } from "/formula.js";
 import { useRelaxations } from "/relaxations.js";
+import { openRules, rulesAsCommand, rulesInPython } from "/rules.js";
 import { ask, fetchOpened, watchServer } from "/server.js";
 import { adoptFragment, keepState, linkOfState, restoreState, state } from "/state.js";
 
 const VIEWS = {
   formula: { open: openFormula, python: formulaInPython, command: formulaAsCommand, typed: () => state.text },
+  rules: { open: openRules, python: rulesInPython, command: rulesAsCommand, typed: () => state.rules },
 };
 const LONGEST_LINK = 8000;
 const opened = new Set();
