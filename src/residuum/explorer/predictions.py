@@ -228,7 +228,7 @@ def _gradients(rules: Mapping[str, CompiledRule], one: Predictions) -> dict[str,
     for rule in rules.values():
         logits, lengths = moving.of(rule)
         total = total + rule(logits, lengths=lengths).sum()
-    if not total.requires_grad:
+    if not total.requires_grad:  # rules without atoms
         return {name: torch.zeros_like(leaf) for name, leaf in leaves.items()}
     found = torch.autograd.grad(total, list(leaves.values()), materialize_grads=True)
     return dict(zip(leaves, found, strict=True))
@@ -254,24 +254,22 @@ def _about(
     counted = groundings_of(rule.plan).counted(call.bound, call.batch, call.masks, call.device)
     of_all, all_lengths = everyone.of(rule)
     after, _ = stepped.of(rule)
-    with torch.no_grad():
-        penalties = rule(of_all, lengths=all_lengths)
-        found = rule.violations(logits, top=MOST_SHOWN_GROUNDINGS, lengths=lengths)
-        return {
-            "name": name,
-            "groundings": int(counted.sum()),
-            "mean": as_json_number(float(penalties.mean())),
-            "satisfied": float(rule.satisfied(of_all, lengths=all_lengths).double().mean()),
-            "before": as_json_number(float(rule(logits, lengths=lengths))),
-            "after": as_json_number(float(rule(after, lengths=lengths))),
-            "truth": as_json_number(float(rule.truth(logits, lengths=lengths))),
-            "obeyed": bool(rule.satisfied(logits, lengths=lengths)),
-            "violations": [
-                {"text": f"{broken.grounding:unicode}", "degree": broken.degree,
-                 "pulls": _pulls(knowledge, rule, broken.grounding, one)}
-                for broken in found
-            ],
-        }  # fmt: skip
+    found = rule.violations(logits, top=MOST_SHOWN_GROUNDINGS, lengths=lengths)
+    return {
+        "name": name,
+        "groundings": int(counted.sum()),
+        "mean": as_json_number(float(rule(of_all, lengths=all_lengths).mean())),
+        "satisfied": float(rule.satisfied(of_all, lengths=all_lengths).double().mean()),
+        "before": as_json_number(float(rule(logits, lengths=lengths))),
+        "after": as_json_number(float(rule(after, lengths=lengths))),
+        "truth": as_json_number(float(rule.truth(logits, lengths=lengths))),
+        "obeyed": bool(rule.satisfied(logits, lengths=lengths)),
+        "violations": [
+            {"text": f"{broken.grounding:unicode}", "degree": broken.degree,
+             "pulls": _pulls(knowledge, rule, broken.grounding, one)}
+            for broken in found
+        ],
+    }  # fmt: skip
 
 
 def _pulls(
@@ -284,7 +282,7 @@ def _pulls(
     found = []
     for slot in single.plan.slots:
         flat = gradients[slot.name].flatten()
-        labels = _labels(slot, one)
+        labels = [" ".join(filter(None, pair)) for pair in _labels(slot, one)]
         for place in flat.abs().argsort(descending=True)[:MOST_PULLS].tolist():
             if flat[place] != 0:
                 found.append((abs(float(flat[place])), slot.name, labels[place], flat[place]))
@@ -307,12 +305,17 @@ def _closed(grounding: Formula, rule: Formula) -> Formula:
     return grounding
 
 
-def _labels(slot: Slot, one: Predictions) -> list[str]:
-    """Return a name for each output of a slot in one example, in the order of its numbers."""
-    names = [""]
+def _labels(slot: Slot, one: Predictions) -> list[tuple[str, str]]:
+    """Return a label for each output of a slot in one example, in the order of its numbers.
+
+    A label has two parts: the members before the last one, and the last one.
+    """
+    names = [("", "")]
     for domain, size in zip(slot.domains, one.logits[slot.name].shape[1:], strict=True):
         members = [*domain] if domain.labels is not None else range(size)
-        names = [f"{name} {member}".strip() for name in names for member in members]
+        names = [
+            (" ".join(filter(None, name)), str(member)) for name in names for member in members
+        ]
     return names
 
 

@@ -37,5 +37,6 @@ TASKS: Final = {
     "predictions": Task("predictions", "evaluate_predictions", "rules", 30),
     "decode": Task("predictions", "decode_predictions", "rules", 30),
     "sample": Task("dropped_files", "read_dropped", "rules", 60, 2 * MOST_SAMPLE),
+    "training": Task("training", "train", "long", 300),
     "advice": Task("advising", "give_advice", "long", 300),
 }

@@ -5,11 +5,13 @@ import { formulaAsCommand, formulaInPython, openFormula } from "/formula.js";
 import { useRelaxations } from "/relaxations.js";
 import { openRules, rulesAsCommand, rulesInPython } from "/rules.js";
 import { ask, fetchOpened, watchServer } from "/server.js";
+import { openTraining, trainingAsCommand, trainingInPython } from "/training.js";
 import { adoptFragment, keepState, linkOfState, restoreState, state } from "/state.js";
 
 const VIEWS = {
   formula: { open: openFormula, python: formulaInPython, command: formulaAsCommand, typed: () => state.text },
   rules: { open: openRules, python: rulesInPython, command: rulesAsCommand, typed: () => state.rules },
+  training: { open: openTraining, python: trainingInPython, command: trainingAsCommand, typed: () => JSON.stringify(state.training) },
 };
 const LONGEST_LINK = 8000;
 const opened = new Set();

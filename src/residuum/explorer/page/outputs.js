@@ -15,9 +15,8 @@ export function showOutputs(found, example, changed) {
   const form = JSON.stringify(found.outputs.map((one) => [one.name, one.labels]));
   if (form !== kept) {
     kept = form;
-    rows = found.outputs.map((one) => one.labels.map((label) => row(one.name, label)));
-    find("outputs").replaceChildren(...found.outputs.map((one, slot) => element("fieldset", {},
-      element("legend", {}, `${one.name} `, element("span", { class: "quiet" }, one.exclusive ? "softmax" : "sigmoid")), ...rows[slot].map((shown) => shown.line))));
+    rows = found.outputs.map((one) => one.labels.map(([group, label]) => row(one.name, group, label)));
+    find("outputs").replaceChildren(...found.outputs.flatMap((one, slot) => fieldsets(one, rows[slot])));
   }
   found.outputs.forEach((one, slot) => {
     const now = flat(found.predictions[one.name][example]), after = flat(one.after[0]);
@@ -28,7 +27,7 @@ export function showOutputs(found, example, changed) {
       const sign = gradient < 0 ? "▴" : "▾";
       shown.after.textContent = gradient === 0 ? "" : `${sign} ${decimal(after[place])}`;
       shown.after.title = `gradient ${decimal(gradient)}`;
-      shown.range.setAttribute("aria-label", `${one.name} ${shown.label}, gradient ${decimal(gradient)}, ${decimal(after[place])} after one step`);
+      shown.range.setAttribute("aria-label", `${shown.spoken}, gradient ${decimal(gradient)}, ${decimal(after[place])} after one step`);
       shown.range.oninput = () => {
         shown.moving = true;
         const predictions = structuredClone(found.predictions);
@@ -40,10 +39,19 @@ export function showOutputs(found, example, changed) {
   });
 }
 
-function row(name, label) {
+// Outputs that share all members but the last stand together, as a softmax does.
+function fieldsets(one, shown) {
+  const groups = new Map();
+  one.labels.forEach(([group], place) => groups.set(group, [...(groups.get(group) ?? []), shown[place].line]));
+  return [...groups].map(([group, lines]) => element("fieldset", {},
+    element("legend", {}, `${one.name} ${group} `, element("span", { class: "quiet" }, one.exclusive ? "softmax" : "sigmoid")), ...lines));
+}
+
+function row(name, group, label) {
   const range = element("input", { type: "range", min: 0, max: 1, step: 0.001 });
   const value = element("span", { class: "number" }), after = element("span", { class: "number quiet" });
-  return { label, range, value, after, line: element("div", { class: "output" }, element("span", { title: label }, label || name), range, value, after) };
+  const line = element("div", { class: "output" }, element("span", { title: label }, label || name), range, value, after);
+  return { spoken: `${name} ${group} ${label}`, range, value, after, line };
 }
 
 const flat = (numbers) => (Array.isArray(numbers) ? numbers.flat(Infinity) : [numbers]);

@@ -60,7 +60,9 @@ async function readRules() {
   valid = true;
   forgetAdvice();
   showDeclared(found);
-  await Promise.all([checkRules(own), evaluate(), decode()]);
+  checkRules(own);
+  await evaluate();  // one after the other, so that one worker loads PyTorch for both
+  await decode();
 }
 
 function showProblems(found) {
@@ -114,7 +116,9 @@ const evaluate = coalesced(async () => {
   try {
     const rate = Math.min(1000, Math.max(0, Number(find("rate").value) || 0));
     const asked = request();
+    if (!shown) find("dropped").textContent = "computing …";
     const found = await ask("predictions", { ...asked, rate, rule: find("pulled-by").value });
+    if (!shown) find("dropped").textContent = "";
     if (asked.text !== state.rules) return;
     shown = found;
     find("predictions-problem").textContent = "";

@@ -3,7 +3,7 @@ const KEY = "residuum-explorer";
 
 export const state = {
   view: "formula", text: "P & (P -> Q) -> Q", degrees: {}, relaxations: [], shown: "r-product",
-  x: 0, y: 1, rules: "", relaxation: "r-product", preset: "",
+  x: 0, y: 1, rules: "", relaxation: "r-product", training: {},
 };
 
 const KINDS = Object.fromEntries(Object.entries(state).map(([name, value]) => [name, kindOf(value)]));
