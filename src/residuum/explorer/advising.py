@@ -8,8 +8,8 @@ from typing import Any
 
 from residuum.advice import Measured, Sample, draw_samples, measure, recommend
 from residuum.explorer.given import as_json_number, read_names, read_text
+from residuum.explorer.given_predictions import read_given_sample
 from residuum.explorer.limits import LONGEST_RULES
-from residuum.explorer.predictions import read_given_sample
 from residuum.explorer.rule_files import load_rules
 from residuum.relaxations import relaxation
 

@@ -21,7 +21,9 @@ from residuum.explorer.workers import Workers
 WARMING: Final = ("formula", b'{"text": "P -> P"}')
 """A task that makes a worker import what most tasks need."""
 
-KINDS: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+KINDS: Final = {
+    "html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml",
+}  # fmt: skip
 """The kinds of files of the page, by their endings."""
 
 
@@ -57,7 +59,9 @@ def make_app(token: str, port: int, opened: dict[str, str] | None = None) -> Gua
         Route("/opened", show_opened),
         Route("/tasks/{task}", answer, methods=["POST"]),
     ]
-    return Guard(Starlette(routes=routes, lifespan=run_workers), token, port)
+    application = Starlette(routes=routes, lifespan=run_workers)
+    application.router.redirect_slashes = False
+    return Guard(application, token, port)
 
 
 def _files_of_the_page() -> dict[str, tuple[bytes, str]]:
@@ -104,7 +108,7 @@ class _Lines(Response):
         del self.headers["content-length"]
         self._lines = lines
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(self, _: Any, receive: Any, send: Any) -> None:
         """Send the lines."""
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         gone = asyncio.create_task(_until_gone(receive))

@@ -23,6 +23,7 @@ from residuum.logic import Atom, Formula, atoms_of, size
 from residuum.relaxations import Relaxation, relaxation, truth
 from residuum.syntax import parse
 
+
 def measure_degrees(given: dict[str, Any]) -> dict[str, Any]:
     """Return degree and gradient under each relaxation, and the degree of every node under one."""
     formula, degrees = read_point(given)
@@ -46,7 +47,8 @@ def read_point(given: dict[str, Any]) -> tuple[Formula, dict[Atom, float]]:
     degrees = [check_number(one, "degree", 0, 1) for one in read_list(given, "degrees", MOST_ATOMS)]
     if len(degrees) != len(atoms):
         raise ResiduumError(
-            f"degrees: expected one for each of {len(atoms)} atoms, got {len(degrees)}; send as many"
+            f"degrees: expected one for each of {len(atoms)} atoms, got {len(degrees)}; send one "
+            "for each"
         )
     return formula, dict(zip(atoms, degrees, strict=True))
 

@@ -11,8 +11,8 @@ from typing import Any
 from residuum.advice import read_sample
 from residuum.errors import ResiduumError
 from residuum.explorer.given import read_choice, read_text
+from residuum.explorer.given_predictions import as_probabilities
 from residuum.explorer.limits import LONGEST_RULES, MOST_EXAMPLES, MOST_OUTPUTS, MOST_SAMPLE
-from residuum.explorer.predictions import as_probabilities
 from residuum.explorer.rule_files import load_rules
 from residuum.losses.degrees.logits import FORMS
 

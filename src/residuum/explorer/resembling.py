@@ -80,4 +80,4 @@ def _renamed(formula: Formula) -> str:
             return numbers[node]
         return f"{type(node).__name__}({', '.join(below)})" if below else str(node)
 
-    return fold(formula, {}, default=visit)
+    return str(fold(formula, {}, default=visit))

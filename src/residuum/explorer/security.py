@@ -15,17 +15,22 @@ from urllib.parse import parse_qs
 
 TOKEN_BYTES: Final = 32
 
+POLICY: Final = (
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    b"require-trusted-types-for 'script'"
+)
+"""What the page may load and do. Trusted types forbid it to read any text as HTML."""
+
 HEADERS: Final = (
-    (b"content-security-policy", b"default-src 'none'; script-src 'self'; style-src 'self'; "
-     b"img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-     b"frame-ancestors 'none'; require-trusted-types-for 'script'"),
+    (b"content-security-policy", POLICY),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )  # fmt: skip
-"""Headers of every response. Trusted types forbid the page to read any text as HTML."""
+"""Headers of every response."""
 
 
 def new_token() -> str:
@@ -73,8 +78,8 @@ class Guard:
             return 403, "expected a request to 127.0.0.1 or localhost, got another host", []
         if any(origin not in self._origins for origin in headers.get(b"origin", [])):
             return 403, "expected a request of the explorer's own page, got another origin", []
-        asked = parse_qs(scope["query_string"]).get(b"token", [])
-        if scope["path"] == "/" and asked and self._is_token(asked[0]):
+        asked = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        if scope["path"] == "/" and self._is_token(asked.encode()):
             cookie = f"{self._cookie}={self._token.decode()}; Path=/; HttpOnly; SameSite=Strict"
             return 303, "", [(b"location", b"/"), (b"set-cookie", cookie.encode())]
         if not self._is_token(self._token_in(headers.get(b"cookie", []))):

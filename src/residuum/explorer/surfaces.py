@@ -32,7 +32,7 @@ def draw_surfaces(given: dict[str, Any]) -> dict[str, Any]:
     along, across = (read_integer(given, name, 0, len(atoms) - 1) for name in ("x", "y"))
     grid = np.linspace(0, 1, POINTS)
     middles = (np.arange(ARROWS) + 0.5) / ARROWS
-    surfaces = []
+    surfaces: list[dict[str, Any]] = []
     for name in read_names(given):
         try:
             chosen = relaxation(name)

@@ -13,7 +13,13 @@ from typing import Any, Final, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from residuum.explorer.given import as_json_number, read_choice, read_integer, read_number, read_text
+from residuum.explorer.given import (
+    as_json_number,
+    read_choice,
+    read_integer,
+    read_number,
+    read_text,
+)
 from residuum.losses import compile as compile_rule
 from residuum.losses.facts import facts
 from residuum.losses.rules import CompiledRule
@@ -94,7 +100,7 @@ def _start(given: dict[str, Any], relaxation: str, seed: int) -> _Run:
         network = nn.Sequential(nn.Linear(CLASSES, 16), nn.Tanh(), last)
     if read_choice(given, "begin", ("fresh", "wrong")) == "wrong":
         with torch.no_grad():  # every digit at once, and none that comes next
-            last.bias += WRONG * torch.tensor([1.0, -1.0]).repeat_interleave(CLASSES)
+            last.bias.add_(WRONG * torch.tensor([1.0, -1.0]).repeat_interleave(CLASSES))
     rate = read_number(given, "rate", 1e-6, 1e6)
     optimizers = {"Adam": torch.optim.Adam, "SGD": torch.optim.SGD}
     chosen = optimizers[read_choice(given, "optimizer", tuple(optimizers))]
