@@ -2,9 +2,13 @@
 
 import http.client
 import json
+import signal
 import socket
+import subprocess
+import sys
 import time
 from importlib import resources
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -129,6 +133,26 @@ def test_ctrl_c_ends_the_server_with_its_workers_in_the_middle_of_their_work():
     assert running.stop() == 130
     connection.close()
     until(lambda: not any(map(is_running, workers)))
+
+
+def test_the_address_stands_in_a_line_of_its_own_and_a_file_is_read_once(tmp_path):
+    pytest.importorskip("uvicorn", reason="Uvicorn is not installed")
+    path = tmp_path / "mine.rsd"
+    path.write_text("predicate P rule a: P")
+    command = [sys.executable, "-m", "residuum", "explore", "--no-browser", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        address = urlsplit(process.stdout.readline().strip())
+        path.unlink()
+        token = address.query.removeprefix("token=")
+        connection = http.client.HTTPConnection(address.netloc, timeout=60)
+        cookie = {"Cookie": f"residuum-{address.port}={token}"}
+        connection.request("GET", "/opened", headers=cookie)
+        opened = json.loads(connection.getresponse().read())
+        connection.close()
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == "Ctrl-C ends the explorer\n"
+    assert (address.hostname, address.path) == ("127.0.0.1", "/")
+    assert opened == {"name": "mine.rsd", "text": "predicate P rule a: P"}
 
 
 def test_workers_end_even_if_the_server_is_killed():

@@ -39,10 +39,11 @@ def explore(
     try:
         from residuum.explorer.serving import serve
     except ModuleNotFoundError as error:
-        if error.name not in ("starlette", "uvicorn"):
+        missing = str(error.name).partition(".")[0]
+        if missing not in ("starlette", "uvicorn"):
             raise
         raise ResiduumError(
-            f"expected {error.name} for the explorer, and it is not installed; run: pip install "
+            f"expected {missing} for the explorer, and it is not installed; run: pip install "
             "'residuum[explore]'"
         ) from None
 
@@ -50,7 +51,8 @@ def explore(
         if as_json:
             print_json({"address": address})
         else:
-            say(f"{address}\nCtrl-C ends the explorer")
+            say(address)
+            say("Ctrl-C ends the explorer")
         if browser:
             webbrowser.open(address)
 
