@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -77,3 +79,22 @@ def test_the_table_names_functions_that_exist():
         assert isinstance(task, Task)
         module = __import__(f"residuum.explorer.{task.module}", fromlist=[task.function])
         assert callable(getattr(module, task.function))
+
+
+def test_formulas_and_the_text_of_rules_need_no_torch():
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from residuum.explorer.worker import answer\n"
+        "rules = b'{\"text\": \"predicate P rule a: P\"}'\n"
+        "point = b'{\"text\": \"P\", \"degrees\": [0.5], \"relaxations\": [\"s-godel\"],'"
+        "b'\"shown\": \"s-godel\", \"x\": 0, \"y\": 0, \"seconds\": 1}'\n"
+        "for name in ('start', 'formula', 'degrees', 'surfaces', 'consistency'):\n"
+        "    print([*answer(name, point)][-1])\n"
+        "for name in ('rules', 'check', 'predictions', 'advice', 'sample', 'training'):\n"
+        "    print([*answer(name, rules)][-1])\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    lines = found.stdout.splitlines()
+    assert [line for line in lines[:7] if "done" not in line] == []
+    assert len(lines) == 11
+    assert all("pip install 'residuum[learn]'" in line for line in lines[7:])

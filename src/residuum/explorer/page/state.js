@@ -2,7 +2,7 @@
 const KEY = "residuum-explorer";
 
 export const state = {
-  view: "formula", text: "(P -> Q) & (Q -> R) -> (P -> R)", degrees: { P: 0.8, Q: 0.4, R: 0.3 }, relaxations: [], shown: "r-product",
+  view: "formula", text: "P & Q -> R", degrees: { P: 0.8, Q: 0.7, R: 0.3 }, relaxations: [], shown: "r-product",
   x: 0, y: 1, rules: "", relaxation: "r-product", training: {},
 };
 
