@@ -1,5 +1,6 @@
 """No test, nor a program that one starts, meets what is the user's or another test's."""
 
+import gc
 import os
 from importlib.util import find_spec
 
@@ -20,6 +21,12 @@ if find_spec("starlette") is None or find_spec("uvicorn") is None:
     collect_ignore += ["src/residuum/explorer/app.py", "src/residuum/explorer/serving.py"]
 if find_spec("lightning") is None:
     collect_ignore += ["src/residuum/integrations/lightning.py"]
+
+
+def pytest_collection_finish():
+    """What is there before the first test stays: no collection of garbage looks at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
