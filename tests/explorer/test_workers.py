@@ -85,9 +85,9 @@ def test_formulas_and_the_text_of_rules_need_no_torch():
     code = (
         "import sys; sys.modules['torch'] = None\n"
         "from residuum.explorer.worker import answer\n"
-        "rules = b'{\"text\": \"predicate P rule a: P\"}'\n"
-        "point = b'{\"text\": \"P\", \"degrees\": [0.5], \"relaxations\": [\"s-godel\"],'"
-        "b'\"shown\": \"s-godel\", \"x\": 0, \"y\": 0, \"seconds\": 1}'\n"
+        'rules = b\'{"text": "predicate P rule a: P"}\'\n'
+        'point = b\'{"text": "P", "degrees": [0.5], "relaxations": ["s-godel"],\''
+        'b\'"shown": "s-godel", "x": 0, "y": 0, "seconds": 1}\'\n'
         "for name in ('start', 'formula', 'degrees', 'surfaces', 'consistency'):\n"
         "    print([*answer(name, point)][-1])\n"
         "for name in ('rules', 'check', 'predictions', 'advice', 'sample', 'training'):\n"

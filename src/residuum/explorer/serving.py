@@ -50,7 +50,8 @@ class _Server(uvicorn.Server):
 
 
 def _listen(port: int) -> socket.socket:
-    listening = socket.socket()
+    # asyncio sends small parts of an answer at once only if the socket names its protocol.
+    listening = socket.socket(proto=socket.IPPROTO_TCP)
     try:
         listening.bind(("127.0.0.1", port))
     except OSError as error:
