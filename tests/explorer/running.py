@@ -2,10 +2,14 @@
 
 import http.client
 import json
+import os
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from urllib.parse import urlsplit
+
+import pytest
 
 
 class Explorer:
@@ -64,3 +68,18 @@ def is_running(process_id):
             return file.read().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+@contextmanager
+def running_explorer():
+    """Yield an explorer, which is stopped afterwards; skip the test where none can run."""
+    pytest.importorskip("starlette", reason="Starlette is not installed")
+    pytest.importorskip("uvicorn", reason="Uvicorn is not installed")
+    if not os.path.isdir("/proc"):
+        pytest.skip("there is no /proc, in which workers are found")
+    running = Explorer()
+    try:
+        yield running
+    finally:
+        if running.process.poll() is None:
+            running.stop()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import residuum as rs
-from explorer.running import Explorer
+from explorer.running import running_explorer
 from explorer.test_server import HARD
 from reports.browser import Browser, find_browser
 
@@ -28,6 +28,12 @@ def browser():
     opened = Browser(find_browser())
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="module")
+def explorer():
+    with running_explorer() as running:
+        yield running
 
 
 def until(browser, script, seconds=20):
@@ -186,10 +192,9 @@ def test_a_file_that_is_dropped_is_read(browser, explorer):
 
 
 def test_a_stopped_server_is_told_and_what_was_typed_stays(browser):
-    pytest.importorskip("uvicorn", reason="Uvicorn is not installed")
-    running = Explorer()
-    open_formula(browser, running, "Kept -> Typed")
-    running.stop()
+    with running_explorer() as running:
+        open_formula(browser, running, "Kept -> Typed")
+        running.stop()
     until(browser, "!document.getElementById('stopped').hidden")
     assert browser.evaluate("document.getElementById('text').value") == "Kept -> Typed"
     assert copied(browser, "copy-typed") == "Kept -> Typed"

@@ -12,12 +12,18 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from explorer.running import Explorer, is_running
+from explorer.running import is_running, running_explorer
 from residuum.explorer.limits import MOST_BODY
 from residuum.explorer.security import HEADERS
 
 # A formula whose bounds take far longer than a test.
 HARD = "(P -> Q) & (Q -> R) -> (P -> R) & (S | ~S -> P) & (T -> (Q -> P))"
+
+
+@pytest.fixture(scope="module")
+def explorer():
+    with running_explorer() as running:
+        yield running
 
 
 def until(condition, seconds=20):
@@ -121,18 +127,17 @@ def test_work_is_streamed_and_stops_when_the_page_goes_away(explorer):
 
 
 def test_ctrl_c_ends_the_server_with_its_workers_in_the_middle_of_their_work():
-    pytest.importorskip("uvicorn", reason="Uvicorn is not installed")
-    running = Explorer()
-    connection = http.client.HTTPConnection(running.host, timeout=60)
-    asked = {"text": HARD, "relaxations": ["r-godel", "r-product"], "seconds": 60}
-    headers = {"Cookie": running.cookie, "content-type": "application/json"}
-    connection.request("POST", "/tasks/consistency", json.dumps(asked), headers)
-    assert connection.getresponse().readline()
-    workers = running.workers()
-    assert len(workers) >= 2
-    assert running.stop() == 130
-    connection.close()
-    until(lambda: not any(map(is_running, workers)))
+    with running_explorer() as running:
+        connection = http.client.HTTPConnection(running.host, timeout=60)
+        asked = {"text": HARD, "relaxations": ["r-godel", "r-product"], "seconds": 60}
+        headers = {"Cookie": running.cookie, "content-type": "application/json"}
+        connection.request("POST", "/tasks/consistency", json.dumps(asked), headers)
+        assert connection.getresponse().readline()
+        workers = running.workers()
+        assert len(workers) >= 2
+        assert running.stop() == 130
+        connection.close()
+        until(lambda: not any(map(is_running, workers)))
 
 
 def test_the_address_stands_in_a_line_of_its_own_and_a_file_is_read_once(tmp_path):
@@ -156,11 +161,11 @@ def test_the_address_stands_in_a_line_of_its_own_and_a_file_is_read_once(tmp_pat
 
 
 def test_workers_end_even_if_the_server_is_killed():
-    pytest.importorskip("uvicorn", reason="Uvicorn is not installed")
-    running = Explorer()
-    running.ask("formula", {"text": "P"})
-    workers = running.workers()
-    running.process.kill()
-    running.process.wait()
-    running.process.stdout.close()
-    until(lambda: not any(map(is_running, workers)))
+    with running_explorer() as running:
+        running.ask("formula", {"text": "P"})
+        workers = running.workers()
+        assert workers
+        running.process.kill()
+        running.process.wait()
+        running.process.stdout.close()
+        until(lambda: not any(map(is_running, workers)))
