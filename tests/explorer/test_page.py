@@ -1,12 +1,14 @@
 """The page in a real browser: typing, sliders, drop, copy, cancel, two tabs, a stopped server."""
 
 import base64
+import csv
 import io
 import json
 import subprocess
 import sys
 import time
 from urllib.parse import quote
+from xml.dom.minidom import parseString
 
 import numpy as np
 import pytest
@@ -170,6 +172,38 @@ def test_copies_say_the_same_and_a_link_opens_in_another_tab(browser, explorer):
     until(browser, "document.getElementById('notation').ariaLabel === 'P -> R'")
     assert browser.evaluate(label) == str(rs.parse(text))
     browser.evaluate("window.other.close()")
+
+
+def saved(browser, button):
+    """Return the name and the content of the file that a button saves."""
+    browser.evaluate(
+        "URL.createObjectURL = (blob) => { const reader = new FileReader(); reader.onload = () =>"
+        "{ window.content = reader.result; }; reader.readAsDataURL(blob); return '#'; };"
+        "HTMLAnchorElement.prototype.click = function () { window.named = this.download; };"
+        "window.content = ''"
+    )
+    browser.evaluate(f"document.getElementById('{button}').click()")
+    content = until(browser, "window.content").partition("base64,")[2]
+    return browser.evaluate("window.named"), base64.b64decode(content)
+
+
+def test_files_that_are_saved_hold_what_is_shown(browser, explorer):
+    open_formula(browser, explorer, "P & Q -> R")
+    name, table = saved(browser, "csv-degrees")
+    head, first, *_ = csv.reader(io.StringIO(table.decode()))
+    shown = {atom: float(browser.evaluate(f"document.getElementById('slider-{n}').value"))
+             for n, atom in enumerate("PQR")}  # fmt: skip
+    assert (name, head[:2], head[2]) == ("degrees.csv", ["relaxation", "degree"], "gradient by P")
+    assert float(first[1]) == pytest.approx(rs.truth("P & Q -> R", shown, "s-product"))
+    name, tree = saved(browser, "svg-tree")
+    texts = [node.firstChild.data for node in parseString(tree).getElementsByTagName("text")]
+    assert (name, texts[::2]) == ("tree.svg", ["→", "∧", "P", "Q", "R"])
+    until(browser, "document.querySelectorAll('#surfaces canvas').length === 10")
+    _, table = saved(browser, "csv-surfaces")
+    assert len(table.decode().splitlines()) == 1 + 33 * 33
+    name, picture = saved(browser, "png-surfaces")
+    assert (name, picture[:4]) == ("surfaces.png", b"\x89PNG")
+    assert len(picture) > 20_000
 
 
 def test_a_file_that_is_dropped_is_read(browser, explorer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import webbrowser
 from pathlib import Path
 from typing import Annotated
@@ -54,7 +55,8 @@ def explore(
             say(address)
             say("Ctrl-C ends the explorer")
         if browser:
-            webbrowser.open(address)
+            # A browser in the terminal returns only when it is closed.
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     serve(announce, port=port, opened=opened)
 

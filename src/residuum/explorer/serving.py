@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable
 
@@ -52,6 +53,8 @@ class _Server(uvicorn.Server):
 def _listen(port: int) -> socket.socket:
     # asyncio sends small parts of an answer at once only if the socket names its protocol.
     listening = socket.socket(proto=socket.IPPROTO_TCP)
+    if os.name == "posix":  # elsewhere the option would let two servers share a port
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(("127.0.0.1", port))
     except OSError as error:

@@ -154,10 +154,13 @@ function saveCsv() {
 }
 
 export function trainingInPython() {
-  const { first, second, outputs, weight, labels, optimizer, rate, steps, seed } = state.training;
+  const { first, second, outputs, begin, weight, labels, optimizer, rate, steps, seed } = state.training;
   const kind = outputs === "softmax" ? "exclusive" : "independent";
   const loss = outputs === "softmax" ? "rs.facts(digit[:50], digits[:50])"
     : "torch.nn.functional.binary_cross_entropy_with_logits(digit[:50], torch.eye(5)[digits[:50]])";
+  const wrong = begin !== "wrong" ? "" : `    with torch.no_grad():  # every digit at once, and none that comes next
+        network[2].bias.add_(3.0 * torch.tensor([1.0, -1.0]).repeat_interleave(5))
+`;
   return `import torch
 import residuum as rs
 
@@ -169,8 +172,9 @@ for relaxation in (${inPython(first)}, ${inPython(second)}):
         "forall d in digit: Digit(d) -> Next((d + 1) mod 5)", relaxation, domains={"digit": 5},
         outputs={"Digit": "${kind}", "Next": "${kind}"},
     )
+    torch.manual_seed(${seed})
     network = torch.nn.Sequential(torch.nn.Linear(5, 16), torch.nn.Tanh(), torch.nn.Linear(16, 10))
-    optimizer = torch.optim.${optimizer}(network.parameters(), lr=${rate})
+${wrong}    optimizer = torch.optim.${optimizer}(network.parameters(), lr=${rate})
     for _ in range(${steps}):
         digit, following = network(pictures).chunk(2, dim=1)
         loss = ${weight} * rule(Digit=digit, Next=following) + ${labels} * ${loss}
