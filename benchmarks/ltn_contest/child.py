@@ -2,7 +2,7 @@
 
 The first argument is the folder of the library's pages. Each line of the input is a problem, the
 number of epochs, a seed and the file of its data, as JSON; each line of the output is what was
-measured.
+measured. The first line of the output has the versions.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 import sys
 import time
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,9 @@ def measured(pages: str, name: str, epochs: int | None, seed: int, file: str) ->
 
 def main() -> None:
     torch.set_num_threads(1)
+    library = "residuum" if sys.argv[1] == "with_residuum" else "LTNtorch"
+    print(json.dumps({library: version(library), f"torch of {library}": torch.__version__}))
+    sys.stdout.flush()
     for line in sys.stdin:
         print(json.dumps(measured(sys.argv[1], *json.loads(line))), flush=True)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +121,7 @@ def _file(start: str) -> Path:
     return Path(os.environ.get("RESIDUUM_DATA", "")) / "mnist" / f"{start}-ubyte.gz"
 
 
+@cache
 def _mnist(part: str) -> tuple[Tensor, Tensor]:
     """Return the images, of one channel, and the labels of a part of MNIST."""
     images, labels = (

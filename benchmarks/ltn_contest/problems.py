@@ -5,9 +5,10 @@ This file is read in both environments, so that it needs no more than PyTorch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations, pairwise
+from itertools import pairwise, permutations
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -30,6 +31,17 @@ class Problem:
     batch: int | None = None
     least: float = 0.0
     most: float = float("inf")
+
+    @property
+    def fails(self) -> str:
+        """Where the first measure is if a run has failed, in words."""
+        return f"below {self.least:.0%}" if self.least else f"above {self.most:g}"
+
+    def has_failed(self, run: Mapping[str, Any]) -> bool:
+        """Say whether a run raised an error or is far from what the problem asks for."""
+        if "measures" not in run:
+            return True
+        return not self.least <= next(iter(run["measures"].values())) <= self.most
 
     def batches(self, tensors: Tensors, seed: int) -> Iterator[tuple[int, Tensors]]:
         """Yield the epoch and the tensors of each step. Without a batch size, all are one batch."""

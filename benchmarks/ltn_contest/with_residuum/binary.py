@@ -6,9 +6,11 @@ import residuum as rs
 
 
 def train(network, batches):
+    yes, no = rs.compile("Inside"), rs.compile("~Inside")
     optimizer = torch.optim.Adam(network.parameters(), lr=0.001)
     for _, (points, labels) in batches:
-        loss = rs.facts(network(points).squeeze(1), labels, independent=True)
+        logits = network(points).squeeze(1)
+        loss = yes(Inside=logits[labels]) + no(Inside=logits[~labels])  # a mean over each group
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -18,8 +18,7 @@ KNOWLEDGE = rs.loads("""
 
 
 def train(network, batches):
-    weights = {"used": 1 / 4, "close": 1 / 160000, "distant": 1 / 160000}
-    rules = rs.compile(KNOWLEDGE, "s-product", weights=weights)
+    rules = rs.compile(KNOWLEDGE, "s-product", over="mean")
     optimizer = torch.optim.Adam(network.parameters(), lr=0.001)
     for _, (points, distances) in batches:
         loss = rules.total(In=network(points), Distance=distances)

@@ -18,9 +18,7 @@ KNOWLEDGE = rs.loads("""
 
 
 def train(people, batches):
-    weights = {"others": 1 / 14, "mutual": 1 / 196, "somebody": 1 / 14}
-    weights |= {"imitation": 1 / 196, "effect": 1 / 14}
-    rules = rs.compile(KNOWLEDGE, "s-product", weights=weights)
+    rules = rs.compile(KNOWLEDGE, "s-product", over="mean")
     optimizer = torch.optim.Adam(people.parameters(), lr=0.001)
     for _, (smokes, cancer, friends) in batches:
         outputs = {
