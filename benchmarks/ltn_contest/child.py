@@ -18,10 +18,9 @@ from typing import Any
 
 import torch
 
-# Not first: the benchmark itself is a file of the name ltn, like LTN's package.
 sys.path.append(str(Path(__file__).parents[1]))
 
-from ltn_contest.problems import PROBLEMS  # noqa: E402
+from ltn_contest.problems import PROBLEMS
 
 
 def measured(pages: str, name: str, epochs: int | None, seed: int, file: str) -> dict[str, Any]:

@@ -99,7 +99,7 @@ def smokers(seed: int) -> Split:  # noqa: ARG001 - the facts are LTN's, whatever
     for group in (range(8), range(8, 14)):
         for x in group:
             friends[x, x + 1 : group.stop] = 0.0
-    for first, second in "ab ae af ag bc cd ef gh ij jm kl mn".split():
+    for first, second in ("ab", "ae", "af", "ag", "bc", "cd", "ef", "gh", "ij", "jm", "kl", "mn"):
         friends[people.index(first), people.index(second)] = 1.0
     return {"train": (smokes, cancer, friends), "test": (smokes, cancer, friends)}
 

@@ -21,7 +21,7 @@ def train(network, batches):
     optimizer = torch.optim.Adam(P.parameters(), lr=0.001)
     for _, (flowers, species) in batches:
         groups = [ltn.Variable(f"x{k}", flowers[species == k]) for k in range(3)]
-        loss = 1.0 - SatAgg(*(Forall(x, P(x, l)) for x, l in zip(groups, classes, strict=True)))
+        loss = 1.0 - SatAgg(*(Forall(x, P(x, k)) for x, k in zip(groups, classes, strict=True)))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

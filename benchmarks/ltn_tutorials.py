@@ -36,7 +36,7 @@ class Child:
 
     def __init__(self, python: str, pages: str) -> None:
         self._process = subprocess.Popen(
-            [python, "-P", str(CONTEST / "child.py"), pages],
+            [python, str(CONTEST / "child.py"), pages],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
