@@ -113,8 +113,8 @@ class Worst(OnPenalties):
         least = sorted_.gather(-1, wanted.clamp(min=1) - 1)
         larger, equal = fixed > least, fixed == least
         remaining = wanted - larger.sum(-1, keepdim=True)
-        share = remaining / equal.sum(-1, keepdim=True)
-        weights = torch.where(equal, share.to(flat.dtype), larger.to(flat.dtype))
+        share = remaining.to(flat.dtype) / equal.sum(-1, keepdim=True)
+        weights = torch.where(equal, share, larger.to(flat.dtype))
         weights = torch.where(fixed.isnan(), fixed, weights).masked_fill(wanted == 0, 0.0)
         total = (weights * flat).sum(-1, keepdim=True) / wanted.clamp(min=1)
         result = total.squeeze(-1)

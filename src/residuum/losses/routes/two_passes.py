@@ -96,9 +96,7 @@ class TwoPasses:
         if not used:
             return [None] * len(wanted)
         roots, upstream = zip(*used, strict=True)
-        return torch.autograd.grad(
-            roots, [leaves[n] for n in wanted], upstream, allow_unused=True
-        )
+        return torch.autograd.grad(roots, [leaves[n] for n in wanted], upstream, allow_unused=True)
 
 
 def _split(
