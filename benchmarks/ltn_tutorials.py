@@ -68,10 +68,11 @@ def run(
     children: dict[str, Child], names: Sequence[str], seeds: Sequence[int], epochs: int | None
 ) -> Iterator[dict[str, Any]]:
     """Yield the record so far after each problem."""
-    versions = {key: said for child in children.values() for key, said in child.versions.items()}
-    record: dict[str, Any] = {
-        "machine": machine("cpu") | versions, "seeds": list(seeds), "problems": [],
-    }  # fmt: skip
+    about = machine("cpu")
+    del about["torch"]  # each library says which one it has
+    for child in children.values():
+        about |= child.versions
+    record: dict[str, Any] = {"machine": about, "seeds": list(seeds), "problems": []}
     with tempfile.TemporaryDirectory() as folder:
         data = str(Path(folder) / "data.pt")
         for name in track(names, "measuring"):

@@ -30,7 +30,7 @@ def trained(rule, seed=0):
     images = torch.randn(10, 32)[digits] + 0.7 * torch.randn(2, 600, 32)
     network = torch.nn.Sequential(torch.nn.Linear(32, 32), torch.nn.ReLU(), torch.nn.Linear(32, 10))
     optimizer = torch.optim.Adam(network.parameters(), lr=0.01)
-    for _ in range(100):
+    for _ in range(70):
         left, right = network(images)
         loss = rule(Left=left, Right=right, observed={"Sum": sums})
         optimizer.zero_grad()

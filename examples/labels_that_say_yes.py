@@ -43,7 +43,7 @@ def trained(missing, weight, seed=0):
     network = torch.nn.Linear(16, 5)
     rules = rs.compile(KNOWLEDGE, "s-product")
     optimizer = torch.optim.Adam(network.parameters(), lr=0.05)
-    for _ in range(150):
+    for _ in range(100):
         logits = network(images)
         loss = rs.facts(logits, labels, independent=True)
         loss = loss + weight * rules.total(Is=logits[:, :3], Wears=logits[:, 3:])

@@ -38,16 +38,14 @@ def measured(pages: str, name: str, epochs: int | None, seed: int, file: str) ->
     except Exception as error:  # a failed run is counted, and the others go on
         return {"note": f"{type(error).__name__}: {error}".splitlines()[0][:200]}
     seconds = time.process_time() - start
-    network.eval()
-    with torch.no_grad():
-        return {"seconds": seconds, "measures": problem.measure(network, data["test"])}
+    return {"seconds": seconds, "measures": problem.measured(network, data["test"])}
 
 
 def main() -> None:
     torch.set_num_threads(1)
     library = "residuum" if sys.argv[1] == "with_residuum" else "LTNtorch"
-    print(json.dumps({library: version(library), f"torch of {library}": torch.__version__}))
-    sys.stdout.flush()
+    versions = f"{version(library)} with torch {torch.__version__}"
+    print(json.dumps({library: versions}), flush=True)
     for line in sys.stdin:
         print(json.dumps(measured(sys.argv[1], *json.loads(line))), flush=True)
 

@@ -44,9 +44,6 @@ def markdown(record: Mapping[str, Any]) -> str:
     seeds = len(record["seeds"])
     headings = ["problem", "measure", "residuum", "LTN", "failed runs", "lines", "LTN's time, ×"]
     rows = [row for one in record["problems"] for row in _rows(one)]
-    limits = "; ".join(
-        f"{one['title']}: {next(iter(_measures(one)))} {one['fails']}" for one in record["problems"]
-    )
     return "\n".join(
         [
             f"{machine}. CPU time of the process, one thread; libraries take turns. {seeds} seeds.",
@@ -54,8 +51,6 @@ def markdown(record: Mapping[str, Any]) -> str:
             f"| {' | '.join(headings)} |",
             "| --- | --- | --: | --: | --: | --: | --: |",
             *(f"| {' | '.join(row)} |" for row in rows),
-            "",
-            f"A run has failed if it raised an error, or: {limits}.",
         ]
     )
 
@@ -65,7 +60,7 @@ def _rows(problem: Mapping[str, Any]) -> list[list[str]]:
     failed, lines = (
         f"{problem[what][RESIDUUM]} / {problem[what][LTN]}" for what in ("failed", "lines")
     )
-    about = [failed, lines, f"{slower(problem):.1f}"]
+    about = [f"{failed} ({problem['fails']})", lines, f"{slower(problem):.1f}"]
     rows = []
     for number, measure in enumerate(_measures(problem)):
         title = "" if number else problem["title"]
