@@ -6,8 +6,9 @@ import importlib
 import json
 import math
 import re
+import statistics
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,8 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
 from ltn_contest.data import DRAWN, NO_LABEL  # noqa: E402
-from ltn_contest.problems import PROBLEMS, Problem, clusters  # noqa: E402
-from ltn_contest.tables import LTN, RESIDUUM, lines_of, markdown  # noqa: E402
+from ltn_contest.problems import PROBLEMS, People, Problem, beliefs, clusters  # noqa: E402
+from ltn_contest.tables import LTN, RESIDUUM, lines_of, markdown, slower, values  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
 CONTEST = ROOT / "benchmarks" / "ltn_contest"
@@ -80,6 +81,45 @@ def test_clusters_may_have_any_names():
     assert merged["pairs that obey"] == pytest.approx(5 / 9)  # the four distant pairs are together
 
 
+def test_beliefs_are_measured_as_nested_loops_do():
+    torch.manual_seed(0)
+    people, known = People(), DRAWN["smokers"](0)["train"]
+    everybody = range(14)
+    with torch.no_grad():
+        people.vectors.mul_(20)  # so that some are believed to smoke and others not
+        smokes, cancer = (
+            [bool(network(people.vectors[x]) > 0) for x in everybody]
+            for network in (people.smokes, people.cancer)
+        )
+        friends = [
+            [bool(people.friends(torch.cat([people.vectors[x], people.vectors[y]])) > 0)
+             for y in everybody] for x in everybody
+        ]  # fmt: skip
+        found = beliefs(people, known)
+    pairs = list(product(everybody, everybody))
+    rules = [
+        [not friends[x][x] for x in everybody],
+        [friends[y][x] or not friends[x][y] for x, y in pairs],
+        [any(friends[x]) for x in everybody],
+        [smokes[y] or not (friends[x][y] and smokes[x]) for x, y in pairs],
+        [cancer[x] or not smokes[x] for x in everybody],
+        [not cancer[x] or smokes[x] for x in everybody],
+    ]
+    shares = [sum(one) / len(one) for one in rules]
+    assert 0 < sum(smokes) < 14
+    assert found["groundings that hold"] == pytest.approx(sum(shares) / 6, abs=1e-6)
+    labels = [one.flatten().tolist() for one in known]
+    said = [smokes, cancer, [one for row in friends for one in row]]
+    facts = [
+        (one, label)
+        for group, given in zip(said, labels, strict=True)
+        for one, label in zip(group, given, strict=True)
+        if label >= 0
+    ]
+    kept = sum(one == (label == 1) for one, label in facts) / len(facts)
+    assert found["facts that are kept"] == pytest.approx(kept, abs=1e-6)
+
+
 def test_facts_about_people_are_as_many_as_in_the_tutorial():
     smokes, cancer, friends = DRAWN["smokers"](0)["train"]
     found = [(int((one == 1).sum()), int((one == 0).sum())) for one in (smokes, cancer, friends)]
@@ -139,3 +179,31 @@ def test_the_code_on_the_page_is_that_of_the_benchmark():
     assert len(blocks) >= 14
     for block in blocks:
         assert any(flat(block) in page for page in pages), block
+
+
+def test_what_is_said_of_the_table_is_what_was_measured():
+    problems = RECORD["problems"]
+    lines = [sum(one["lines"][pages] for one in problems) for pages in (RESIDUUM, LTN)]
+    assert f"{lines[0]} lines in all, LTN's {lines[1]}" in PAGE
+    assert all(one["lines"][RESIDUUM] < one["lines"][LTN] for one in problems)
+    times = {one["title"]: slower(one) for one in problems}
+    mean = statistics.geometric_mean(times.values())
+    assert f"LTN takes {mean:.1f} times as long in the geometric mean" in PAGE
+    faster = [title for title, ratio in times.items() if ratio < 1]
+    assert f"LTN is faster in {len(faster)} of {len(problems)} ({'; '.join(faster)})" in PAGE
+    failed = [sum(one["failed"][pages] for one in problems) for pages in (RESIDUUM, LTN)]
+    runs = len(problems) * len(RECORD["seeds"])
+    assert f"Of {runs} runs {failed[0]} failed with residuum and {failed[1]} with LTN" in PAGE
+
+
+def test_the_ranges_of_both_libraries_overlap():
+    for one in RECORD["problems"]:
+        for measure in one["runs"][0]["measures"]:
+            ours, theirs = (values(one, library, measure) for library in (RESIDUUM, LTN))
+            assert max(min(ours), min(theirs)) <= min(max(ours), max(theirs))
+
+
+def test_both_libraries_merge_clusters():
+    [one] = [one for one in RECORD["problems"] if one["name"] == "clustering"]
+    for library in (RESIDUUM, LTN):
+        assert min(values(one, library, "points in the right cluster")) < 0.9

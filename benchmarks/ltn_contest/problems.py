@@ -165,25 +165,52 @@ def _share(right: Tensor) -> float:
 
 PROBLEMS = {
     "binary": Problem(
-        "binary classification", lambda: layers(2, 16, 16, 1), 1000, label_accuracy, least=0.8
+        "binary classification",
+        network=lambda: layers(2, 16, 16, 1),
+        epochs=1000,
+        measure=label_accuracy,
+        least=0.8,
     ),
     "multi_class": Problem(
-        "multi-class, irises", lambda: layers(4, 16, 16, 8, 3, dropout=0.2), 500, accuracy, 64, 0.8
+        "multi-class, irises",
+        network=lambda: layers(4, 16, 16, 8, 3, dropout=0.2),
+        epochs=500,
+        batch=64,
+        measure=accuracy,
+        least=0.8,
     ),
     "multi_label": Problem(
         "multi-label, made-up crabs",
-        lambda: layers(5, 16, 16, 8, 4, dropout=0.2),
-        500,
-        label_accuracy,
-        64,
-        0.8,
+        network=lambda: layers(5, 16, 16, 8, 4, dropout=0.2),
+        epochs=500,
+        batch=64,
+        measure=label_accuracy,
+        least=0.8,
     ),
     "regression": Problem(
-        "regression, diabetes", lambda: layers(10, 8, 8, 1), 500, error, 64, most=15.4
+        "regression, diabetes",
+        network=lambda: layers(10, 8, 8, 1),
+        epochs=500,
+        batch=64,
+        measure=error,
+        most=15.4,  # that of the mean of all patients
     ),
-    "addition": Problem("addition of two MNIST images", digit_network, 8, sum_accuracy, 32, 0.5),
+    "addition": Problem(
+        "addition of two MNIST images",
+        network=digit_network,
+        epochs=8,
+        batch=32,
+        measure=sum_accuracy,
+        least=0.5,
+    ),
     "clustering": Problem(
-        "clustering", lambda: layers(2, 16, 16, 16, 4), 1000, clusters, least=0.95
+        "clustering",
+        network=lambda: layers(2, 16, 16, 16, 4),
+        epochs=1000,
+        measure=clusters,
+        least=0.95,
     ),
-    "smokers": Problem("smokers and friends", People, 1000, beliefs, least=0.8),
+    "smokers": Problem(
+        "smokers and friends", network=People, epochs=1000, measure=beliefs, least=0.8
+    ),
 }
