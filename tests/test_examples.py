@@ -1,6 +1,7 @@
 """The programs in examples/ run."""
 
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -10,22 +11,35 @@ import pytest
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
-def test_the_picture_of_obedient_tags_is_drawn(tmp_path):
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run an example, and return the lines that it prints; a warning is an error."""
+
+    def run(name, *words):
+        monkeypatch.setattr(sys, "argv", [name, *words])
+        runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+        return capsys.readouterr().out.splitlines()
+
+    return run
+
+
+def test_the_picture_of_obedient_tags_is_drawn(run, tmp_path):
     picture = tmp_path / "tags.png"
-    command = [sys.executable, EXAMPLES / "obedient_tags.py", picture]
-    subprocess.run(command, check=True, capture_output=True)
+    run("obedient_tags.py", str(picture))
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def run(name):
-    """Return the lines that an example prints; a warning is an error."""
-    command = [sys.executable, "-W", "error", EXAMPLES / name]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+def test_the_first_picture_is_of_a_loss_that_falls_and_violations_that_vanish(run, tmp_path):
+    picture = tmp_path / "first.png"
+    run("first_picture.py", str(picture))
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    losses, violated = runpy.run_path(str(EXAMPLES / "first_picture.py"))["train"]()
+    assert losses[-1] < losses[0] / 10
+    assert violated[0] > 0.5
+    assert violated[-1] == 0
 
 
-def test_a_penalty_falls_while_the_rule_is_broken_more_often():
+def test_a_penalty_falls_while_the_rule_is_broken_more_often(run):
     _, *rows = run("satisfied_by_half.py")
     found = {row.split()[0]: [float(n) for n in re.findall(r"\d+\.\d+", row)] for row in rows}
     before, after, obeyed, obeys, _, dead = found["r-product"]
@@ -35,7 +49,7 @@ def test_a_penalty_falls_while_the_rule_is_broken_more_often():
     assert found["s-product"][3] > obeys + 5
 
 
-def test_a_lightning_module_learns_from_a_rule():
+def test_a_lightning_module_learns_from_a_rule(run):
     pytest.importorskip("lightning", reason="Lightning is not installed")
     found = dict(line.split(": ") for line in run("lightning_rule.py"))
     assert float(found["next"]) > 0.95
@@ -43,7 +57,7 @@ def test_a_lightning_module_learns_from_a_rule():
     assert found["weight of the rule in its last epoch"] == "1"
 
 
-def test_a_hugging_face_trainer_learns_from_a_rule():
+def test_a_hugging_face_trainer_learns_from_a_rule(run):
     pytest.importorskip("transformers", reason="transformers is not installed")
     pytest.importorskip("accelerate", reason="accelerate is not installed")
     lines = [line for line in run("hugging_face_rule.py") if line.startswith("weight")]
@@ -52,9 +66,8 @@ def test_a_hugging_face_trainer_learns_from_a_rule():
     assert all(number > 95 for number in with_rule)
 
 
-def test_a_regression_obeys_its_rule():
-    command = [sys.executable, EXAMPLES / "regression_bound.py"]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+def test_a_regression_obeys_its_rule(run):
+    printed = "\n".join(run("regression_bound.py"))
     alone, ruled = (
         [float(share) / 100 for share in re.findall(r"rule ([\d.]+)%", part)]
         for part in printed.split("labels and the rule")
@@ -63,7 +76,7 @@ def test_a_regression_obeys_its_rule():
     assert ruled[-1] < 0.005
 
 
-def test_digits_are_learnt_from_sums_if_the_rule_is_written_with_exists():
+def test_digits_are_learnt_from_sums_if_the_rule_is_written_with_exists(run):
     *rows, warning = run("digits_from_sums.py")
     shares = [int(n) for row in rows for n in re.findall(r"(\d+)% of the digits", row)]
     assert len(shares) == 4
@@ -72,7 +85,7 @@ def test_digits_are_learnt_from_sums_if_the_rule_is_written_with_exists():
     assert "write the rule with `exists`" in warning
 
 
-def test_parents_of_a_class_hierarchy_are_learnt_without_labels():
+def test_parents_of_a_class_hierarchy_are_learnt_without_labels(run):
     _, *rows = run("class_hierarchy.py")
     found = {tuple(row.split()[:2]): [int(n) for n in re.findall(r"(\d+)%", row)] for row in rows}
     for learnt in ("r-product", "s-product", "exact"):
@@ -83,7 +96,7 @@ def test_parents_of_a_class_hierarchy_are_learnt_without_labels():
     assert found["r-godel", "0.1"][1] < 30
 
 
-def test_long_sentences_outweigh_short_ones_unless_the_mean_is_taken():
+def test_long_sentences_outweigh_short_ones_unless_the_mean_is_taken(run):
     _, *rows = run("long_sentences.py")
     found = {}
     for row in rows:
@@ -95,7 +108,7 @@ def test_long_sentences_outweigh_short_ones_unless_the_mean_is_taken():
     assert all(right > drowned + 20 for _, right in found.values())
 
 
-def test_labels_that_only_say_yes_suffice_with_rules():
+def test_labels_that_only_say_yes_suffice_with_rules(run):
     *shares, one_animal, one_coat = run("labels_that_say_yes.py")
     denied, said_yes, ruled = (int(n) for row in shares for n in re.findall(r"(\d+)%", row))
     assert max(denied, said_yes) < 50
@@ -105,7 +118,7 @@ def test_labels_that_only_say_yes_suffice_with_rules():
         assert in_file == in_python
 
 
-def test_rules_are_watched():
+def test_rules_are_watched(run):
     *lines, right = run("watching_rules.py")
     dead = dict(re.findall(r"untrained, (.*): (\d+)%", "\n".join(lines)))
     assert dead == {"lukasiewicz": "100", "r-product": "100", "s-product": "0"}
@@ -117,3 +130,13 @@ def test_rules_are_watched():
     assert float(last["sum/satisfied"]) > 0.95
     assert float(first["sum/penalty"]) < float(last["sum/penalty"])
     assert right == "right sums: 100%"
+
+
+def test_own_rules_are_reported_from_what_the_example_writes(run, tmp_path):
+    [command] = run("report_of_own_rules.py", str(tmp_path))
+    name, *words = command.split()
+    page = tmp_path / "own.html"
+    asked = [sys.executable, "-W", "error", "-m", name, *words, "-r", "r-product", "-o", str(page)]
+    done = subprocess.run(asked, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "“odd” is broken most" in page.read_text("utf-8")
