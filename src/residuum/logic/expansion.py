@@ -181,7 +181,7 @@ class _Grounding:
         return bool(
             fold_scoped(
                 guard,
-                {**connectives, **self.term_cases(), fm.Comparison: compare},
+                {**connectives, **self.term_cases(), fm.Comparison: compare, fm.Atom: _unknown},
                 scope=self._relevant(guard, environment),
                 descend=self.descend,
             )
@@ -190,6 +190,13 @@ class _Grounding:
 
 def _ignoring_scope(case: Case[bool]) -> ScopedCase[Any]:
     return lambda node, parts, _: case(node, parts)
+
+
+def _unknown(node: fm.Atom, _: Sequence[Any], __: Environment) -> bool:
+    raise EvaluationError(
+        f"the guard reads `{node}`, a relation whose pairs come with the data; write an implication "
+        "to evaluate it"
+    )
 
 
 def _value_of(node: tm.Variable, _: Sequence[Node], environment: Environment) -> Node:

@@ -28,6 +28,8 @@ from residuum.losses.questions.metrics import as_numbers, metrics_of
 from residuum.losses.questions.truth import truth
 from residuum.losses.questions.violations import Violation, violations
 from residuum.losses.reductions import Reduction, SharedGroup, reduce_batch
+from residuum.losses.relations.grounded import Grounded
+from residuum.losses.relations.tables import from_tables
 from residuum.losses.routes.choosing import Chooser
 from residuum.losses.routes.definition import Comparisons, Definition, Detached
 from residuum.losses.schedules import Schedule, Scheduled, check_scheduled_weight, weight_at
@@ -345,12 +347,17 @@ class CompiledRule(ExactAnswers, Scheduled):
     ) -> tuple[Definition, Call]:
         """Return this rule, and a call of it with its tensors checked."""
         given = named_tensors(tensors, named)
+        if self.plan.relation is not None:
+            raise GroundingError(
+                f"`{self.name}` relates members of open domains: expected a rule about labels, of "
+                "which exact questions can be asked; give the domains labels"
+            )
         call = self.rule_of(rules).receive(given, lengths, observed, is_exact=True)
         return self._definition, call
 
     def receive(
         self,
-        given: Tensors,
+        given: Tensors | Grounded,
         lengths: Any,
         observed: Observed | None = None,
         *,
@@ -360,13 +367,30 @@ class CompiledRule(ExactAnswers, Scheduled):
 
         `is_exact` says that an exact question is asked, which sums out hidden outputs.
         """
+        if self.plan.relation is not None:
+            return self._receive_rows(given, lengths, observed)
         call = self._receiver.receive(given, lengths, observed, check=self.check, is_exact=is_exact)
         if self.check and observed and are_all_observed(self.plan, observed, call.lengths):
             self._refuse_contradiction(call)
         return call
 
+    def _receive_rows(
+        self, given: Tensors | Grounded, lengths: Any, observed: Observed | None
+    ) -> Call:
+        """Return a call of a rule that relates members of open domains, on all its rows."""
+        if lengths is not None:
+            raise GroundingError("lengths: expected none, as no rule is over a sequence")
+        rows = given if isinstance(given, Grounded) else from_tables(self.plan, given, observed)
+        labels = rows.labels or None
+        call = self._receiver.receive(rows.tensors, None, labels, check=self.check)
+        masks = {
+            number: mask & call.bound.masks[number] if number in call.bound.masks else mask
+            for number, mask in rows.masks.items()
+        }
+        return call._replace(masks=masks, rows=rows)
+
     def receive_for_penalty(
-        self, given: Tensors, lengths: Any, observed: Observed | None = None
+        self, given: Tensors | Grounded, lengths: Any, observed: Observed | None = None
     ) -> Call:
         """Return a checked call whose penalty is wanted: `exact` then sums out hidden outputs."""
         return self.receive(given, lengths, observed, is_exact=self._definition.is_exact)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, final
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeVar, final
 
 import torch
 from torch import Tensor, nn
 
-from residuum.errors import GroundingError, suggest
+from residuum.errors import GroundingError
 from residuum.grounding.plans import Slot
-from residuum.logic import Application, Term, Variable
+from residuum.logic.terms import as_label
 from residuum.losses.aggregation import conjoined
 from residuum.losses.compile import compile as compile_knowledge
 from residuum.losses.degrees.logits import Form
@@ -35,6 +36,12 @@ from residuum.losses.reductions import (
     SharedGroup,
     check_combination,
 )
+from residuum.losses.relations.evaluation import RelatedRule
+from residuum.losses.relations.facts import read_facts, without_last
+from residuum.losses.relations.networks import Networks
+from residuum.losses.relations.observed import observable
+from residuum.losses.relations.pairs import Pairs
+from residuum.losses.relations.sources import Sources
 from residuum.losses.routes.definition import Definition
 from residuum.losses.rules import CompiledRule
 from residuum.losses.schedules import (
@@ -44,8 +51,22 @@ from residuum.losses.schedules import (
     check_scheduled_weight,
     weight_at,
 )
+from residuum.losses.theory_names import (
+    check_modules,
+    check_names,
+    domains_of,
+    given,
+    members_in,
+    names_of_labels,
+    slot_of,
+    tensors_of,
+    tensors_of_relation,
+    with_related,
+)
 from residuum.relaxations import Relaxation
-from residuum.syntax import Knowledge
+from residuum.syntax import Knowledge, Predicate
+
+Answer = TypeVar("Answer")
 
 TOGETHER: Final = "all rules"
 """The name of the one part that rules with a hidden predicate have under `exact`."""
@@ -94,6 +115,7 @@ class Theory(ExactAnswers, Scheduled):
         functions: Mapping[str, Any] | None = None,
         process_group: Any = None,
         replay: bool = True,
+        groundings: int | Mapping[str, int] | None = None,
         **modules: nn.Module,
     ) -> None:
         super().__init__()
@@ -101,10 +123,8 @@ class Theory(ExactAnswers, Scheduled):
             raise GroundingError(
                 f"expected a Knowledge, as rs.load returns, got {type(knowledge).__name__}"
             )
-        bindable = {**knowledge.predicates, **knowledge.quantities}
-        _refuse_names_of_options(bindable)
-        _check_names("predicate", modules, bindable)
-        _check_names("rule or set of facts", weights or {}, {**knowledge.rules, **knowledge.facts})
+        check_modules(knowledge, modules, _options())
+        check_names("rule or set of facts", weights or {}, {**knowledge.rules, **knowledge.facts})
         if reduction == "none":
             raise GroundingError(
                 "reduction: expected mean, sum or conjunction, as a theory needs one number for "
@@ -113,24 +133,10 @@ class Theory(ExactAnswers, Scheduled):
         check_combination(combine)
         for name, weight in (weights or {}).items():
             check_scheduled_weight(weight, name)
-        for name, module in modules.items():
-            if name in knowledge.predicates and knowledge.predicates[name].is_hidden:
-                raise GroundingError(
-                    f"`{name}` is hidden: expected no module for it, got one; leave it out, or "
-                    "declare the predicate without `hidden`"
-                )
-            if not isinstance(module, nn.Module):
-                raise GroundingError(
-                    f"`{name}`: expected a torch.nn.Module, got {type(module).__name__}"
-                )
-            if hasattr(nn.ModuleDict, name) or name == "training":
-                raise GroundingError(
-                    f"PyTorch has another use for the name `{name}`, so that no module can have "
-                    "it; give the predicate another"
-                )
         self.knowledge = knowledge
         self.combine = combine
         self.networks = nn.ModuleDict(modules)
+        self._members = [name for name in members_in(knowledge) if name in modules]
         self._relaxation = relaxation
         self._weights: dict[str, float | Schedule[float]] = {
             **dict.fromkeys(knowledge.facts, 1.0),
@@ -143,11 +149,35 @@ class Theory(ExactAnswers, Scheduled):
         self._functions = functions or {}
         self._replay = replay
         self._frozen: set[str] = set()
-        self._compiled: dict[Relaxation, CompiledKnowledge] = {}
-        self._rules()  # so that mistakes in the knowledge show now
+        self._compiled: dict[Relaxation, _Compiled] = {}
+        self._groundings: Mapping[str, int] = {}
+        self._compiled_rules()  # so that mistakes in the knowledge show now
+        self._groundings = self._checked_groundings(groundings)
         for name in self._predicates_in_use():
             if name not in modules:
                 raise GroundingError(f"no module is given for predicate `{name}`")
+
+    def _checked_groundings(self, given: int | Mapping[str, int] | None) -> dict[str, int]:
+        """Return how many rows of each rule are drawn in a call. GroundingError if they cannot be."""
+        related = self._related()
+        wanted = given if isinstance(given, Mapping) else dict.fromkeys(related, given)
+        check_names("rule about several members", wanted, related)
+        found = {}
+        for name, number in wanted.items():
+            if number is None:
+                continue
+            count = as_label(number)
+            if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+                raise GroundingError(
+                    f"groundings: expected how many are drawn in a call, 1 or more, got {number!r}"
+                )
+            if self._reduction != "mean":
+                raise GroundingError(
+                    "groundings: expected reduction='mean', which the mean of a sample estimates "
+                    f"without bias, got {self._reduction!r}; leave groundings out"
+                )
+            found[name] = count
+        return found
 
     @property
     def relaxation(self) -> Relaxation:
@@ -168,11 +198,12 @@ class Theory(ExactAnswers, Scheduled):
         """Set the process group, which a theory that is read from a file has lost."""
         self._group = SharedGroup(group)
         for compiled in self._compiled.values():
-            compiled.set_process_group(group)
+            compiled.whole.set_process_group(group)
+            compiled.plain.set_process_group(group)
 
     def weight(self, name: str) -> float:
         """Return the weight of a rule or a set of facts in the present epoch."""
-        _check_names("rule or set of facts", [name], self._weights)
+        check_names("rule or set of facts", [name], self._weights)
         return weight_at(self._weights[name], self.epoch, name)
 
     @property
@@ -192,7 +223,7 @@ class Theory(ExactAnswers, Scheduled):
 
     def _check_bindable(self, names: Iterable[str]) -> None:
         known = {**self.knowledge.predicates, **self.knowledge.quantities}
-        _check_names("predicate", names, known)
+        check_names("predicate", names, [*known, *members_in(self.knowledge)])
 
     def forward(
         self,
@@ -209,29 +240,30 @@ class Theory(ExactAnswers, Scheduled):
         """
         if self.has_schedule:
             self.watch_schedule()
-        given = {} if facts is None else facts
-        if not isinstance(given, Mapping):
+        stated = {} if facts is None else facts
+        if not isinstance(stated, Mapping):
             raise GroundingError(
                 f"expected facts by name, {{name: (inputs, labels)}}, got {type(facts).__name__}"
             )
-        _check_names("set of facts", given, self.knowledge.facts)
+        check_names("set of facts", stated, self.knowledge.facts)
         requests = Requests(dict(self.networks.items()), self._frozen)
-        for name, pair in given.items():
-            if not isinstance(pair, tuple | list) or len(pair) != 2:
-                raise GroundingError(f"facts `{name}`: expected a pair (inputs, labels)")
-        for name, (inputs, _) in given.items():
-            requests.add(("facts", name), self.knowledge.facts[name].predicate, (inputs,))
-        labels = self._labels(observed)
-        plain: dict[str, Tensor] = {}
-        if tensors or labels:
-            plain = self._request_slots(requests, tensors, labels, lengths)
+        sources = self._sources(tensors)
+        labelled = {
+            name: read_facts(name, one, self._predicate_of_facts(name), sources)
+            for name, one in stated.items()
+        }
+        for name, (inputs, _) in labelled.items():
+            requests.add(("facts", name), self.knowledge.facts[name].predicate, inputs)
+        call = None
+        if tensors or observed or self._needs_nothing():
+            call = self._read(requests, sources, tensors, observed, lengths)
         outputs = requests.run()
         parts: dict[str, Tensor] = {
             name: self._penalty_of_facts(name, outputs["facts", name], labels)
-            for name, (_, labels) in given.items()
+            for name, (_, labels) in labelled.items()
         }
-        if tensors or labels:
-            parts |= self._rule_parts(plain | _of_slots(outputs), lengths, labels)
+        if call is not None:
+            parts |= self._rule_parts(call, outputs, lengths)
         return Assessment(self._total(parts), parts)
 
     @torch.no_grad()
@@ -242,9 +274,9 @@ class Theory(ExactAnswers, Scheduled):
 
         There is one Boolean per example. The tensors and labels are those of a call.
         """
-        labels = self._labels(observed)
-        predicted = self._predictions(tensors, labels, lengths)
-        return self._rules().satisfied(predicted, lengths=lengths, observed=labels)
+        call, predicted = self._answered(tensors, observed, lengths)
+        found = self._rules().satisfied(predicted, lengths=lengths, observed=call.labels)
+        return self._in_order(found, {n: one.satisfied() for n, one in call.related.items()})
 
     @torch.no_grad()
     def violations(
@@ -259,9 +291,9 @@ class Theory(ExactAnswers, Scheduled):
 
         Those with the lowest degrees come first. The tensors and labels are those of a call.
         """
-        labels = self._labels(observed)
-        predicted = self._predictions(tensors, labels, lengths)
-        return self._rules().violations(predicted, top=top, lengths=lengths, observed=labels)
+        call, predicted = self._answered(tensors, observed, lengths)
+        found = self._rules().violations(predicted, top=top, lengths=lengths, observed=call.labels)
+        return self._in_order(found, {n: one.violations(top) for n, one in call.related.items()})
 
     @torch.no_grad()
     def metrics(
@@ -271,9 +303,11 @@ class Theory(ExactAnswers, Scheduled):
 
         `CompiledRule.metrics` says what the numbers are. Tensors and labels are those of a call.
         """
-        labels = self._labels(observed)
-        predicted = self._predictions(tensors, labels, lengths)
-        return self._rules().metrics(predicted, lengths=lengths, observed=labels or None)
+        call, predicted = self._answered(tensors, observed, lengths)
+        found = self._rules().metrics(predicted, lengths=lengths, observed=call.labels or None)
+        for name, one in call.related.items():
+            found |= {f"{name}/{key}": value for key, value in one.metrics().items()}
+        return found
 
     @torch.no_grad()
     def diagnose(
@@ -283,13 +317,15 @@ class Theory(ExactAnswers, Scheduled):
 
         `CompiledRule.diagnose` says what it is. Tensors and labels are those of a call.
         """
-        labels = self._labels(observed)
-        predicted = self._predictions(tensors, labels, lengths)
-        return self._rules().diagnose(predicted, lengths=lengths, observed=labels or None)
+        call, predicted = self._answered(tensors, observed, lengths)
+        found = self._rules().diagnose(predicted, lengths=lengths, observed=call.labels or None)
+        for name, one in call.related.items():
+            found |= {f"{name}/{key}": value for key, value in one.diagnose().items()}
+        return found
 
     def rule_of(self, rules: Iterable[str] | None) -> CompiledRule:
         """Return all rules, or those of these names, as one rule under `exact`."""
-        return self._rules().rule_of(rules)
+        return self._whole().rule_of(rules)
 
     def asked(
         self,
@@ -307,7 +343,7 @@ class Theory(ExactAnswers, Scheduled):
                 f"expected tensors by name, such as decode(pair=…), got {type(given).__name__}"
             )
         predicted = self._predictions({**given, **named}, labels, lengths)
-        return self._rules().asked(rules, predicted, {}, lengths, labels or None)
+        return self._whole().asked(rules, predicted, {}, lengths, labels or None)
 
     def log_likelihood(
         self,
@@ -323,23 +359,83 @@ class Theory(ExactAnswers, Scheduled):
         refuse_no_labels(labels)
         predicted = self._predictions({**(tensors or {}), **named}, {}, lengths)
         known = self._labels(labels)
-        return self._rules().log_likelihood(predicted, known, rules=rules, lengths=lengths)
+        return self._whole().log_likelihood(predicted, known, rules=rules, lengths=lengths)
+
+    # Inputs of one call
+
+    def _sources(self, tensors: Mapping[str, Any]) -> Sources:
+        modules = {name: self.networks[name] for name in self._members}
+        return Sources(self.knowledge, modules, tensors)
+
+    def _needs_nothing(self) -> bool:
+        """Return whether all rules read members that modules give, and nothing else."""
+        needed = [name for slot in self._plain_slots() for name in tensors_of(slot)]
+        for rule in self._related().values():
+            assert rule.plan.relation is not None
+            if rule.plan.relation.observed:
+                return False
+            needed += tensors_of_relation(rule.plan)
+        return bool(needed) and all(name in self._members for name in needed)
+
+    def _read(
+        self,
+        requests: Requests,
+        sources: Sources,
+        tensors: Mapping[str, Tensor],
+        observed: Observed | None,
+        lengths: Any,
+    ) -> _Call:
+        """Return what rules read in a call, and ask networks for outputs."""
+        labels = self._labels(observed)
+        related: dict[str, RelatedRule] = {}
+        if self._related():
+            networks = Networks(dict(self.networks.items()), self._frozen, sources, tensors)
+            related = self._relate(networks, sources, observed)
+            for one in related.values():
+                one.request(requests)
+        plain = self._request_slots(requests, sources, tensors, labels, lengths)
+        return _Call(plain, labels, related)
+
+    def _relate(
+        self, networks: Networks, sources: Sources, observed: Observed | None
+    ) -> dict[str, RelatedRule]:
+        """Return the rules that relate members of open domains, on the rows of a call."""
+        relations = {n: one for n, one in (observed or {}).items() if isinstance(one, Pairs)}
+        world = sources.world(relations)
+        return {
+            name: RelatedRule(name, rule, world, networks, observed or {}, self._groundings.get(name))
+            for name, rule in self._related().items()
+        }
 
     def _labels(self, observed: Observed | None) -> dict[str, Tensor]:
-        """Return labels by the names of slots. GroundingError says which name fits no slot."""
+        """Return labels by the names of slots. GroundingError says which name fits no slot.
+
+        Those of rules that relate members of open domains are not among them.
+        """
         if observed is None:
             return {}
-        slots = [slot for slot in _slots(self._rules()) if not self._is_quantity(slot)]
-        refuse_unknown_labels(observed, _names_of_labels(slots))
-        return labels_of(slots, {_slot_of(name, slots): one for name, one in observed.items()})
+        slots = [slot for slot in self._plain_slots() if not self._is_quantity(slot)]
+        related = [name for rule in self._related().values() for name in observable(rule.plan)]
+        known = names_of_labels(slots)
+        refuse_unknown_labels(observed, [*known, *related])
+        own = {n: one for n, one in observed.items() if n in known and not isinstance(one, Pairs)}
+        return labels_of(slots, {slot_of(name, slots): one for name, one in own.items()})
+
+    def _answered(
+        self, tensors: Mapping[str, Tensor], observed: Observed | None, lengths: Any
+    ) -> tuple[_Call, dict[str, Tensor]]:
+        """Return a call in which networks have answered, and the outputs of slots."""
+        requests = Requests(dict(self.networks.items()), self._frozen)
+        call = self._read(requests, self._sources(tensors), tensors, observed, lengths)
+        return call, call.taken(requests.run())
 
     def _predictions(
         self, tensors: Mapping[str, Tensor], labels: Mapping[str, Tensor], lengths: Any
     ) -> dict[str, Tensor]:
         """Return the outputs of the networks on some tensors, by slot."""
         requests = Requests(dict(self.networks.items()), self._frozen)
-        plain = self._request_slots(requests, tensors, labels, lengths)
-        return plain | _of_slots(requests.run())
+        plain = self._request_slots(requests, self._sources(tensors), tensors, labels, lengths)
+        return _Call(plain, {}, {}).taken(requests.run())
 
     def _is_quantity(self, slot: Slot) -> bool:
         return slot.predicate.name in self.knowledge.quantities
@@ -347,22 +443,30 @@ class Theory(ExactAnswers, Scheduled):
     def _request_slots(
         self,
         requests: Requests,
+        sources: Sources,
         tensors: Mapping[str, Tensor],
         labels: Mapping[str, Tensor],
         lengths: Any,
     ) -> dict[str, Tensor]:
         """Request the outputs that rules read, and return the quantities that are given."""
-        slots = [slot for slot in _slots(self._rules()) if not slot.predicate.is_hidden]
+        slots = [slot for slot in self._plain_slots() if not slot.predicate.is_hidden]
         plain = [s for s in slots if self._is_quantity(s) and s.predicate.name not in self.networks]
         slots = [slot for slot in slots if slot not in plain]
-        names = [name for slot in slots for name in _tensors_of(slot)]
-        _check_names("tensor", tensors, dict.fromkeys([*names, *(slot.name for slot in plain)]))
+        names = [name for slot in slots for name in tensors_of(slot)]
+        names += [slot.name for slot in plain]
+        related = [n for rule in self._related().values() for n in tensors_of_relation(rule.plan)]
+        check_names("tensor", tensors, dict.fromkeys([*names, *related]))
+        tensors = {**tensors, **self._of_modules(sources, names)}
         for slot in slots:
             own = labels.get(slot.name)
             if own is None or not is_observed_in_full(slot, own, lengths):
-                arguments = self._arguments(slot, tensors)
+                arguments = tuple(given(name, slot, tensors) for name in tensors_of(slot))
                 requests.add(("slot", slot.name), slot.predicate.name, arguments)
-        return {slot.name: _given(slot.name, slot, tensors) for slot in plain}
+        return {slot.name: given(slot.name, slot, tensors) for slot in plain}
+
+    def _of_modules(self, sources: Sources, names: Iterable[str]) -> dict[str, Tensor]:
+        """Return the members that modules and functions given by numbers are, of these names."""
+        return {name: one for name in names if (one := sources.members(name)) is not None}
 
     def _total(self, parts: Mapping[str, Tensor]) -> Tensor:
         if not parts:
@@ -374,27 +478,51 @@ class Theory(ExactAnswers, Scheduled):
         together = torch.stack(weighted)
         return together.sum() if self.combine == "sum" else conjoined(together, relaxation)
 
+    def _predicate_of_facts(self, name: str) -> Predicate:
+        return self.knowledge.predicates[self.knowledge.facts[name].predicate]
+
     def _penalty_of_facts(self, name: str, outputs: Tensor, labels: Any) -> Tensor:
-        predicate = self.knowledge.predicates[self.knowledge.facts[name].predicate]
+        predicate = self._predicate_of_facts(name)
         form = self._inputs if isinstance(self._inputs, str) else None
         if form is None:
             form = self._inputs.get(predicate.name, "logits")  # type: ignore[union-attr]
+        is_sigmoid = predicate.is_independent or self._is_about_members_alone(predicate)
         return penalty_of_facts(
-            outputs,
+            without_last(outputs, labels) if is_sigmoid else outputs,
             labels,
             self.relaxation,
             inputs=form,
-            independent=predicate.is_independent,
+            independent=is_sigmoid,
             reduction=self._reduction,
             process_group=self._group.group,
         )
 
-    def _rules(self) -> CompiledKnowledge:
+    def _is_about_members_alone(self, predicate: Predicate) -> bool:
+        return all(self.knowledge.domains[name].is_open for name in predicate.domains)
+
+    # Rules under the relaxation of the present epoch
+
+    def _compiled_rules(self) -> _Compiled:
         relaxation = self.relaxation
         # torch.compile must not guard on the dictionary before the rules are in it.
         if torch.compiler.is_compiling() or relaxation not in self._compiled:
             self._compile()
         return self._compiled[relaxation]
+
+    def _rules(self) -> CompiledKnowledge:
+        """Return the rules about one example of a batch each."""
+        return self._compiled_rules().plain
+
+    def _related(self) -> Mapping[str, CompiledRule]:
+        """Return the rules that relate members of open domains."""
+        return self._compiled_rules().related
+
+    def _whole(self) -> CompiledKnowledge:
+        return self._compiled_rules().whole
+
+    def _plain_slots(self) -> list[Slot]:
+        rules = self._rules().rules.values()
+        return list({slot.name: slot for rule in rules for slot in rule.plan.given}.values())
 
     @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
     def _compile(self) -> None:
@@ -405,28 +533,44 @@ class Theory(ExactAnswers, Scheduled):
         relaxation = self.relaxation
         if relaxation in self._compiled:
             return
-        self._compiled[relaxation] = compile_knowledge(
-            self.knowledge,
-            relaxation,
+        compiled = partial(
+            compile_knowledge,
+            relaxation=relaxation,
             inputs=self._inputs,
             functions=self._functions,
             reduction=self._reduction,
             process_group=self._group.group,
             replay=self._replay,
         )
+        knowledge = with_related(self.knowledge, self._members)
+        whole = plain = compiled(knowledge)
+        related = {n: rule for n, rule in whole.rules.items() if rule.plan.relation is not None}
+        if related:
+            domains = [domain for rule in related.values() for domain in domains_of(rule.plan)]
+            knowledge = with_related(knowledge, domains)
+            whole = compiled(knowledge)
+            related = {n: rule for n, rule in whole.rules.items() if rule.plan.relation is not None}
+            others = {n: rule for n, rule in knowledge.rules.items() if n not in related}
+            plain = compiled(replace(knowledge, rules=others))
+        self._compiled[relaxation] = _Compiled(whole, plain, related)
 
     def _rule_parts(
-        self, outputs: Mapping[str, Tensor], lengths: Any, labels: Observed | None
+        self, call: _Call, outputs: Mapping[Key, Tensor], lengths: Any
     ) -> dict[str, Tensor]:
         """Return the penalty of each rule, or one penalty if only all rules together have one."""
-        rules = self._rules()
+        rules, predicted = self._rules(), call.taken(outputs)
         if rules.shares_hidden:
-            return {TOGETHER: rules.total(outputs, lengths=lengths, observed=labels)}
-        found: dict[str, Tensor] = rules(outputs, lengths=lengths, observed=labels)
-        return found
+            return {TOGETHER: rules.total(predicted, lengths=lengths, observed=call.labels)}
+        found: dict[str, Tensor] = rules(predicted, lengths=lengths, observed=call.labels)
+        return self._in_order(found, {n: one.penalty() for n, one in call.related.items()})
+
+    def _in_order(self, plain: dict[str, Answer], related: dict[str, Answer]) -> dict[str, Answer]:
+        """Return what is found of each rule in the order of the knowledge."""
+        found = {**plain, **related}
+        return {name: found[name] for name in self.knowledge.rules} if related else plain
 
     def _predicates_in_use(self) -> list[str]:
-        slots = _slots(self._rules())
+        slots = [slot for rule in self._whole().rules.values() for slot in rule.plan.given]
         used = [
             slot.predicate.name
             for slot in slots
@@ -435,74 +579,31 @@ class Theory(ExactAnswers, Scheduled):
         used += [one.predicate for one in self.knowledge.facts.values()]
         return list(dict.fromkeys(used))
 
-    def _arguments(self, slot: Slot, tensors: Mapping[str, Tensor]) -> tuple[Tensor, ...]:
-        """Return what the network of a slot is applied to."""
-        return tuple(_given(name, slot, tensors) for name in _tensors_of(slot))
+
+class _Compiled(NamedTuple):
+    """All rules under one relaxation: those about one example each, and those about members."""
+
+    whole: CompiledKnowledge
+    plain: CompiledKnowledge
+    related: Mapping[str, CompiledRule]
 
 
-def _given(name: str, slot: Slot, tensors: Mapping[str, Tensor]) -> Tensor:
-    if name not in tensors:
-        raise GroundingError(
-            f"`{slot.name}` needs the tensor `{name}`.{suggest(name, tensors)} "
-            f"Given are: {', '.join(tensors) or 'none'}"
-        )
-    return tensors[name]
+class _Call(NamedTuple):
+    """What the rules of a theory read in one call, before the networks have run."""
+
+    plain: dict[str, Tensor]
+    labels: dict[str, Tensor]
+    related: dict[str, RelatedRule]
+
+    def taken(self, outputs: Mapping[Key, Tensor]) -> dict[str, Tensor]:
+        """Return the tensors of slots, and hand outputs to the rules that relate members."""
+        for rule in self.related.values():
+            rule.take(outputs)
+        slots = {name: one for (what, name), one in outputs.items() if what == "slot"}
+        return self.plain | slots
 
 
-def _tensors_of(slot: Slot) -> list[str]:
-    """Return the names of the tensors that the network of a slot is applied to."""
-    return [_name(term, slot) for term in slot.members] or [slot.name]
-
-
-def _name(term: Term, slot: Slot) -> str:
-    if isinstance(term, Application):
-        is_plain = len(term.arguments) == 1 and isinstance(term.arguments[0], Variable)
-        return term.function if is_plain else str(term)
-    assert isinstance(term, Variable)
-    return slot.open_domains[slot.members.index(term)]
-
-
-def _slots(rules: CompiledKnowledge) -> list[Slot]:
-    found = {slot.name: slot for rule in rules.rules.values() for slot in rule.plan.given}
-    return list(found.values())
-
-
-def _names_of_labels(slots: Iterable[Slot]) -> list[str]:
-    """Return the names by which labels can be given: those of slots and of their predicates."""
-    return list(dict.fromkeys(name for slot in slots for name in (slot.name, slot.predicate.name)))
-
-
-def _slot_of(name: str, slots: Iterable[Slot]) -> str:
-    """Return the name of the slot that labels belong to, given its name or its predicate's."""
-    uses = [slot.name for slot in slots if name == slot.predicate.name]
-    if name in uses or not uses:
-        return name
-    if len(uses) > 1:
-        raise GroundingError(
-            f"observed `{name}`: expected the use that is observed, one of {', '.join(uses)}, got "
-            "the predicate alone; write labels under the names of uses"
-        )
-    return uses[0]
-
-
-def _of_slots(outputs: Mapping[Key, Tensor]) -> dict[str, Tensor]:
-    return {name: one for (what, name), one in outputs.items() if what == "slot"}
-
-
-def _refuse_names_of_options(predicates: Iterable[str]) -> None:
-    options = inspect.signature(Theory).parameters
-    for name in predicates:
-        if name in options and options[name].kind is inspect.Parameter.KEYWORD_ONLY:
-            raise GroundingError(
-                f"predicate `{name}` has the name of an option of a theory, so that no module can "
-                "be given for it; rename the predicate in the knowledge"
-            )
-
-
-def _check_names(what: str, given: Iterable[str], known: Iterable[str]) -> None:
-    for name in given:
-        if name not in known:
-            raise GroundingError(
-                f"the knowledge has no {what} `{name}`.{suggest(name, known)} "
-                f"It has: {', '.join(known) or 'none'}"
-            )
+def _options() -> list[str]:
+    """Return the names of the options of a theory, which no module can have."""
+    parameters = inspect.signature(Theory).parameters.items()
+    return [name for name, one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY]
