@@ -64,7 +64,7 @@ def _is_guarded(formula: Formula, variable: str) -> bool:
 
 
 def _names_members(formula: Formula, signature: Signature) -> bool:
-    """Return whether an atom is about a single member of an open domain, such as `Smokes("ann")`."""
+    """Return whether an atom is about one member of an open domain, as in `Smokes("ann")`."""
     return any(
         isinstance(argument, Constant) and _is_open(name, signature)
         for node in distinct_nodes(formula)

@@ -194,8 +194,8 @@ def _ignoring_scope(case: Case[bool]) -> ScopedCase[Any]:
 
 def _unknown(node: fm.Atom, _: Sequence[Any], __: Environment) -> bool:
     raise EvaluationError(
-        f"the guard reads `{node}`, a relation whose pairs come with the data; write an implication "
-        "to evaluate it"
+        f"the guard reads `{node}`, a relation whose pairs come with the data; to evaluate it, "
+        "write an implication"
     )
 
 

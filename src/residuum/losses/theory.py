@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar, final
@@ -158,7 +158,7 @@ class Theory(ExactAnswers, Scheduled):
                 raise GroundingError(f"no module is given for predicate `{name}`")
 
     def _checked_groundings(self, given: int | Mapping[str, int] | None) -> dict[str, int]:
-        """Return how many rows of each rule are drawn in a call. GroundingError if they cannot be."""
+        """Return how many rows of each rule are drawn in a call, checked."""
         related = self._related()
         wanted = given if isinstance(given, Mapping) else dict.fromkeys(related, given)
         check_names("rule about several members", wanted, related)
@@ -365,7 +365,7 @@ class Theory(ExactAnswers, Scheduled):
 
     def _sources(self, tensors: Mapping[str, Any]) -> Sources:
         modules = {name: self.networks[name] for name in self._members}
-        return Sources(self.knowledge, modules, tensors)
+        return Sources(self.knowledge, modules, tensors, relates=bool(self._related()))
 
     def _needs_nothing(self) -> bool:
         """Return whether all rules read members that modules give, and nothing else."""
@@ -403,7 +403,9 @@ class Theory(ExactAnswers, Scheduled):
         relations = {n: one for n, one in (observed or {}).items() if isinstance(one, Pairs)}
         world = sources.world(relations)
         return {
-            name: RelatedRule(name, rule, world, networks, observed or {}, self._groundings.get(name))
+            name: RelatedRule(
+                name, rule, world, networks, observed or {}, self._groundings.get(name)
+            )
             for name, rule in self._related().items()
         }
 
@@ -456,17 +458,13 @@ class Theory(ExactAnswers, Scheduled):
         names += [slot.name for slot in plain]
         related = [n for rule in self._related().values() for n in tensors_of_relation(rule.plan)]
         check_names("tensor", tensors, dict.fromkeys([*names, *related]))
-        tensors = {**tensors, **self._of_modules(sources, names)}
+        known = sources.completed(tensors, names)
         for slot in slots:
             own = labels.get(slot.name)
             if own is None or not is_observed_in_full(slot, own, lengths):
-                arguments = tuple(given(name, slot, tensors) for name in tensors_of(slot))
+                arguments = tuple(given(name, slot, known) for name in tensors_of(slot))
                 requests.add(("slot", slot.name), slot.predicate.name, arguments)
-        return {slot.name: given(slot.name, slot, tensors) for slot in plain}
-
-    def _of_modules(self, sources: Sources, names: Iterable[str]) -> dict[str, Tensor]:
-        """Return the members that modules and functions given by numbers are, of these names."""
-        return {name: one for name in names if (one := sources.members(name)) is not None}
+        return {slot.name: given(slot.name, slot, known) for slot in plain}
 
     def _total(self, parts: Mapping[str, Tensor]) -> Tensor:
         if not parts:

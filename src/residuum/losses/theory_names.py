@@ -34,9 +34,7 @@ def members_in(knowledge: Knowledge) -> list[str]:
     ]
 
 
-def check_modules(
-    knowledge: Knowledge, modules: Mapping[str, Any], options: Iterable[str]
-) -> None:
+def check_modules(knowledge: Knowledge, modules: Mapping[str, Any], options: Iterable[str]) -> None:
     """Raise GroundingError unless each module belongs to a predicate, quantity or open domain."""
     bindable = {**knowledge.predicates, **knowledge.quantities}
     for name in options:

@@ -23,6 +23,7 @@ from residuum.losses.relations.world import Chosen, Columns, World
 from residuum.losses.routes import thresholds
 from residuum.losses.rules import CompiledRule
 
+
 @final
 class RelatedRule:
     """A rule on the rows of one call.

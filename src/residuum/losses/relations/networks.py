@@ -48,7 +48,7 @@ class Networks:
         self._known |= {key: one for key, one in outputs.items() if key[0] in ("all", "rows")}
 
     def outputs(self, slot: Slot, chosen: Sequence[Chosen], rule: str | None = None) -> Tensor:
-        """Return the outputs that a slot reads: those of a rule that were requested, or new ones."""
+        """Return the outputs that a slot reads: those that a rule requested, or new ones."""
         name = slot.predicate.name
         sizes = [len(domain.labels or ()) for domain in slot.domains if not domain.is_open]
         if name not in self._networks:

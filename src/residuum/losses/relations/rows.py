@@ -151,8 +151,8 @@ def _joined(
 def sampled(rows: Numbered, wanted: int) -> dict[str, Tensor]:
     """Return so many rows at random, each as likely as any other, and all rows if there are fewer.
 
-    Few candidates are listed first, and drawn without repetition. From many, numbers are drawn until
-    enough of them are rows.
+    Few candidates are listed first, and drawn without repetition. From many, numbers are drawn
+    until enough of them are rows.
     """
     if rows.count <= thresholds.MOST_ROWS_LISTED:
         whole = rows.all()
@@ -171,8 +171,8 @@ def sampled(rows: Numbered, wanted: int) -> dict[str, Tensor]:
     if missing > 0:
         raise GroundingError(
             f"groundings: expected {wanted:,} rows that the guard `{rows.guard}` selects, found "
-            f"{wanted - missing:,} among {draws * max(wanted, 1024):,} at random; give the pairs by "
-            "a relation, `where Link(x, y)`"
+            f"{wanted - missing:,} among {draws * max(wanted, 1024):,} at random; give the pairs "
+            "by a relation, `where Link(x, y)`"
         )
     return {name: torch.cat([one[name] for one in found])[:wanted] for name in rows.domains}
 

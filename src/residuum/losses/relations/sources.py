@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, final
 
 import torch
@@ -20,11 +20,16 @@ class Sources:
 
     A source is an open domain or a function into one: a tensor of the call, by its name, or for a
     domain a module of the theory, which is called once. A function may also be given by integers,
-    the number of its value for each member.
+    the number of its value for each member, if some rule `relates` members.
     """
 
     def __init__(
-        self, knowledge: Knowledge, modules: Mapping[str, nn.Module], tensors: Mapping[str, Any]
+        self,
+        knowledge: Knowledge,
+        modules: Mapping[str, nn.Module],
+        tensors: Mapping[str, Any],
+        *,
+        relates: bool,
     ) -> None:
         self._knowledge = knowledge
         self._modules = modules
@@ -36,7 +41,7 @@ class Sources:
                 raise GroundingError(
                     f"`{name}`: expected its members once, got a module of the theory and a tensor"
                 )
-            if name in knowledge.functions and _are_numbers(given):
+            if relates and name in knowledge.functions and _are_numbers(given):
                 self._functions[name] = given
             elif name in knowledge.functions or name in knowledge.domains:
                 self._given[name] = given
@@ -62,11 +67,21 @@ class Sources:
         """Return whether a module gives the members of a domain, so that integers are numbers."""
         return domain in self._modules
 
-    def members(self, name: str) -> Tensor | None:
-        """Return the features of the values of a source, also of a function given by numbers."""
-        if name in self._functions:
-            return self.features(self._knowledge.functions[name].result)[self._functions[name]]
-        return self.features(name) if name in self._modules else None
+    def completed(self, tensors: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+        """Return tensors with the members of these names that modules or numbers give."""
+        found = dict(tensors)
+        for name in names:
+            if name in self._modules:
+                found[name] = self.features(name)
+            elif name in self._functions and self._known_result(name):
+                result = self._knowledge.functions[name].result
+                found[name] = self.features(result)[self._functions[name]]
+        return found
+
+    def _known_result(self, function: str) -> bool:
+        """Return whether the members that a function's numbers name are given."""
+        result = self._knowledge.functions[function].result
+        return result in self._modules or result in self._given
 
     def world(self, relations: Mapping[str, Pairs]) -> World:
         """Return what is known of members, with the relations that guards read."""

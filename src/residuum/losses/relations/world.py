@@ -96,7 +96,9 @@ class World:
         if isinstance(value, int):
             expected = f"a number from 0 to {self.sizes[domain] - 1}"
         elif names is None:
-            expected = "the number of a member, as its members have no names (rs.Members gives them)"
+            expected = (
+                "the number of a member, as its members have no names (rs.Members gives them)"
+            )
         else:
             expected = f"one of {', '.join(names)}"
         raise GroundingError(
