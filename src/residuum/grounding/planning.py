@@ -436,20 +436,17 @@ def _refuse_foreign_label(comparison: Comparison, known: Mapping[str, Domain]) -
 
 
 def _refuse_unread_lengths(plan: Plan) -> None:
-    rows = () if plan.relation is None else plan.relation.variables
-    inner = [axis for step in plan.steps if isinstance(step, Quantify) for axis in step.axes]
-    of_tensors = {*plan.sequence_domains, *(n for slot in plan.given for n in slot.open_domains)}
-    for axis in (*rows, *inner):
+    """Raise GroundingError if no tensor shows how many members a variable ranges over."""
+    lengths = plan.sequence_domains
+    for axis in (axis for step in plan.steps if isinstance(step, Quantify) for axis in step.axes):
         name = axis.domain.name
-        read = of_tensors if axis in rows else plan.sequence_domains
-        if axis.domain.labels is None and name not in read:
-            what = "the length of a sequence"
-            if axis.domain.is_open:
-                what = "the number of members of an open domain"
+        if axis.domain.is_open and name not in lengths:
             raise GroundingError(
-                f"`{axis.variable} in {name}`: tensors give {what}, but no predicate of the rule "
-                f"has `{name}` among its domains; give it to a predicate (predicates={{...}}), or "
-                "the domain a size"
-                if not axis.domain.is_open or axis in rows
-                else f"`{axis.variable} in {name}`: no atom reads `{axis.variable}`; leave it out"
+                f"`{axis.variable} in {name}`: no atom reads `{axis.variable}`; leave it out"
+            )
+        if axis.domain.is_sequence and name not in lengths:
+            raise GroundingError(
+                f"`{axis.variable} in {name}`: tensors give the length of a sequence, but no "
+                f"predicate of the rule has `{name}` among its domains; give it to a predicate "
+                "(predicates={...}), or the domain a size"
             )

@@ -39,7 +39,7 @@ from residuum.losses.reductions import (
 from residuum.losses.relations.evaluation import RelatedRule
 from residuum.losses.relations.facts import read_facts, without_last
 from residuum.losses.relations.networks import Networks
-from residuum.losses.relations.observed import observable
+from residuum.losses.relations.observed import check_relations, observable
 from residuum.losses.relations.pairs import Pairs
 from residuum.losses.relations.sources import Sources
 from residuum.losses.routes.definition import Definition
@@ -387,13 +387,13 @@ class Theory(ExactAnswers, Scheduled):
     ) -> _Call:
         """Return what rules read in a call, and ask networks for outputs."""
         labels = self._labels(observed)
+        plain = self._request_slots(requests, sources, tensors, labels, lengths)
         related: dict[str, RelatedRule] = {}
         if self._related():
             networks = Networks(dict(self.networks.items()), self._frozen, sources, tensors)
             related = self._relate(networks, sources, observed)
             for one in related.values():
                 one.request(requests)
-        plain = self._request_slots(requests, sources, tensors, labels, lengths)
         return _Call(plain, labels, related)
 
     def _relate(
@@ -401,11 +401,14 @@ class Theory(ExactAnswers, Scheduled):
     ) -> dict[str, RelatedRule]:
         """Return the rules that relate members of open domains, on the rows of a call."""
         relations = {n: one for n, one in (observed or {}).items() if isinstance(one, Pairs)}
-        world = sources.world(relations)
+        world, known, wanted = sources.world(relations), observed or {}, self._groundings
+        for rule in self._related().values():
+            for name in domains_of(rule.plan):
+                if name not in world.sizes:
+                    sources.features(name)  # says what is missing
+            check_relations(rule.plan, known, world.sizes)
         return {
-            name: RelatedRule(
-                name, rule, world, networks, observed or {}, self._groundings.get(name)
-            )
+            name: RelatedRule(name, rule, world, networks, known, wanted.get(name))
             for name, rule in self._related().items()
         }
 

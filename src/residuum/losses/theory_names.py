@@ -87,7 +87,7 @@ def _name(term: Term, slot: Slot) -> str:
 def tensors_of_relation(plan: Plan) -> list[str]:
     """Return the names of the tensors that a rule about members of open domains may read."""
     assert plan.relation is not None
-    found = [axis.domain.name for axis in plan.relation.variables]
+    found = domains_of(plan)
     for slot in plan.given:
         found += slot.open_domains or [slot.name]
         found += functions_in(slot.members)

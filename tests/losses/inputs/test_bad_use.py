@@ -52,7 +52,7 @@ GIVEN = {name: torch.zeros(64, 10) for name in ("Left", "Right", "Sum")}
         (
             "exists m in image: Q",
             {"domains": {"image": "open"}},
-            "no predicate of the rule has `image` among its domains",
+            "no atom reads `m`",
         ),
         (
             "forall m in image: forall m in image: P(m)",

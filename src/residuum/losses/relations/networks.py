@@ -64,7 +64,7 @@ class Networks:
             count = len(self._sources.features(chosen[0].source))
             return one_each(found, name, count, sizes)[chosen[0].index]
         shape = torch.broadcast_shapes(*(one.index.shape for one in chosen))  # type: ignore[no-untyped-call]
-        return one_each(found, name, shape.numel(), sizes).reshape(*shape, *sizes)
+        return one_each(found, name, shape.numel(), sizes).reshape((*shape, *sizes))
 
     def _key(self, slot: Slot, chosen: Sequence[Chosen], rule: str) -> Key:
         if len(chosen) == 1:

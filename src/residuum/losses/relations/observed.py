@@ -29,11 +29,8 @@ def observable(plan: Plan) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def relations_of(
-    plan: Plan, observed: Mapping[str, Any], sizes: Mapping[str, int]
-) -> dict[str, Pairs]:
-    """Return the pairs of each relation that guards read. GroundingError says which are missing."""
-    found = {}
+def check_relations(plan: Plan, observed: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
+    """Raise GroundingError unless the pairs of each relation that guards read are given, and fit."""
     for predicate in relations_in(plan):
         name = predicate.name
         pairs = observed.get(name)
@@ -44,8 +41,6 @@ def relations_of(
                 f"observed={{{name!r}: rs.Pairs(index)}}, got {given}"
             )
         pairs.check(name, [sizes[domain] for domain in predicate.domains])
-        found[name] = pairs
-    return found
 
 
 def labels_on(

@@ -19,10 +19,10 @@ from residuum.losses.inputs.checking import floating_point, refuse_unknown
 from residuum.losses.inputs.evidence import refuse_unknown_labels
 from residuum.losses.relations.grounded import Grounded, grounded
 from residuum.losses.relations.observed import (
+    check_relations,
     labels_on,
     observable,
     relations_in,
-    relations_of,
 )
 from residuum.losses.relations.rows import numbered
 from residuum.losses.relations.world import Chosen, World
@@ -40,12 +40,14 @@ def from_tables(plan: Plan, given: Any, observed: Mapping[str, Any] | None) -> G
     for name, slot in slots.items():
         if name not in tables and name not in known and not slot.predicate.is_hidden:
             raise GroundingError(f"no tensor is given for `{name}`; expected: {', '.join(slots)}")
+    _refuse_unknown_sizes(plan, sizes)
+    check_relations(plan, known, sizes)
     device = next((one.device for one in tables.values()), torch.device("cpu"))
     world = World(
         sizes,
         device,
         functions=_functions(plan, device),
-        relations=relations_of(plan, known, sizes),
+        relations={one.name: known[one.name] for one in relations_in(plan)},
         arguments={one.name: one.domains for one in relations_in(plan)},
     )
 
@@ -96,13 +98,20 @@ def _sizes(
                     f"domain `{domain}` has {found[domain]} members in one tensor and {size} in "
                     f"`{name}`, of shape {tuple(shown.shape)}; expected one number of members"
                 )
-    for name, slot in slots.items():
-        for domain in slot.open_domains:
-            if domain not in found:
-                raise GroundingError(
-                    f"the number of members of `{domain}` is not known; pass a tensor for `{name}`"
-                )
     return found
+
+
+def _refuse_unknown_sizes(plan: Plan, sizes: Mapping[str, int]) -> None:
+    assert plan.relation is not None
+    needed = [axis.domain.name for axis in plan.relation.variables]
+    needed += [name for slot in plan.given for name in slot.open_domains]
+    needed += plan.sequence_domains
+    for domain in needed:
+        if domain not in sizes:
+            raise GroundingError(
+                f"no tensor shows the number of members of `{domain}`; pass one for a predicate "
+                "that has it among its domains"
+            )
 
 
 def _functions(plan: Plan, device: torch.device) -> dict[str, Tensor]:
