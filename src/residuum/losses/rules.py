@@ -29,6 +29,11 @@ from residuum.losses.questions.truth import truth
 from residuum.losses.questions.violations import Violation, violations
 from residuum.losses.reductions import Reduction, SharedGroup, reduce_batch
 from residuum.losses.relations.grounded import Grounded
+from residuum.losses.relations.over_rows import (
+    aggregates_rows,
+    over_rows,
+    refuse_worst_of_worst,
+)
 from residuum.losses.relations.tables import from_tables
 from residuum.losses.routes.choosing import Chooser
 from residuum.losses.routes.definition import Comparisons, Definition, Detached
@@ -86,6 +91,7 @@ class CompiledRule(ExactAnswers, Scheduled):
             overs=overs,
         )
         self._overs = tuple(overs)
+        refuse_worst_of_worst(plan, self._overs[0])
         if not plan.sequence_domains:  # mistakes in the rule show when it is compiled
             self._definition.bind({}, torch.device("cpu"), layout)
         self._receiver = Receiver(self._definition)
@@ -125,6 +131,15 @@ class CompiledRule(ExactAnswers, Scheduled):
     def over(self) -> str:
         """How the penalties of groundings come together, such as "mean"."""
         return str(self._overs[0])
+
+    @property
+    def reduces_by_sums(self) -> bool:
+        """Whether the sum of all penalties, and their number, are enough to reduce them."""
+        if aggregates_rows(self.plan, self._overs[0]) or self.process_group is not None:
+            return False
+        if self.reduction in ("mean", "sum"):
+            return True
+        return self.reduction == "conjunction" and self.relaxation.tnorm.penalties_add_up
 
     @property
     def formula(self) -> Formula:
@@ -167,6 +182,8 @@ class CompiledRule(ExactAnswers, Scheduled):
         weight = self.weight
         with in_full(call.device):
             penalty = self.of_each_example(call)
+            if aggregates_rows(self.plan, self._overs[0]):
+                return self.reduced(penalty) * weight
             return self.reduced(penalty if weight == 1 else penalty * weight)
 
     def truth(
@@ -437,6 +454,8 @@ class CompiledRule(ExactAnswers, Scheduled):
 
     def reduced(self, penalties: Tensor, rows: tuple[int, ...] = ()) -> Tensor:
         """Return penalties of examples reduced over the batch, separately for each of the rows."""
+        if aggregates_rows(self.plan, self._overs[0]):
+            return over_rows(penalties, self._overs[0], self.relaxation)
         if self.reduction == "none":
             return penalties
         group = self._group.group

@@ -173,10 +173,12 @@ class Theory(ExactAnswers, Scheduled):
                 raise GroundingError(
                     f"groundings: expected how many are drawn in a call, 1 or more, got {number!r}"
                 )
-            if self._reduction != "mean":
+            over = related[name].over
+            if self._reduction != "mean" or over not in ("conjunction", "mean"):
+                otherwise = f"reduction={self._reduction!r} and over={over!r}"
                 raise GroundingError(
-                    "groundings: expected reduction='mean', which the mean of a sample estimates "
-                    f"without bias, got {self._reduction!r}; leave groundings out"
+                    "groundings: expected the mean over rows, which the mean of a sample estimates "
+                    f"without bias, got {otherwise}; leave groundings out"
                 )
             found[name] = count
         return found
@@ -189,7 +191,7 @@ class Theory(ExactAnswers, Scheduled):
 
     def extra_repr(self) -> str:
         """Return what `print(theory)` shows beside the networks: rules and facts with weights."""
-        rules, compiled = self.knowledge.rules, self._rules().rules
+        rules, compiled = self.knowledge.rules, self._whole().rules
         lines = [f"relaxation={self.relaxation}, reduction={self._reduction}", WEIGHTING]
         for name in self._weights:
             said = rules[name].formula if name in rules else "facts"
@@ -556,7 +558,10 @@ class Theory(ExactAnswers, Scheduled):
             whole = compiled(knowledge)
             related = {n: rule for n, rule in whole.rules.items() if rule.plan.relation is not None}
             others = {n: rule for n, rule in knowledge.rules.items() if n not in related}
-            plain = compiled(replace(knowledge, rules=others))
+            over = self._over
+            if isinstance(over, Mapping):
+                over = {name: one for name, one in over.items() if name in others}
+            plain = compiled(replace(knowledge, rules=others), over=over)
         self._compiled[relaxation] = _Compiled(whole, plain, related)
 
     def _rule_parts(

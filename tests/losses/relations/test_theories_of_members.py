@@ -105,6 +105,44 @@ def test_rows_are_reduced_as_told(theory, monkeypatch, rows, name):
         torch.testing.assert_close(other().parts["symmetric"], expected)
 
 
+OVER = {
+    "mean": lambda degrees: -degrees.log().mean(),
+    "p-mean(2)": lambda degrees: -torch.log(1 - (1 - degrees).square().mean().sqrt()),
+    "log-mean-exp(0.5)": lambda degrees: 0.5 * torch.log(torch.exp(-2 * degrees.log()).mean()),
+    "worst(10%)": lambda degrees: -degrees.sort().values[: -(-len(degrees) // 10)].log().mean(),
+}
+
+
+@pytest.mark.parametrize("rows", [1 << 16, 7])
+@pytest.mark.parametrize("over", OVER)
+def test_over_combines_all_rows_in_the_place_of_a_reduction(theory, monkeypatch, rows, over):
+    monkeypatch.setattr(thresholds, "ROWS", rows)
+    for reduction in ("mean", "sum"):
+        weighted = rs.Theory(
+            theory.knowledge, relaxation="s-product", over={"symmetric": over, "influence": over},
+            reduction=reduction, weights={"symmetric": 3.0}, **theory.networks,
+        )  # fmt: skip
+        parts = weighted().parts
+        for name in ("symmetric", "influence"):
+            expected = OVER[over](torch.stack(parts_by_hand(theory)[name]))
+            torch.testing.assert_close(parts[name], expected)
+
+
+def test_the_mean_over_rows_and_labels_is_that_of_all_groundings():
+    knowledge = rs.loads("""
+        domain a domain c = 0..2 predicate P(a, c)
+        rule r over mean: forall x, y in a, k in c: P(x, k) -> P(y, k)
+    """)
+    network, members = nn.Linear(2, 3), torch.randn(4, 2)
+    theory = rs.Theory(knowledge, relaxation="s-product", P=network)
+    p = network(members).softmax(-1)
+    each = [-torch.log(1 - p[x, k] * (1 - p[y, k]))
+            for x in range(4) for y in range(4) for k in range(3)]  # fmt: skip
+    torch.testing.assert_close(theory(a=members).total, torch.stack(each).mean())
+    with pytest.raises(GroundingError, match="variables over open domains alone"):
+        rs.Theory(knowledge, over={"r": "worst(10%)"}, P=network)
+
+
 class Counting(nn.Module):
     def __init__(self, width):
         super().__init__()
@@ -316,8 +354,10 @@ def test_each_row_is_drawn_as_often_as_any_other(monkeypatch, listed):
 
 
 def test_a_sample_needs_the_mean(theory):
-    with pytest.raises(GroundingError, match="groundings: expected reduction='mean'"):
+    with pytest.raises(GroundingError, match="groundings: expected the mean over rows"):
         rs.Theory(theory.knowledge, reduction="sum", groundings=4, **theory.networks)
+    with pytest.raises(GroundingError, match=r"over='worst\(10%\)'"):
+        rs.Theory(theory.knowledge, over="worst(10%)", groundings=4, **theory.networks)
     with pytest.raises(GroundingError, match="1 or more, got 0"):
         rs.Theory(theory.knowledge, groundings=0, **theory.networks)
     with pytest.raises(GroundingError, match=r"several members `symetric`. Did you mean"):

@@ -102,14 +102,11 @@ class RelatedRule:
         if self._columns is not None:
             return rule.reduced(self._penalties(self._columns))
         dtypes: list[torch.dtype] = []
-        adds_up = rule.reduction != "conjunction" or rule.relaxation.tnorm.penalties_add_up
 
         def of_block(numbers: Tensor) -> Tensor:
             found = self._penalties(self._rows.at(numbers))
             dtypes.append(found.dtype)
-            if adds_up:
-                return sums_of(found)
-            return found.amax(0, keepdim=True) if len(found) else found
+            return sums_of(found) if rule.reduces_by_sums else found
 
         parts = []
         for numbers in self._rows.blocks(self._block):
@@ -117,10 +114,10 @@ class RelatedRule:
                 parts.append(checkpoint(of_block, numbers, use_reentrant=False))
             else:
                 parts.append(of_block(numbers))
-        if adds_up:
-            total = reduce_sums(torch.stack(parts).sum(0), rule.reduction, rule.relaxation)
-            return total.to(dtypes[0])
-        return rule.reduced(torch.cat(parts))
+        if not rule.reduces_by_sums:
+            return rule.reduced(torch.cat(parts))
+        total = reduce_sums(torch.stack(parts).sum(0), rule.reduction, rule.relaxation)
+        return total.to(dtypes[0])
 
     # Questions: about all rows, in blocks without gradients
 
