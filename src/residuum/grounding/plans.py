@@ -178,6 +178,17 @@ class Plan:
         return (*self.outputs, *self.quantities) if self.quantities else self.slots
 
     @property
+    def read(self) -> tuple[str, ...]:
+        """The names under which the caller passes tensors and labels: of slots, or of predicates.
+
+        A rule that relates members of open domains reads each predicate from one tensor.
+        """
+        if self.relation is None:
+            return tuple(slot.name for slot in self.given)
+        names = [slot.predicate.name for slot in self.given]
+        return tuple(dict.fromkeys([*names, *(one.name for one in self.relation.observed)]))
+
+    @property
     def outputs(self) -> tuple[Slot, ...]:
         """The slots that are outputs of networks: all but comparisons."""
         return tuple(slot for slot in self.slots if slot.compared is None)

@@ -160,3 +160,48 @@ def test_a_theory_costs_what_loops_say_also_in_blocks(rule, name, seed, block):
     finally:
         thresholds.ROWS = before
     assert_alike({n: networks[n].table.grad for n in gradients}, gradients, name)
+
+
+def test_compiled_knowledge_reads_tables_and_reduces_each_rule():
+    knowledge = rs.loads("""
+        domain person
+        predicate Smokes(person) predicate Friends(person, person) predicate Link(person, person)
+        rule symmetric: forall x, y in person where x < y: Friends(x, y) -> Friends(y, x)
+        rule influence weight 2: forall x, y in person where Link(x, y):
+            Friends(x, y) & Smokes(x) -> Smokes(y)
+        rule plain: forall x in person: Smokes(x)
+    """)
+    f, s = torch.rand(4, 4), torch.rand(4)
+    edges = [(0, 1), (2, 3), (1, 0)]
+    given = {"Friends": f, "Smokes": s}
+    rules = rs.compile(knowledge, "s-product", inputs="probs")
+    link = {"Link": rs.Pairs(torch.tensor(edges).T)}
+    symmetric = [-torch.log(1 - f[x, y] * (1 - f[y, x])) for x in range(4) for y in range(x + 1, 4)]
+    influence = [-torch.log(1 - f[x, y] * s[x] * (1 - s[y])) for x, y in edges]
+    expected = {
+        "symmetric": torch.stack(symmetric).mean(),
+        "influence": torch.stack(influence).mean(),
+        "plain": -s.log().mean(),
+    }
+    torch.testing.assert_close(rules(given, observed=link), expected)
+    total = expected["symmetric"] + 2 * expected["influence"] + expected["plain"]
+    torch.testing.assert_close(rules.total(given, observed=link), total)
+    assert rules.satisfied(given, observed=link)["influence"].shape == (3,)
+    assert "symmetric" in rules.explain(given, observed=link)
+
+
+def test_observed_outputs_are_certain_and_others_are_read():
+    rule = rs.compile(
+        "forall x, y in person: Friends(x, y) -> Friends(y, x)",
+        "s-product",
+        domains={"person": "open"},
+        inputs="probs",
+        reduction="none",
+    )
+    f = torch.tensor([[0.1, 0.6], [0.3, 0.9]])
+    labels = torch.tensor([[-100, 1], [-100, 0]])
+    found = rule(Friends=f, observed={"Friends": labels}).reshape(2, 2)
+    expected = [[1 - 0.1 * 0.9, 0.3], [1.0, 1.0]]
+    torch.testing.assert_close(found, -torch.tensor(expected).log())
+    pairs = rule(observed={"Friends": rs.Pairs([[0, 1], [1, 0]])}, Friends=f)
+    assert pairs.abs().max() < 1e-6
