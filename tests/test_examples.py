@@ -61,3 +61,21 @@ def test_a_regression_obeys_its_rule():
     )
     assert alone[-1] > 0.03
     assert ruled[-1] < 0.005
+
+
+def test_the_smokers_obey_the_rules_that_facts_allow():
+    lines = run("smokers.py")
+    first, last = (
+        {name: float(value) for name, value in re.findall(r"(\w+) ([\d.]+)", line.split("of ")[1])}
+        for line in (lines[0], lines[2])
+    )
+    assert last["irreflexive"] > 0.97 > first["irreflexive"]
+    assert last["symmetric"] > 0.95 > first["symmetric"]
+    assert any('Smokes("f") -> Cancer("f")' in line for line in lines)  # who has no cancer
+
+
+def test_citations_tell_categories():
+    command = [sys.executable, "-W", "error", EXAMPLES / "citations.py", "--quick"]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    alone, ruled = (float(share) for share in re.findall(r"([\d.]+)% of", printed))
+    assert ruled > alone + 5

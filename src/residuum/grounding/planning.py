@@ -152,6 +152,11 @@ class _Planning:
     def _relation(self) -> Rows:
         axes = [axis for found, _ in self._rows.values() for axis in found]
         refuse_rebound(axes)
+        if any(d.is_sequence for slot in self._slots.values() for d in slot.domains):
+            raise GroundingError(
+                "expected a rule about several members of open domains to read no sequence, got "
+                "one that does; give the sequence a size, or write two rules"
+            )
         guards = [guard for _, guard in self._rows.values() if guard is not None]
         observed = tuple(self._observed.values())
         return Rows(tuple(axes), And(*guards) if guards else None, observed)
