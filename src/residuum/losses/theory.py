@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, NamedTuple, TypeVar, final
+from typing import Any, TypeVar, final
 
 import torch
 from torch import Tensor, nn
 
 from residuum.errors import GroundingError
-from residuum.grounding.plans import Slot
-from residuum.logic.terms import as_label
 from residuum.losses.aggregation import conjoined
 from residuum.losses.compile import compile as compile_knowledge
 from residuum.losses.degrees.logits import Form
@@ -23,12 +21,8 @@ from residuum.losses.facts import facts as penalty_of_facts
 from residuum.losses.inputs.calls import Call
 from residuum.losses.inputs.evidence import (
     Observed,
-    is_observed_in_full,
-    labels_of,
-    refuse_unknown_labels,
 )
-from residuum.losses.knowledge import WEIGHTING, CompiledKnowledge, said_over
-from residuum.losses.network_calls import Key, Requests
+from residuum.losses.knowledge import WEIGHTING, said_over
 from residuum.losses.questions.violations import Violation
 from residuum.losses.reductions import (
     Combination,
@@ -36,12 +30,7 @@ from residuum.losses.reductions import (
     SharedGroup,
     check_combination,
 )
-from residuum.losses.relations.evaluation import RelatedRule
 from residuum.losses.relations.facts import read_facts, without_last
-from residuum.losses.relations.networks import Networks
-from residuum.losses.relations.observed import check_relations, observable
-from residuum.losses.relations.pairs import Pairs
-from residuum.losses.relations.sources import Sources
 from residuum.losses.routes.definition import Definition
 from residuum.losses.rules import CompiledRule
 from residuum.losses.schedules import (
@@ -51,25 +40,17 @@ from residuum.losses.schedules import (
     check_scheduled_weight,
     weight_at,
 )
+from residuum.losses.theory_calls import TOGETHER, Bindings, TheoryCall
 from residuum.losses.theory_names import (
     check_modules,
     check_names,
-    domains_of,
-    given,
     members_in,
-    names_of_labels,
-    slot_of,
-    tensors_of,
-    tensors_of_relation,
-    with_related,
 )
+from residuum.losses.theory_rules import TheoryRules, checked_groundings, compile_rules
 from residuum.relaxations import Relaxation
 from residuum.syntax import Knowledge, Predicate
 
 Answer = TypeVar("Answer")
-
-TOGETHER: Final = "all rules"
-"""The name of the one part that rules with a hidden predicate have under `exact`."""
 
 
 @dataclass(frozen=True)
@@ -151,37 +132,12 @@ class Theory(ExactAnswers, Scheduled):
         self._over = over
         self._replay = replay
         self._frozen: set[str] = set()
-        self._compiled: dict[Relaxation, _Compiled] = {}
-        self._groundings: Mapping[str, int] = {}
-        self._compiled_rules()  # so that mistakes in the knowledge show now
-        self._groundings = self._checked_groundings(groundings)
+        self._compiled: dict[Relaxation, TheoryRules] = {}
+        related = self._rules().related  # so that mistakes in the knowledge show now
+        self._groundings = checked_groundings(groundings, related)
         for name in self._predicates_in_use():
             if name not in modules:
                 raise GroundingError(f"no module is given for predicate `{name}`")
-
-    def _checked_groundings(self, given: int | Mapping[str, int] | None) -> dict[str, int]:
-        """Return how many rows of each rule are drawn in a call, checked."""
-        related = self._related()
-        wanted = given if isinstance(given, Mapping) else dict.fromkeys(related, given)
-        check_names("rule about several members", wanted, related)
-        found = {}
-        for name, number in wanted.items():
-            if number is None:
-                continue
-            count = as_label(number)
-            if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-                raise GroundingError(
-                    f"groundings: expected how many are drawn in a call, 1 or more, got {number!r}"
-                )
-            over = related[name].over
-            if self._reduction != "mean" or over not in ("conjunction", "mean"):
-                otherwise = f"reduction={self._reduction!r} and over={over!r}"
-                raise GroundingError(
-                    "groundings: expected the mean over rows, which the mean of a sample estimates "
-                    f"without bias, got {otherwise}; leave groundings out"
-                )
-            found[name] = count
-        return found
 
     @property
     def relaxation(self) -> Relaxation:
@@ -191,7 +147,7 @@ class Theory(ExactAnswers, Scheduled):
 
     def extra_repr(self) -> str:
         """Return what `print(theory)` shows beside the networks: rules and facts with weights."""
-        rules, compiled = self.knowledge.rules, self._whole().rules
+        rules, compiled = self.knowledge.rules, self._rules().whole.rules
         lines = [f"relaxation={self.relaxation}, reduction={self._reduction}", WEIGHTING]
         for name in self._weights:
             said = rules[name].formula if name in rules else "facts"
@@ -251,8 +207,8 @@ class Theory(ExactAnswers, Scheduled):
                 f"expected facts by name, {{name: (inputs, labels)}}, got {type(facts).__name__}"
             )
         check_names("set of facts", stated, self.knowledge.facts)
-        requests = Requests(dict(self.networks.items()), self._frozen)
-        sources = self._sources(tensors)
+        bindings = self._bindings()
+        requests, sources = bindings.requests(), bindings.sources(tensors)
         labelled = {
             name: read_facts(name, one, self._predicate_of_facts(name), sources)
             for name, one in stated.items()
@@ -260,15 +216,18 @@ class Theory(ExactAnswers, Scheduled):
         for name, (inputs, _) in labelled.items():
             requests.add(("facts", name), self.knowledge.facts[name].predicate, inputs)
         call = None
-        if tensors or observed or self._needs_nothing():
-            call = self._read(requests, sources, tensors, observed, lengths)
+        if tensors or observed or bindings.rules.need_nothing_but(self._members):
+            labels = bindings.labels(observed)
+            call = TheoryCall(bindings, requests, sources, tensors, labels, lengths)
+            call.relate(observed)
         outputs = requests.run()
         parts: dict[str, Tensor] = {
             name: self._penalty_of_facts(name, outputs["facts", name], labels)
             for name, (_, labels) in labelled.items()
         }
         if call is not None:
-            parts |= self._rule_parts(call, outputs, lengths)
+            call.take(outputs)
+            parts |= call.penalties()
         return Assessment(self._total(parts), parts)
 
     @torch.no_grad()
@@ -279,9 +238,7 @@ class Theory(ExactAnswers, Scheduled):
 
         There is one Boolean per example. The tensors and labels are those of a call.
         """
-        call, predicted = self._answered(tensors, observed, lengths)
-        found = self._rules().satisfied(predicted, lengths=lengths, observed=call.labels)
-        return self._in_order(found, {n: one.satisfied() for n, one in call.related.items()})
+        return self._answered(tensors, observed, lengths).satisfied()
 
     @torch.no_grad()
     def violations(
@@ -296,9 +253,7 @@ class Theory(ExactAnswers, Scheduled):
 
         Those with the lowest degrees come first. The tensors and labels are those of a call.
         """
-        call, predicted = self._answered(tensors, observed, lengths)
-        found = self._rules().violations(predicted, top=top, lengths=lengths, observed=call.labels)
-        return self._in_order(found, {n: one.violations(top) for n, one in call.related.items()})
+        return self._answered(tensors, observed, lengths).violations(top)
 
     @torch.no_grad()
     def metrics(
@@ -308,11 +263,7 @@ class Theory(ExactAnswers, Scheduled):
 
         `CompiledRule.metrics` says what the numbers are. Tensors and labels are those of a call.
         """
-        call, predicted = self._answered(tensors, observed, lengths)
-        found = self._rules().metrics(predicted, lengths=lengths, observed=call.labels or None)
-        for name, one in call.related.items():
-            found |= {f"{name}/{key}": value for key, value in one.metrics().items()}
-        return found
+        return self._answered(tensors, observed, lengths).metrics()
 
     @torch.no_grad()
     def diagnose(
@@ -322,15 +273,11 @@ class Theory(ExactAnswers, Scheduled):
 
         `CompiledRule.diagnose` says what it is. Tensors and labels are those of a call.
         """
-        call, predicted = self._answered(tensors, observed, lengths)
-        found = self._rules().diagnose(predicted, lengths=lengths, observed=call.labels or None)
-        for name, one in call.related.items():
-            found |= {f"{name}/{key}": value for key, value in one.diagnose().items()}
-        return found
+        return self._answered(tensors, observed, lengths).diagnose()
 
     def rule_of(self, rules: Iterable[str] | None) -> CompiledRule:
         """Return all rules, or those of these names, as one rule under `exact`."""
-        return self._whole().rule_of(rules)
+        return self._rules().whole.rule_of(rules)
 
     def asked(
         self,
@@ -341,14 +288,14 @@ class Theory(ExactAnswers, Scheduled):
         observed: Observed | None,
     ) -> tuple[Definition, Call]:
         """Return rules as one rule, and a call of it with the outputs of the networks."""
-        labels = self._labels(observed)
+        labels = self._bindings().labels(observed)
         given = {} if tensors is None else tensors
         if not isinstance(given, Mapping):
             raise GroundingError(
                 f"expected tensors by name, such as decode(pair=…), got {type(given).__name__}"
             )
         predicted = self._predictions({**given, **named}, labels, lengths)
-        return self._whole().asked(rules, predicted, {}, lengths, labels or None)
+        return self._rules().whole.asked(rules, predicted, {}, lengths, labels or None)
 
     def log_likelihood(
         self,
@@ -363,116 +310,41 @@ class Theory(ExactAnswers, Scheduled):
         """Return the log-probability of labels given that the rules hold, one per example."""
         refuse_no_labels(labels)
         predicted = self._predictions({**(tensors or {}), **named}, {}, lengths)
-        known = self._labels(labels)
-        return self._whole().log_likelihood(predicted, known, rules=rules, lengths=lengths)
+        known = self._bindings().labels(labels)
+        return self._rules().whole.log_likelihood(predicted, known, rules=rules, lengths=lengths)
 
-    # Inputs of one call
+    # One call
 
-    def _sources(self, tensors: Mapping[str, Any]) -> Sources:
-        modules = {name: self.networks[name] for name in self._members}
-        return Sources(self.knowledge, modules, tensors, relates=bool(self._related()))
-
-    def _needs_nothing(self) -> bool:
-        """Return whether all rules read members that modules give, and nothing else."""
-        needed = [name for slot in self._plain_slots() for name in tensors_of(slot)]
-        for rule in self._related().values():
-            assert rule.plan.relation is not None
-            if rule.plan.relation.observed:
-                return False
-            needed += tensors_of_relation(rule.plan)
-        return bool(needed) and all(name in self._members for name in needed)
-
-    def _read(
-        self,
-        requests: Requests,
-        sources: Sources,
-        tensors: Mapping[str, Tensor],
-        observed: Observed | None,
-        lengths: Any,
-    ) -> _Call:
-        """Return what rules read in a call, and ask networks for outputs."""
-        labels = self._labels(observed)
-        plain = self._request_slots(requests, sources, tensors, labels, lengths)
-        related: dict[str, RelatedRule] = {}
-        if self._related():
-            networks = Networks(dict(self.networks.items()), self._frozen, sources, tensors)
-            related = self._relate(networks, sources, observed)
-            for one in related.values():
-                one.request(requests)
-        return _Call(plain, labels, related)
-
-    def _relate(
-        self, networks: Networks, sources: Sources, observed: Observed | None
-    ) -> dict[str, RelatedRule]:
-        """Return the rules that relate members of open domains, on the rows of a call."""
-        relations = {n: one for n, one in (observed or {}).items() if isinstance(one, Pairs)}
-        world, known, wanted = sources.world(relations), observed or {}, self._groundings
-        for rule in self._related().values():
-            for name in domains_of(rule.plan):
-                if name not in world.sizes:
-                    sources.features(name)  # says what is missing
-            check_relations(rule.plan, known, world.sizes)
-        return {
-            name: RelatedRule(name, rule, world, networks, known, wanted.get(name))
-            for name, rule in self._related().items()
-        }
-
-    def _labels(self, observed: Observed | None) -> dict[str, Tensor]:
-        """Return labels by the names of slots. GroundingError says which name fits no slot.
-
-        Those of rules that relate members of open domains are not among them.
-        """
-        if observed is None:
-            return {}
-        slots = [slot for slot in self._plain_slots() if not self._is_quantity(slot)]
-        related = [name for rule in self._related().values() for name in observable(rule.plan)]
-        known = names_of_labels(slots)
-        refuse_unknown_labels(observed, [*known, *related])
-        own = {n: one for n, one in observed.items() if n in known and not isinstance(one, Pairs)}
-        return labels_of(slots, {slot_of(name, slots): one for name, one in own.items()})
+    def _bindings(self) -> Bindings:
+        return Bindings(
+            self.knowledge,
+            self._rules(),
+            dict(self.networks.items()),
+            self._members,
+            self._frozen,
+            self._groundings,
+        )
 
     def _answered(
         self, tensors: Mapping[str, Tensor], observed: Observed | None, lengths: Any
-    ) -> tuple[_Call, dict[str, Tensor]]:
-        """Return a call in which networks have answered, and the outputs of slots."""
-        requests = Requests(dict(self.networks.items()), self._frozen)
-        call = self._read(requests, self._sources(tensors), tensors, observed, lengths)
-        return call, call.taken(requests.run())
+    ) -> TheoryCall:
+        """Return a call of the rules in which networks have answered."""
+        bindings = self._bindings()
+        requests, sources = bindings.requests(), bindings.sources(tensors)
+        labels = bindings.labels(observed)
+        call = TheoryCall(bindings, requests, sources, tensors, labels, lengths)
+        call.relate(observed)
+        call.take(requests.run())
+        return call
 
     def _predictions(
         self, tensors: Mapping[str, Tensor], labels: Mapping[str, Tensor], lengths: Any
     ) -> dict[str, Tensor]:
-        """Return the outputs of the networks on some tensors, by slot."""
-        requests = Requests(dict(self.networks.items()), self._frozen)
-        plain = self._request_slots(requests, self._sources(tensors), tensors, labels, lengths)
-        return _Call(plain, {}, {}).taken(requests.run())
-
-    def _is_quantity(self, slot: Slot) -> bool:
-        return slot.predicate.name in self.knowledge.quantities
-
-    def _request_slots(
-        self,
-        requests: Requests,
-        sources: Sources,
-        tensors: Mapping[str, Tensor],
-        labels: Mapping[str, Tensor],
-        lengths: Any,
-    ) -> dict[str, Tensor]:
-        """Request the outputs that rules read, and return the quantities that are given."""
-        slots = [slot for slot in self._plain_slots() if not slot.predicate.is_hidden]
-        plain = [s for s in slots if self._is_quantity(s) and s.predicate.name not in self.networks]
-        slots = [slot for slot in slots if slot not in plain]
-        names = [name for slot in slots for name in tensors_of(slot)]
-        names += [slot.name for slot in plain]
-        related = [n for rule in self._related().values() for n in tensors_of_relation(rule.plan)]
-        check_names("tensor", tensors, dict.fromkeys([*names, *related]))
-        known = sources.completed(tensors, names)
-        for slot in slots:
-            own = labels.get(slot.name)
-            if own is None or not is_observed_in_full(slot, own, lengths):
-                arguments = tuple(given(name, slot, known) for name in tensors_of(slot))
-                requests.add(("slot", slot.name), slot.predicate.name, arguments)
-        return {slot.name: given(slot.name, slot, known) for slot in plain}
+        """Return the outputs of the networks on some tensors, by the slots of plain rules."""
+        bindings = self._bindings()
+        requests, sources = bindings.requests(), bindings.sources(tensors)
+        call = TheoryCall(bindings, requests, sources, tensors, labels, lengths)
+        return call.take(requests.run())
 
     def _total(self, parts: Mapping[str, Tensor]) -> Tensor:
         if not parts:
@@ -508,27 +380,12 @@ class Theory(ExactAnswers, Scheduled):
 
     # Rules under the relaxation of the present epoch
 
-    def _compiled_rules(self) -> _Compiled:
+    def _rules(self) -> TheoryRules:
         relaxation = self.relaxation
         # torch.compile must not guard on the dictionary before the rules are in it.
         if torch.compiler.is_compiling() or relaxation not in self._compiled:
             self._compile()
         return self._compiled[relaxation]
-
-    def _rules(self) -> CompiledKnowledge:
-        """Return the rules about one example of a batch each."""
-        return self._compiled_rules().plain
-
-    def _related(self) -> Mapping[str, CompiledRule]:
-        """Return the rules that relate members of open domains."""
-        return self._compiled_rules().related
-
-    def _whole(self) -> CompiledKnowledge:
-        return self._compiled_rules().whole
-
-    def _plain_slots(self) -> list[Slot]:
-        rules = self._rules().rules.values()
-        return list({slot.name: slot for rule in rules for slot in rule.plan.given}.values())
 
     @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
     def _compile(self) -> None:
@@ -544,73 +401,23 @@ class Theory(ExactAnswers, Scheduled):
             relaxation=relaxation,
             inputs=self._inputs,
             functions=self._functions,
-            over=self._over,
             reduction=self._reduction,
             process_group=self._group.group,
             replay=self._replay,
         )
-        knowledge = with_related(self.knowledge, self._members)
-        whole = plain = compiled(knowledge)
-        related = {n: rule for n, rule in whole.rules.items() if rule.plan.relation is not None}
-        if related:
-            domains = [domain for rule in related.values() for domain in domains_of(rule.plan)]
-            knowledge = with_related(knowledge, domains)
-            whole = compiled(knowledge)
-            related = {n: rule for n, rule in whole.rules.items() if rule.plan.relation is not None}
-            others = {n: rule for n, rule in knowledge.rules.items() if n not in related}
-            over = self._over
-            if isinstance(over, Mapping):
-                over = {name: one for name, one in over.items() if name in others}
-            plain = compiled(replace(knowledge, rules=others), over=over)
-        self._compiled[relaxation] = _Compiled(whole, plain, related)
-
-    def _rule_parts(
-        self, call: _Call, outputs: Mapping[Key, Tensor], lengths: Any
-    ) -> dict[str, Tensor]:
-        """Return the penalty of each rule, or one penalty if only all rules together have one."""
-        rules, predicted = self._rules(), call.taken(outputs)
-        if rules.shares_hidden:
-            return {TOGETHER: rules.total(predicted, lengths=lengths, observed=call.labels)}
-        found: dict[str, Tensor] = rules(predicted, lengths=lengths, observed=call.labels)
-        return self._in_order(found, {n: one.penalty() for n, one in call.related.items()})
-
-    def _in_order(self, plain: dict[str, Answer], related: dict[str, Answer]) -> dict[str, Answer]:
-        """Return what is found of each rule in the order of the knowledge."""
-        found = {**plain, **related}
-        return {name: found[name] for name in self.knowledge.rules} if related else plain
+        rules = compile_rules(self.knowledge, compiled, self._members, self._over)
+        self._compiled[relaxation] = rules
 
     def _predicates_in_use(self) -> list[str]:
-        slots = [slot for rule in self._whole().rules.values() for slot in rule.plan.given]
+        slots = [slot for rule in self._rules().whole.rules.values() for slot in rule.plan.given]
+        quantities = self.knowledge.quantities
         used = [
             slot.predicate.name
             for slot in slots
-            if not slot.predicate.is_hidden and not self._is_quantity(slot)
+            if not slot.predicate.is_hidden and slot.predicate.name not in quantities
         ]
         used += [one.predicate for one in self.knowledge.facts.values()]
         return list(dict.fromkeys(used))
-
-
-class _Compiled(NamedTuple):
-    """All rules under one relaxation: those about one example each, and those about members."""
-
-    whole: CompiledKnowledge
-    plain: CompiledKnowledge
-    related: Mapping[str, CompiledRule]
-
-
-class _Call(NamedTuple):
-    """What the rules of a theory read in one call, before the networks have run."""
-
-    plain: dict[str, Tensor]
-    labels: dict[str, Tensor]
-    related: dict[str, RelatedRule]
-
-    def taken(self, outputs: Mapping[Key, Tensor]) -> dict[str, Tensor]:
-        """Return the tensors of slots, and hand outputs to the rules that relate members."""
-        for rule in self.related.values():
-            rule.take(outputs)
-        slots = {name: one for (what, name), one in outputs.items() if what == "slot"}
-        return self.plain | slots
 
 
 def _options() -> list[str]:

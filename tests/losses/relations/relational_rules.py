@@ -139,9 +139,7 @@ def _guard_part(draw, scope):
                                                    if d == domain]))
                              for domain in LINKS[of][:2]))  # fmt: skip
     other = draw(st.sampled_from([*same, lg.Constant(draw(st.integers(0, 1)))]))
-    return lg.Comparison(
-        draw(st.sampled_from(["=", "!=", "<", "<="])), lg.Variable(name), other
-    )
+    return lg.Comparison(draw(st.sampled_from(["=", "!=", "<", "<="])), lg.Variable(name), other)
 
 
 # What they cost

@@ -72,8 +72,6 @@ def expected(rule, name, degrees):
     }
 
 
-
-
 def assert_alike(found, expected, name):
     for key, one in expected.items():
         other = torch.zeros_like(one) if found[key] is None else found[key]
@@ -104,7 +102,9 @@ def test_a_compiled_rule_costs_what_loops_say(rule, name, seed):
     )
     assume(compiled.plan.relation is not None)  # others are about the examples of a batch
     given_tables = {n: degrees[n] for n in names if n in degrees}
-    found = or_rejected(compiled, given_tables, observed={n: OBSERVED[n] for n in names if n in OBSERVED})
+    found = or_rejected(
+        compiled, given_tables, observed={n: OBSERVED[n] for n in names if n in OBSERVED}
+    )
     torch.testing.assert_close(found, value)
     if found.requires_grad:
         found.backward()

@@ -70,9 +70,7 @@ def parts_by_hand(theory):
 def test_a_theory_is_the_mean_over_rows_also_in_blocks(theory, monkeypatch, rows):
     monkeypatch.setattr(thresholds, "ROWS", rows)
     found = theory()
-    expected = {
-        name: -torch.stack(one).log().mean() for name, one in parts_by_hand(theory).items()
-    }
+    expected = {name: -torch.stack(one).log().mean() for name, one in parts_by_hand(theory).items()}
     torch.testing.assert_close(dict(found.parts), expected)
     torch.testing.assert_close(found.total, sum(expected.values()))
     parameters = list(theory.parameters())
@@ -87,9 +85,7 @@ def test_a_theory_is_the_mean_over_rows_also_in_blocks(theory, monkeypatch, rows
 def test_rows_are_reduced_as_told(theory, monkeypatch, rows, name):
     monkeypatch.setattr(thresholds, "ROWS", rows)
     for reduction in ("sum", "conjunction"):
-        other = rs.Theory(
-            theory.knowledge, relaxation=name, reduction=reduction, **theory.networks
-        )
+        other = rs.Theory(theory.knowledge, relaxation=name, reduction=reduction, **theory.networks)
         degree = torch.stack(parts_by_hand(theory)["symmetric"])
         penalty = {"s-product": -degree.log(), "lukasiewicz": 1 - degree, "s-godel": None}[name]
         if penalty is None:
@@ -212,7 +208,11 @@ def test_every_question_names_members(theory):
 def test_questions_in_blocks_have_the_same_answers(theory, monkeypatch):
     whole = theory.satisfied(), theory.violations(top=3), theory.diagnose()
     monkeypatch.setattr(thresholds, "ROWS", 7)
-    satisfied, violations, diagnosis = theory.satisfied(), theory.violations(top=3), theory.diagnose()
+    satisfied, violations, diagnosis = (
+        theory.satisfied(),
+        theory.violations(top=3),
+        theory.diagnose(),
+    )
     torch.testing.assert_close(satisfied, whole[0])
     assert {n: [str(v) for v in one] for n, one in violations.items()} == {
         n: [str(v) for v in one] for n, one in whole[1].items()

@@ -30,7 +30,7 @@ def observable(plan: Plan) -> list[str]:
 
 
 def check_relations(plan: Plan, observed: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
-    """Raise GroundingError unless the pairs of each relation that guards read are given, and fit."""
+    """Raise GroundingError unless the pairs of all relations in guards are given, and fit."""
     for predicate in relations_in(plan):
         name = predicate.name
         pairs = observed.get(name)

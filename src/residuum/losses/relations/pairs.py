@@ -53,7 +53,7 @@ class Pairs:
         return len(self.index)
 
     def check(self, name: str, sizes: Sequence[int]) -> None:
-        """Raise GroundingError unless all numbers are those of members, of domains of these sizes."""
+        """Raise GroundingError unless all numbers are below the sizes of their domains."""
         if self.arity != len(sizes):
             raise GroundingError(
                 f"observed `{name}`: expected {len(sizes)} rows of numbers, one for each argument, "

@@ -47,9 +47,9 @@ class Chosen(NamedTuple):
 class World:
     """The sizes of open domains, the names of members, functions between domains, and relations.
 
-    `functions` maps a function to the number of its value for each member. `featured` are functions
-    whose values are given as features: each is a source of its own. `arguments` gives the domains of
-    the arguments of each relation.
+    `functions` maps a function to the number of its value for each member. `featured` are
+    functions whose values are given as features: each is a source of its own. `arguments` gives
+    the domains of the arguments of each relation.
     """
 
     sizes: Mapping[str, int]
