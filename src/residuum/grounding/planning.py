@@ -380,6 +380,11 @@ class _Planning:
         axes, guard, members = self._bind(node, scope)
         kept = tuple(axis for axis in axes if axis.dimension is not None)
         if not kept:
+            if guard is not None:
+                raise GroundingError(
+                    f"the guard `{guard.guard}` is about variables of another quantifier; expected "
+                    "it after the bindings of these"
+                )
             return body
         sequence = [
             Position(Variable(a.variable), (a,), a.domain.name)

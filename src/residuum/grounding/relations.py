@@ -105,7 +105,7 @@ def split_guard(guard: Formula, axes: Sequence[Axis]) -> SplitGuard:
             others.append(part)
             continue
         foreign = sorted(name for name in names if not known[name].is_open)
-        if foreign:
+        if foreign and about:
             raise GroundingError(
                 f"the guard `{part}` is about members of an open domain and about `{foreign[0]}`, "
                 f"which ranges over {known[foreign[0]]}; expected each part of a guard, between "

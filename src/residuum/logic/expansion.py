@@ -177,11 +177,14 @@ class _Grounding:
                 kinds[1].add(type(right))
             return COMPARE[node.operator](left, right)
 
-        connectives = {kind: _ignoring_scope(case) for kind, case in CONNECTIVES.items()}
+        cases: dict[Any, ScopedCase[Any]] = {
+            kind: _ignoring_scope(case) for kind, case in CONNECTIVES.items()
+        }
+        cases |= {**self.term_cases(), fm.Comparison: compare, fm.Atom: _unknown}
         return bool(
             fold_scoped(
                 guard,
-                {**connectives, **self.term_cases(), fm.Comparison: compare, fm.Atom: _unknown},
+                cases,
                 scope=self._relevant(guard, environment),
                 descend=self.descend,
             )

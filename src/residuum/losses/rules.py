@@ -398,6 +398,7 @@ class CompiledRule(ExactAnswers, Scheduled):
         """
         if self.plan.relation is not None:
             return self._receive_rows(given, lengths, observed)
+        assert not isinstance(given, Grounded)
         call = self._receiver.receive(given, lengths, observed, check=self.check, is_exact=is_exact)
         if self.check and observed and are_all_observed(self.plan, observed, call.lengths):
             self._refuse_contradiction(call)

@@ -173,7 +173,7 @@ class Theory(ExactAnswers, Scheduled):
         return callable(self._relaxation) or any(map(callable, self._weights.values()))
 
     def freeze(self, *predicates: str) -> None:
-        """Keep gradients from the networks of these predicates and quantities."""
+        """Keep gradients from the networks of these predicates and quantities, and from members."""
         self._check_bindable(predicates)
         self._frozen.update(predicates)
 

@@ -48,7 +48,8 @@ class Bindings(NamedTuple):
     def sources(self, tensors: Mapping[str, Any]) -> Sources:
         """Return the members of open domains in a call with these tensors."""
         modules = {name: self.modules[name] for name in self.members}
-        return Sources(self.knowledge, modules, tensors, relates=bool(self.rules.related))
+        relates = bool(self.rules.related)
+        return Sources(self.knowledge, modules, tensors, relates=relates, frozen=self.frozen)
 
     def requests(self) -> Requests:
         """Return a list of what networks are asked for in one call."""

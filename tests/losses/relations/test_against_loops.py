@@ -141,7 +141,7 @@ def test_a_theory_costs_what_loops_say_also_in_blocks(rule, name, seed, block):
     before, thresholds.ROWS = thresholds.ROWS, block
     try:
         theory = or_rejected(rs.Theory, knowledge, relaxation=name, inputs="probs", **networks)
-        assume(theory._related())
+        assume(theory._rules().related)
         given_tensors = {
             **members,
             **{n: one for n, one in functions.items() if n in used},

@@ -230,6 +230,12 @@ def test_frozen_networks_and_members_get_no_gradient(theory):
     theory().total.backward()
     assert theory.networks["Friends"].module.weight.grad is None
     assert theory.networks["person"].weight.grad.abs().sum() > 0
+    theory.zero_grad()
+    theory.unfreeze()
+    theory.freeze("person")
+    theory().total.backward()
+    assert theory.networks["Friends"].module.weight.grad.abs().sum() > 0
+    assert theory.networks["person"].weight.grad is None
 
 
 # Relations, constants and functions

@@ -50,6 +50,7 @@ class RelatedRule:
         self._rows = numbered(rule.plan.relation, world)
         self._block = max(1, thresholds.ROWS // self._outputs_per_row())
         self._columns: Columns | None = None
+        self._is_sample = groundings is not None
         if groundings is not None:
             self._columns = sampled(self._rows, groundings)
         elif self._rows.count <= self._block:
@@ -121,8 +122,11 @@ class RelatedRule:
 
     # Questions: about all rows, in blocks without gradients
 
-    def _pieces(self) -> Iterator[Grounded]:
+    def _pieces(self) -> Iterator[Any]:
         """Yield the inputs of the rule on all its rows, block by block."""
+        if self._columns is not None and not self._is_sample:
+            yield self._grounded(self._columns)
+            return
         found = False
         for numbers in self._rows.blocks(self._block):
             columns = self._rows.at(numbers)

@@ -12,7 +12,7 @@ from residuum.errors import GroundingError
 from residuum.grounding.plans import Slot
 from residuum.losses.network_calls import Key, Requests
 from residuum.losses.relations.sources import Sources
-from residuum.losses.relations.world import Chosen
+from residuum.losses.relations.world import Chosen, broadcast
 
 
 @final
@@ -62,8 +62,8 @@ class Networks:
             return one_each(found, name, 1, sizes)[0]
         if len(chosen) == 1:
             count = len(self._sources.features(chosen[0].source))
-            return one_each(found, name, count, sizes)[chosen[0].index]
-        shape = torch.broadcast_shapes(*(one.index.shape for one in chosen))  # type: ignore[no-untyped-call]
+            return one_each(found, name, count, sizes)[chosen[0].numbers]
+        shape = torch.broadcast_shapes(*(one.numbers.shape for one in chosen))  # type: ignore[no-untyped-call]
         return one_each(found, name, shape.numel(), sizes).reshape((*shape, *sizes))
 
     def _key(self, slot: Slot, chosen: Sequence[Chosen], rule: str) -> Key:
@@ -76,7 +76,7 @@ class Networks:
             return (self._given(slot.predicate.name),)
         if len(chosen) == 1:
             return (self._sources.features(chosen[0].source),)
-        columns = torch.broadcast_tensors(*(one.index for one in chosen))
+        columns = broadcast(*(one.numbers for one in chosen))
         return tuple(
             self._sources.features(one.source)[column.reshape(-1)]
             for one, column in zip(chosen, columns, strict=True)
@@ -91,7 +91,7 @@ class Networks:
 
     def _numbers(self, slot: Slot, chosen: Sequence[Chosen]) -> Tensor:
         """Return a quantity that is given as a tensor, with a dimension for each open argument."""
-        return self._given(slot.predicate.name)[tuple(one.index for one in chosen)]
+        return self._given(slot.predicate.name)[tuple(one.numbers for one in chosen)]
 
 
 def one_each(found: Any, predicate: str, count: int, sizes: Sequence[int]) -> Tensor:

@@ -13,7 +13,7 @@ from residuum.grounding import Plan
 from residuum.grounding.plans import Slot
 from residuum.losses.relations.grounded import Outputs
 from residuum.losses.relations.pairs import Pairs
-from residuum.losses.relations.world import Chosen
+from residuum.losses.relations.world import Chosen, broadcast
 from residuum.syntax import Predicate
 
 
@@ -70,7 +70,7 @@ def _from_pairs(slot: Slot, pairs: Pairs, sizes: Sequence[int]) -> Outputs:
     pairs.check(slot.predicate.name, sizes)
 
     def labels(_: Slot, chosen: Sequence[Chosen]) -> Tensor:
-        columns = torch.broadcast_tensors(*(one.index for one in chosen))
+        columns = broadcast(*(one.numbers for one in chosen))
         return pairs.holds(columns, sizes).long()
 
     return labels
@@ -93,6 +93,6 @@ def _from_table(slot: Slot, given: Any, sizes: Sequence[int]) -> Outputs:
         )
 
     def labels(_: Slot, chosen: Sequence[Chosen]) -> Tensor:
-        return table[tuple(one.index.to(table.device) for one in chosen)]
+        return table[tuple(one.numbers.to(table.device) for one in chosen)]
 
     return labels

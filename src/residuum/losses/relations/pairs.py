@@ -37,7 +37,7 @@ class Pairs:
                 "pairs: expected the numbers of members as integers of shape (2, pairs), got "
                 f"{given.dtype} of shape {tuple(given.shape)}{hint}"
             )
-        once = given.long().unique(dim=1)
+        once = given.long().unique(dim=1)  # type: ignore[no-untyped-call]
         self.index = once if once.shape[1] < given.shape[1] else given.long()
         self._keys: dict[tuple[tuple[int, ...], torch.device], Tensor] = {}
 
@@ -80,7 +80,7 @@ class Pairs:
     def _sorted_keys(self, sizes: tuple[int, ...], device: torch.device) -> Tensor:
         key = sizes, device
         if key not in self._keys:
-            self._keys = {key: _flat(list(self.index.to(device)), sizes).unique()}
+            self._keys = {key: _flat(list(self.index.to(device)), sizes).unique()}  # type: ignore[no-untyped-call]
         return self._keys[key]
 
 

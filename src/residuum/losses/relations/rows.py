@@ -133,7 +133,7 @@ def _joined(
 ) -> dict[str, Tensor]:
     """Return all combinations of two lists that agree on the variables that they share."""
     keys = torch.stack([torch.cat([left[name], right[name]]) for name in shared])
-    _, numbers = keys.unique(dim=1, return_inverse=True)
+    _, numbers = keys.unique(dim=1, return_inverse=True)  # type: ignore[no-untyped-call]
     count = len(next(iter(left.values())))
     ours, theirs = numbers[:count], numbers[count:]
     theirs, order = theirs.sort(stable=True)

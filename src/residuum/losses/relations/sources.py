@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, final
 
 import torch
@@ -30,9 +30,11 @@ class Sources:
         tensors: Mapping[str, Any],
         *,
         relates: bool,
+        frozen: Collection[str] = (),
     ) -> None:
         self._knowledge = knowledge
         self._modules = modules
+        self._frozen = frozen
         self._given: dict[str, Any] = {}
         self._found: dict[str, Tensor] = {}
         self._functions: dict[str, Tensor] = {}
@@ -55,7 +57,10 @@ class Sources:
                     f"for each, or give the theory a module, {source}=rs.Members(…)"
                 )
             module = self._modules.get(source)
-            self._found[source] = _checked(source, module() if module else self._given[source])
+            with torch.set_grad_enabled(torch.is_grad_enabled() and source not in self._frozen):
+                given = module() if module else self._given[source]
+            features = _checked(source, given)
+            self._found[source] = features.detach() if source in self._frozen else features
         return self._found[source]
 
     def open_domains(self, predicate: Predicate) -> list[str]:

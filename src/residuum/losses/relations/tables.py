@@ -58,7 +58,7 @@ def from_tables(plan: Plan, given: Any, observed: Mapping[str, Any] | None) -> G
                 f"observed `{name}`: expected a tensor for the outputs that are not observed, got "
                 f"none; pass `{name}` too, or label all outputs"
             )
-        return tables[name][tuple(one.index for one in chosen)]
+        return tables[name][tuple(one.numbers for one in chosen)]
 
     columns = numbered(plan.relation, world).all()
     return grounded(plan, columns, world, outputs, labels_on(plan, known, sizes))

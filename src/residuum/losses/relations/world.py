@@ -40,7 +40,7 @@ class Chosen(NamedTuple):
     """The members that a term names: the domain or function that gives them, and their numbers."""
 
     source: str
-    index: Tensor
+    numbers: Tensor
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ class World:
                         "nobody knows which members they are; give their numbers"
                     )
                 if name in self.featured:
-                    return Chosen(name, inner.index)
-                return Chosen(domain, self.functions[name][inner.index])
+                    return Chosen(name, inner.numbers)
+                return Chosen(domain, self.functions[name][inner.numbers])
         if isinstance(term, Application) and len(term.arguments) == 1:
             raise GroundingError(
                 f"`{term}` needs the values of `{term.function}`: pass {term.function}=… with the "
@@ -112,11 +112,11 @@ class World:
         def compared(node: Comparison) -> Tensor:
             domain = next(domains[name] for name in sorted(free_variables(node)))
             left, right = (
-                self.choose(side, domain, columns).index for side in (node.left, node.right)
+                self.choose(side, domain, columns).numbers for side in (node.left, node.right)
             )
             return torch.as_tensor(COMPARE[node.operator](left, right))
 
-        return fold_scoped(
+        found: Tensor = fold_scoped(
             guard,
             {
                 Comparison: lambda node, _, __: compared(node),
@@ -132,16 +132,23 @@ class World:
             scope=None,
             descend=_formulas_below,
         )
+        return found
 
     def related(self, atom: Atom, columns: Columns) -> Tensor:
         """Return where an observed relation holds."""
         of = self.arguments[atom.predicate]
         chosen = [
-            self.choose(term, domain, columns).index
+            self.choose(term, domain, columns).numbers
             for term, domain in zip(atom.arguments, of, strict=True)
         ]
         sizes = [self.sizes[domain] for domain in of]
-        return self.relations[atom.predicate].holds(torch.broadcast_tensors(*chosen), sizes)
+        return self.relations[atom.predicate].holds(broadcast(*chosen), sizes)
+
+
+def broadcast(*tensors: Tensor) -> Sequence[Tensor]:
+    """Return tensors expanded to their common shape."""
+    found: Sequence[Tensor] = torch.broadcast_tensors(*tensors)  # type: ignore[no-untyped-call]
+    return found
 
 
 def _formulas_below(node: Any, _: None) -> list[tuple[Any, None]]:
@@ -149,6 +156,6 @@ def _formulas_below(node: Any, _: None) -> list[tuple[Any, None]]:
 
 
 def _counts(guard: CountOf, parts: Sequence[Tensor]) -> Tensor:
-    found = torch.stack(torch.broadcast_tensors(*parts)).sum(0)
+    found = torch.stack([*broadcast(*parts)]).sum(0)
     allowed = [n for n in range(len(parts) + 1) if guard.count.holds(n)]
     return torch.isin(found, torch.tensor(allowed, device=found.device))
