@@ -77,6 +77,11 @@ class Theory(ExactAnswers, Scheduled):
     into one batch. Outputs that are `observed` are given as labels, by the name of the predicate,
     or of its use (`Digit(left(p))`) if rules read it in several ways.
 
+    Rules may relate several members of open domains: each choice of members for their outermost
+    variables is one example. Members are tensors of the call, or modules given by the names of
+    domains, such as `rs.Members`. `groundings` says how many of these examples are drawn in each
+    call, of all such rules or of some by name.
+
     `weights` replaces weights of rules and facts, by name. A weight, and the relaxation, may be a
     schedule: a function of `theory.epoch`. Penalties are reduced over their batches first. The
     total combines these parts with their weights, by the conjunction of the logic, or by

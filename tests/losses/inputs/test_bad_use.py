@@ -55,7 +55,7 @@ GIVEN = {name: torch.zeros(64, 10) for name in ("Left", "Right", "Sum")}
             "no atom reads `m`",
         ),
         (
-            "forall m in image: forall m in image: P(m)",
+            "forall m, n in image: forall m in image: P(m, n)",
             {"domains": {"image": "open"}},
             "`m` is bound by two of the outermost `forall`s",
         ),
