@@ -1,16 +1,22 @@
-# Both `make demo` and `make test` do all their own set-up: a virtual environment
+# `make demo`, `make test` and `make packages` do all their own set-up: a virtual environment
 # in .venv with the exact versions of constraints.txt. Running them twice is safe.
 PYTHON ?= python3
+EXTRAS ?= ,learn
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint types format bench-foundation bench-analysis bench-losses bench-circuits bench-study sweep-losses soak clean
+.PHONY: demo test lint types format packages bench-foundation bench-analysis bench-losses bench-circuits bench-study bench-ltn sweep-losses soak clean
 
 demo: $(INSTALLED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
 test: lint types
-	$(BIN)/pytest --numprocesses 2
+	$(BIN)/pytest --numprocesses 2 --dist worksteal
+
+# Builds the sdist and, from it, the wheel, and tries both in empty environments: the theory alone
+# and with PyTorch. `make packages EXTRAS=,learn,all` tries every extra as well.
+packages: $(INSTALLED)
+	$(BIN)/python release/try_packages.py --extras "$(EXTRAS)"
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
@@ -44,6 +50,15 @@ bench-circuits: $(INSTALLED)
 
 bench-study: $(INSTALLED)
 	$(BIN)/python benchmarks/study.py
+
+# LTNtorch has an environment of its own, with the same PyTorch.
+bench-ltn: $(INSTALLED) build/ltn/.installed
+	$(BIN)/python benchmarks/ltn_tutorials.py --ltn build/ltn/bin/python
+
+build/ltn/.installed: constraints.txt
+	$(PYTHON) -m venv build/ltn
+	build/ltn/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt LTNtorch==1.0.2
+	@touch $@
 
 # seqeval has no wheel: built apart, it gets all that its build asks for, which pip leaves out otherwise.
 $(INSTALLED): pyproject.toml constraints.txt

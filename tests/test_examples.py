@@ -1,6 +1,7 @@
 """The programs in examples/ run."""
 
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -10,22 +11,35 @@ import pytest
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
-def test_the_picture_of_obedient_tags_is_drawn(tmp_path):
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run an example, and return the lines that it prints; a warning is an error."""
+
+    def run(name, *words):
+        monkeypatch.setattr(sys, "argv", [name, *words])
+        runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+        return capsys.readouterr().out.splitlines()
+
+    return run
+
+
+def test_the_picture_of_obedient_tags_is_drawn(run, tmp_path):
     picture = tmp_path / "tags.png"
-    command = [sys.executable, EXAMPLES / "obedient_tags.py", picture]
-    subprocess.run(command, check=True, capture_output=True)
+    run("obedient_tags.py", str(picture))
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def run(name):
-    """Return the lines that an example prints; a warning is an error."""
-    command = [sys.executable, "-W", "error", EXAMPLES / name]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+def test_the_first_picture_is_of_a_loss_that_falls_and_violations_that_vanish(run, tmp_path):
+    picture = tmp_path / "first.png"
+    run("first_picture.py", str(picture))
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    losses, violated = runpy.run_path(str(EXAMPLES / "first_picture.py"))["train"]()
+    assert losses[-1] < losses[0] / 10
+    assert violated[0] > 0.5
+    assert violated[-1] == 0
 
 
-def test_a_penalty_falls_while_the_rule_is_broken_more_often():
+def test_a_penalty_falls_while_the_rule_is_broken_more_often(run):
     _, *rows = run("satisfied_by_half.py")
     found = {row.split()[0]: [float(n) for n in re.findall(r"\d+\.\d+", row)] for row in rows}
     before, after, obeyed, obeys, _, dead = found["r-product"]
@@ -35,7 +49,7 @@ def test_a_penalty_falls_while_the_rule_is_broken_more_often():
     assert found["s-product"][3] > obeys + 5
 
 
-def test_a_lightning_module_learns_from_a_rule():
+def test_a_lightning_module_learns_from_a_rule(run):
     pytest.importorskip("lightning", reason="Lightning is not installed")
     found = dict(line.split(": ") for line in run("lightning_rule.py"))
     assert float(found["next"]) > 0.95
@@ -43,7 +57,7 @@ def test_a_lightning_module_learns_from_a_rule():
     assert found["weight of the rule in its last epoch"] == "1"
 
 
-def test_a_hugging_face_trainer_learns_from_a_rule():
+def test_a_hugging_face_trainer_learns_from_a_rule(run):
     pytest.importorskip("transformers", reason="transformers is not installed")
     pytest.importorskip("accelerate", reason="accelerate is not installed")
     lines = [line for line in run("hugging_face_rule.py") if line.startswith("weight")]
@@ -52,9 +66,8 @@ def test_a_hugging_face_trainer_learns_from_a_rule():
     assert all(number > 95 for number in with_rule)
 
 
-def test_a_regression_obeys_its_rule():
-    command = [sys.executable, EXAMPLES / "regression_bound.py"]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+def test_a_regression_obeys_its_rule(run):
+    printed = "\n".join(run("regression_bound.py"))
     alone, ruled = (
         [float(share) / 100 for share in re.findall(r"rule ([\d.]+)%", part)]
         for part in printed.split("labels and the rule")
@@ -63,7 +76,7 @@ def test_a_regression_obeys_its_rule():
     assert ruled[-1] < 0.005
 
 
-def test_the_smokers_obey_the_rules_that_facts_allow():
+def test_the_smokers_obey_the_rules_that_facts_allow(run):
     lines = run("smokers.py")
     first, last = (
         {name: float(value) for name, value in re.findall(r"(\w+) ([\d.]+)", line.split("of ")[1])}
@@ -74,8 +87,73 @@ def test_the_smokers_obey_the_rules_that_facts_allow():
     assert any('Smokes("f") -> Cancer("f")' in line for line in lines)  # who has no cancer
 
 
-def test_citations_tell_categories():
-    command = [sys.executable, "-W", "error", EXAMPLES / "citations.py", "--quick"]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+def test_citations_tell_categories(run):
+    printed = "\n".join(run("citations.py", "--quick"))
     alone, ruled = (float(share) for share in re.findall(r"([\d.]+)% of", printed))
     assert ruled > alone + 5
+
+
+def test_digits_are_learnt_from_sums_if_the_rule_is_written_with_exists(run):
+    *rows, warning = run("digits_from_sums.py")
+    shares = [int(n) for row in rows for n in re.findall(r"(\d+)% of the digits", row)]
+    assert len(shares) == 4
+    assert all(share > 90 for share in shares[:3])
+    assert shares[3] < 30
+    assert "write the rule with `exists`" in warning
+
+
+def test_parents_of_a_class_hierarchy_are_learnt_without_labels(run):
+    _, *rows = run("class_hierarchy.py")
+    found = {tuple(row.split()[:2]): [int(n) for n in re.findall(r"(\d+)%", row)] for row in rows}
+    for learnt in ("r-product", "s-product", "exact"):
+        assert all(share > 85 for share in found[learnt, "0.1"])
+    assert all(share > 85 for share in found["r-product", "1.0"])
+    for forgetful in ("s-product", "exact", "r-godel"):
+        assert all(share < 30 for share in found[forgetful, "1.0"])
+    assert found["r-godel", "0.1"][1] < 30
+
+
+def test_long_sentences_outweigh_short_ones_unless_the_mean_is_taken(run):
+    _, *rows = run("long_sentences.py")
+    found = {}
+    for row in rows:
+        over, length, penalty, right = row.split()
+        found[over, length] = float(penalty), int(right.removesuffix("%"))
+    assert found["conjunction", "50"][0] > 9 * found["conjunction", "5"][0]
+    assert found["mean", "50"][0] == pytest.approx(found["mean", "5"][0], abs=0.01)
+    drowned = found.pop(("conjunction", "50"))[1]
+    assert all(right > drowned + 20 for _, right in found.values())
+
+
+def test_labels_that_only_say_yes_suffice_with_rules(run):
+    *shares, one_animal, one_coat = run("labels_that_say_yes.py")
+    denied, said_yes, ruled = (int(n) for row in shares for n in re.findall(r"(\d+)%", row))
+    assert max(denied, said_yes) < 50
+    assert ruled > 85
+    for line in (one_animal, one_coat):
+        in_file, in_python = re.findall(r"\d\.\d+", line)
+        assert in_file == in_python
+
+
+def test_rules_are_watched(run):
+    *lines, right = run("watching_rules.py")
+    dead = dict(re.findall(r"untrained, (.*): (\d+)%", "\n".join(lines)))
+    assert dead == {"lukasiewicz": "100", "r-product": "100", "s-product": "0"}
+    first, *_, last = (
+        dict(re.findall(r"(\S+) ([\d.]+)(?:  |$)", line)) for line in lines if "epoch" in line
+    )
+    assert (float(first["weight"]), float(last["weight"])) == (0.1, 1.0)
+    assert float(first["sum/satisfied"]) < 0.5
+    assert float(last["sum/satisfied"]) > 0.95
+    assert float(first["sum/penalty"]) < float(last["sum/penalty"])
+    assert right == "right sums: 100%"
+
+
+def test_own_rules_are_reported_from_what_the_example_writes(run, tmp_path):
+    [command] = run("report_of_own_rules.py", str(tmp_path))
+    name, *words = command.split()
+    page = tmp_path / "own.html"
+    asked = [sys.executable, "-W", "error", "-m", name, *words, "-r", "r-product", "-o", str(page)]
+    done = subprocess.run(asked, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "“odd” is broken most" in page.read_text("utf-8")

@@ -7,6 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
+
+from residuum.cli import main
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -16,27 +19,31 @@ CONSOLE = [c for page in PAGES for c in re.findall(r"```console\n(\$ .*?)```", p
 
 
 @pytest.mark.parametrize("code", PYTHON)
-def test_python_examples_run_as_they_stand(code):
-    result = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=ROOT
-    )
-    assert result.returncode == 0, result.stderr
+def test_python_examples_run_as_they_stand(code, capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    torch.manual_seed(torch.default_generator.initial_seed())
+    exec(compile(code, "<example>", "exec"), {"__name__": "__main__"})
     promised = re.findall(r"print\(.*\)  # (\S+)$", code, re.MULTILINE)
-    printed = result.stdout.split()
+    printed = capsys.readouterr().out.split()
     assert all(value in printed for value in promised)
 
 
+def test_the_first_example_runs_in_a_process_of_its_own():
+    done = subprocess.run([sys.executable, "-W", "error", "-c", PYTHON[0]], cwd=ROOT)
+    assert done.returncode == 0
+
+
 @pytest.mark.parametrize("shown", CONSOLE)
-def test_commands_print_what_is_shown(shown, tmp_path):
+def test_commands_print_what_is_shown(shown, tmp_path, monkeypatch, capsys):
     (tmp_path / "src").symlink_to(ROOT / "src")  # files are read from there, and written here
+    monkeypatch.chdir(tmp_path)
     command, _, output = shown.partition("\n")
     words = shlex.split(command.removeprefix("$ "))
     assert words[0] == "residuum"
-    code = "from residuum.cli import main; main()"
-    result = subprocess.run(
-        [sys.executable, "-c", code, *words[1:]], capture_output=True, text=True, cwd=tmp_path
-    )
-    assert (result.stdout, result.returncode) == (output, 0)
+    monkeypatch.setattr(sys, "argv", words)
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert (capsys.readouterr().out, stop.value.code or 0) == (output, 0)
 
 
 def test_the_first_example_has_ten_lines_at_most_beside_its_imports():
@@ -51,8 +58,8 @@ def test_there_are_examples_to_run():
 
 def test_continuous_integration_runs_the_readme_command():
     assert "make test" in README
-    last = (ROOT / ".ci" / "run").read_text(encoding="utf-8").strip().splitlines()[-1]
-    assert last == "make test"
+    commands = (ROOT / ".ci" / "run").read_text(encoding="utf-8").strip().splitlines()
+    assert commands[-2:] == ["make test", "make packages"]
 
 
 @pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/*.md")))

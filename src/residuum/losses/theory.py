@@ -47,6 +47,7 @@ from residuum.losses.theory_names import (
     members_in,
 )
 from residuum.losses.theory_rules import TheoryRules, checked_groundings, compile_rules
+from residuum.losses.tracing import not_traced
 from residuum.relaxations import Relaxation
 from residuum.syntax import Knowledge, Predicate
 
@@ -392,7 +393,7 @@ class Theory(ExactAnswers, Scheduled):
             self._compile()
         return self._compiled[relaxation]
 
-    @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+    @not_traced
     def _compile(self) -> None:
         """Compile the rules under the relaxation of the present epoch, and keep them.
 
