@@ -302,6 +302,34 @@ def test_a_function_may_give_features_of_values_that_are_no_members():
     torch.testing.assert_close(found, torch.stack(rows).mean())
 
 
+def test_quantities_of_members_are_compared():
+    knowledge = rs.loads("""
+        domain a predicate P(a) quantity Age(a) scale 2
+        rule r: forall x, y in a: Age(x) <= Age(y) & P(x) -> P(y)
+    """)
+    network, members, age = nn.Linear(2, 1), torch.randn(3, 2), torch.tensor([1.0, 5.0, 2.5])
+    theory = rs.Theory(knowledge, relaxation="s-product", P=network)
+    p = network(members)[:, 0].sigmoid()
+    older = torch.sigmoid((age[None, :] - age[:, None]) / 2)
+    rows = [-torch.log(1 - older[x, y] * p[x] * (1 - p[y])) for x in range(3) for y in range(3)]
+    torch.testing.assert_close(theory(a=members, Age=age).total, torch.stack(rows).mean())
+    with pytest.raises(GroundingError, match=r"`Age`: expected a number .* \(3,\), got \(2,\)"):
+        theory(a=members, Age=age[:2])
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_few_members_cost_what_logic_says(count):
+    knowledge = rs.loads("""
+        domain a predicate P(a)
+        rule all: forall x, y in a where x != y: P(x) -> P(y)
+        rule some: forall x in a: exists y in a where y != x: P(y)
+    """)
+    theory = rs.Theory(knowledge, relaxation="lukasiewicz", P=nn.Linear(2, 1))
+    found = theory(a=torch.randn(count, 2))
+    found.total.backward()
+    assert [float(part.detach()) for part in found.parts.values()] == [0, count]
+
+
 def test_no_rows_cost_nothing():
     knowledge = rs.loads("""
         domain a predicate P(a) predicate L(a, a)

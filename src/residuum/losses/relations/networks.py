@@ -91,7 +91,15 @@ class Networks:
 
     def _numbers(self, slot: Slot, chosen: Sequence[Chosen]) -> Tensor:
         """Return a quantity that is given as a tensor, with a dimension for each open argument."""
-        return self._given(slot.predicate.name)[tuple(one.numbers for one in chosen)]
+        name = slot.predicate.name
+        table = self._given(name)
+        sizes = [len(self._sources.features(one.source)) for one in chosen]
+        if tuple(table.shape[: len(sizes)]) != tuple(sizes):
+            raise GroundingError(
+                f"`{name}`: expected a number for each member, a tensor of shape "
+                f"{tuple(sizes)}, got {tuple(table.shape)}"
+            )
+        return table[tuple(one.numbers for one in chosen)]
 
 
 def one_each(found: Any, predicate: str, count: int, sizes: Sequence[int]) -> Tensor:
