@@ -122,11 +122,16 @@ def test_predictions_that_obey_the_rules_recommend_none(residuum, folder):
         (("rules.rsd", "-r", "fuzzy"), "no relaxation is called"),
         (("rules.rsd", "--sample", "half.npz", "--inputs", "odds"), "expected predictions as"),
         (("empty.rsd",), "a rule or more"),
+        (("related.rsd",), "`friends`, which relates several; list some members"),
     ],
 )
 def test_mistakes_end_with_a_message(residuum, folder, words, message):
     np.savez(folder / "half.npz", A=[[0.9, 0.9]])
     (folder / "empty.rsd").write_text("predicate A\n")
+    (folder / "related.rsd").write_text(
+        "domain person\npredicate Smokes(person)\n"
+        "rule friends: forall x, y in person: Smokes(x) -> Smokes(y)\n"
+    )
     code, out, err = residuum("advise", *words)
     assert (code, out) == (2, "")
     assert message in " ".join(err.split())

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import torch
 from torch import Tensor
 
-from residuum.advice.samples import Sample, draw_samples, slots_of
+from residuum.advice.samples import Sample, check_rules, draw_samples, slots_of
 from residuum.errors import GroundingError, ResiduumError
 from residuum.grounding import Plan
 from residuum.grounding.grounding_counts import count_groundings
@@ -61,6 +61,7 @@ def fit(knowledge: Knowledge, sample: Sample, *, seed: int = 0) -> Fitted:
 
 def draw_fitted(knowledge: Knowledge) -> list[Fitted]:
     """Return random predictions that fit the budget: domains are cut down before they are drawn."""
+    check_rules(knowledge)
     smaller, _, said = _with_fewer_members(knowledge, Sample("none", {}), torch.Generator())
     fitted = [fit(smaller, sample) for sample in draw_samples(smaller)]
     return [one._replace(left_out=(*said, *one.left_out)) for one in fitted]

@@ -141,7 +141,7 @@ def read_sample(
     lengths = arrays.pop(LENGTHS, None)
     observed, labels = _with_prefix(arrays, OBSERVED), _with_prefix(arrays, LABEL)
     slots: dict[str, Slot] = {}
-    for rule in _rules(knowledge, form).values():
+    for rule in check_rules(knowledge, form).values():
         own = {slot.name: slot for slot in rule.plan.given}
         read = {name: arrays[name] for name in own if name in arrays}
         told = {name: observed[name] for name in own if name in observed}
@@ -201,7 +201,7 @@ def draw_samples(knowledge: Knowledge, *, examples: int = EXAMPLES, seed: int = 
     so are all degrees of a sigmoid. Quantities lie a few of their scales apart.
     """
     generator = torch.Generator().manual_seed(seed)
-    _rules(knowledge, "logits")  # refuses what advice cannot take
+    check_rules(knowledge)
     uniform = {}
     for name, slot in slots_of(knowledge).items():
         sizes = [POSITIONS if d.labels is None else len(d.labels) for d in slot.domains]
@@ -220,7 +220,8 @@ def draw_samples(knowledge: Knowledge, *, examples: int = EXAMPLES, seed: int = 
     return [Sample("uniform", uniform), Sample("confident", confident)]
 
 
-def _rules(knowledge: Knowledge, form: Form) -> Mapping[str, CompiledRule]:
+def check_rules(knowledge: Knowledge, form: Form = "logits") -> Mapping[str, CompiledRule]:
+    """Return the compiled rules. DataError says which of them advice cannot take."""
     for predicate in knowledge.predicates.values():
         if predicate.is_hidden:
             raise DataError(
@@ -231,7 +232,15 @@ def _rules(knowledge: Knowledge, form: Form) -> Mapping[str, CompiledRule]:
         raise DataError(
             "expected a file with a rule or more, got one without any; add a rule to it"
         )
-    return compile_rule(knowledge, inputs=form, check=True).rules
+    rules = compile_rule(knowledge, inputs=form, check=True).rules
+    related = [name for name, rule in rules.items() if rule.plan.relation is not None]
+    if related:
+        raise DataError(
+            "expected rules about one member of an open domain at a time, got "
+            f"{', '.join(f'`{name}`' for name in related)}, which relates several; list some "
+            "members of the domain in the file"
+        )
+    return rules
 
 
 def _arrays(path: Path, content: bytes | None) -> dict[str, Tensor]:
