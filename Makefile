@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint types format bench-foundation bench-analysis bench-losses bench-circuits bench-study sweep-losses soak clean
+.PHONY: demo test lint types format docs docs-serve bench-foundation bench-analysis bench-losses bench-circuits bench-study sweep-losses soak clean
 
 demo: $(INSTALLED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -22,6 +22,15 @@ types: $(INSTALLED)
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# Opens from disk: build/docs/index.html. Warnings are errors, and so are links that lead nowhere.
+docs: $(INSTALLED)
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b html -d build/doctrees docs build/docs
+	$(BIN)/python docs/check_site.py build/docs
+	@echo build/docs/index.html
+
+docs-serve: docs
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/docs $(or $(PORT),8000)
 
 bench-foundation: $(INSTALLED)
 	$(BIN)/python benchmarks/foundation.py

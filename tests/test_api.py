@@ -11,7 +11,7 @@ import pytest
 import residuum
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
 DOOR = (ROOT / "src" / "residuum" / "__init__.py").read_text(encoding="utf-8")
 
 

@@ -1,5 +1,10 @@
-"""What the documents show is run: Python as it stands, commands with the output they print."""
+"""What the documents show is run: Python as it stands, commands with the output they print.
 
+A block of `text` right after a block of Python is all that the Python prints.
+"""
+
+import contextlib
+import io
 import re
 import shlex
 import subprocess
@@ -7,23 +12,30 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = [README, *(page.read_text(encoding="utf-8") for page in sorted(ROOT.glob("docs/*.md")))]
-PYTHON = [code for page in PAGES for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL)]
-CONSOLE = [c for page in PAGES for c in re.findall(r"```console\n(\$ .*?)```", page, re.DOTALL)]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
+README = TEXTS["README.md"]
+BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
+PYTHON = [
+    pytest.param(code, printed, id=f"{page} {number}")
+    for page, text in TEXTS.items()
+    for number, (code, printed) in enumerate(BLOCK.findall(text), 1)
+]
+CONSOLE = [c for t in TEXTS.values() for c in re.findall(r"```console\n(\$ .*?)```", t, re.DOTALL)]
 
 
-@pytest.mark.parametrize("code", PYTHON)
-def test_python_examples_run_as_they_stand(code):
-    result = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=ROOT
-    )
-    assert result.returncode == 0, result.stderr
+@pytest.mark.parametrize(("code", "printed"), PYTHON)
+def test_python_examples_run_as_they_stand(code, printed, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    out = io.StringIO()
+    with torch.random.fork_rng(), contextlib.redirect_stdout(out):
+        exec(compile(code, "example", "exec"), {"__name__": "__main__"})
     promised = re.findall(r"print\(.*\)  # (\S+)$", code, re.MULTILINE)
-    printed = result.stdout.split()
-    assert all(value in printed for value in promised)
+    assert all(value in out.getvalue().split() for value in promised)
+    assert not printed or out.getvalue() == printed
 
 
 @pytest.mark.parametrize("shown", CONSOLE)
@@ -40,7 +52,8 @@ def test_commands_print_what_is_shown(shown, tmp_path):
 
 
 def test_the_first_example_has_ten_lines_at_most_beside_its_imports():
-    lines = [line for line in PYTHON[0].splitlines() if line.strip()]
+    first, _ = BLOCK.findall(README)[0]
+    lines = [line for line in first.splitlines() if line.strip()]
     assert len([line for line in lines if not line.startswith("import")]) <= 10
 
 
@@ -55,7 +68,7 @@ def test_continuous_integration_runs_the_readme_command():
     assert last == "make test"
 
 
-@pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/*.md")))
+@pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *PAGES[1:]], ids=lambda page: page.name)
 def test_links_between_pages_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
