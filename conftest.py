@@ -12,6 +12,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 collect_ignore = []
 if find_spec("triton") is None:
     collect_ignore += [
+        "src/residuum/circuits/fused_layers.py",
         "src/residuum/training/convolution_kernels.py",
         "src/residuum/training/fused_convolutions.py",
     ]

@@ -167,3 +167,53 @@ def test_a_theory_runs_its_networks_once_for_a_likelihood():
                                                    torch.zeros(())]))  # fmt: skip
     with pytest.raises(GroundingError, match="expected tensors by name"):
         theory.decode(images)
+
+
+def answer(rule, question, given):
+    """Return the answer to a question as one tensor."""
+    found = getattr(rule, question)(given)
+    return torch.cat([found["A"], found["B"]], -1) if isinstance(found, dict) else found
+
+
+@pytest.mark.parametrize("question", ["probability", "marginals", "entropy"])
+def test_vmap_gives_each_example_its_answer_and_its_gradient(question):
+    torch.manual_seed(2)
+    outputs = {name: torch.randn(4, 3, dtype=torch.float64) for name in "AB"}
+    expected = answer(RULE, question, outputs)
+    found = torch.func.vmap(lambda given: answer(RULE, question, given))(outputs)
+    torch.testing.assert_close(found, expected)
+
+    def squared(given):
+        return answer(RULE, question, given).square().sum()
+
+    leaves = {name: one.clone().requires_grad_() for name, one in outputs.items()}
+    squared(leaves).backward()
+    gradients = torch.func.vmap(torch.func.grad(squared))(outputs)
+    for name, leaf in leaves.items():
+        torch.testing.assert_close(gradients[name], leaf.grad)
+
+
+@pytest.mark.parametrize("question", ["marginals", "entropy"])
+def test_answers_and_their_gradients_are_the_same_inside_torch_compile(question):
+    torch.manual_seed(3)
+    outputs = {name: torch.randn(4, 3, dtype=torch.float64) for name in "AB"}
+    leaves = [{name: one.clone().requires_grad_() for name, one in outputs.items()} for _ in "12"]
+
+    def squared(given):
+        return answer(RULE, question, given).square().sum()
+
+    compiled = torch.compile(squared, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(outputs), squared(outputs))  # without gradients
+    compiled(leaves[0]).backward()
+    squared(leaves[1]).backward()
+    for name in "AB":
+        torch.testing.assert_close(leaves[0][name].grad, leaves[1][name].grad)
+
+
+@pytest.mark.parametrize("question", ["decode", "sample"])
+def test_predictions_are_refused_in_words_under_vmap(question):
+    outputs = {name: torch.randn(4, 3) for name in "AB"}
+    extra = (2,) if question == "sample" else ()
+    with pytest.raises(GroundingError, match="whole batch"):
+        torch.func.vmap(lambda given: getattr(RULE, question)(given, *extra)["A"],
+                        randomness="different")(outputs)  # fmt: skip

@@ -70,7 +70,10 @@ def floating_point(given: Any, name: str) -> Tensor:
     """Return the input unchanged if it is a dense floating-point tensor of at least 16 bits."""
     if not isinstance(given, Tensor) or not given.is_floating_point():
         found = given.dtype if isinstance(given, Tensor) else type(given).__name__
-        raise GroundingError(f"{name}: expected a floating-point tensor, got {found}")
+        raise GroundingError(
+            f"{name}: expected a floating-point tensor, got {found}; convert it, as by "
+            "`tensor.float()`, or pass labels as `observed=`"
+        )
     if given.dtype.itemsize < 2:
         raise GroundingError(
             f"{name}: expected numbers of 16 bits or more, got {given.dtype}, for which PyTorch "

@@ -65,6 +65,7 @@ def _asked(
     may_search: bool = False,
 ) -> list[Labels]:
     """Return several predictions, each as labels of the whole call."""
+    _refuse_vmap(call)
     parts, found = [], []
     for given in given_in(definition, call, may_search=may_search):
         _refuse_nan(given)
@@ -74,6 +75,14 @@ def _asked(
         assembled(definition.plan, call, parts, each, ABSENT, are_labels=True)
         for each in zip(*found, strict=True)
     ]
+
+
+def _refuse_vmap(call: Call) -> None:
+    if any(torch._C._functorch.is_functorch_wrapped_tensor(one) for one in call.inputs):
+        raise GroundingError(
+            "decode and sample: expected tensors whose values can be looked at, got those of a "
+            "transform such as vmap; pass the whole batch, whose examples are decoded one by one"
+        )
 
 
 def _refuse_nan(given: Given) -> None:

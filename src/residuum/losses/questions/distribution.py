@@ -124,6 +124,9 @@ def _given_the_rule(given: Given) -> Tensor:
 def _gradient(given: Given) -> Tensor:
     """Return the gradient of log P(rule) by the weights; it has gradients if the weights do."""
     weights, evaluator = given.weights, given.circuit.evaluator
+    if is_traced(weights):  # neither vmap nor torch.compile can look into the downward pass
+        gradient: Tensor = torch.func.grad(lambda x: evaluator.log_probability(x).sum())(weights)
+        return gradient
     if torch.is_grad_enabled() and weights.requires_grad:
         value = evaluator.log_probability(weights).sum()
         return torch.autograd.grad(value, weights, create_graph=True)[0]
