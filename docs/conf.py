@@ -24,6 +24,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "formulas",
     "commands",
+    "grammar",
     "names",
     "outside_files",
 ]

@@ -71,6 +71,19 @@ def test_a_verb_is_shown_with_its_examples_and_options():
     assert "1\\<=x\\<=1000" in shown  # nothing is read as markup
 
 
+def test_the_grammar_is_shown_whole():
+    pytest.importorskip("sphinx")
+    from grammar import WORDS, as_ebnf, text_of_grammar
+
+    source = text_of_grammar()
+    names = re.findall(r"^\??_?(\w+?)(?:\{x\})?(?:\.\d)?:", source, re.MULTILINE)
+    [declared] = re.findall(r"^%declare (.*)", source, re.MULTILINE)
+    assert declared.split() == list(WORDS)
+    shown = re.findall(r"^(\w+)(?:\{x\})? = ", as_ebnf(source), re.MULTILINE)
+    assert shown == [*names, *(word.lstrip("_") for word in WORDS)]
+    assert '\n    | FORALL bindings [WHERE guard] ":" formula\n' in as_ebnf(source)
+
+
 def test_links_to_files_outside_lead_to_the_pages_that_include_them():
     pytest.importorskip("sphinx")
     from outside_files import PAGES as INCLUDED

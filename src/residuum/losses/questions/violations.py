@@ -24,6 +24,13 @@ class Violation:
     """A grounding that the predictions break: its example, what it says, and its degree of truth.
 
     `example` is the index of the example in the batch, one number for each batch dimension.
+
+    >>> import torch
+    >>> import residuum as rs
+    >>> rule = rs.compile("Rain -> Wet", inputs="probs")
+    >>> [found] = rule.violations(Rain=torch.tensor([0.9]), Wet=torch.tensor([0.3]))
+    >>> found.example, round(found.degree, 2)
+    ((0,), 0.33)
     """
 
     example: tuple[int, ...]
