@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 sys.path[:0] = [str(DOCS), str(DOCS / "_extensions")]
 PAGES = sorted(DOCS.rglob("*.md"))
+RECIPES = [page for page in PAGES if page.parent.name == "cookbook" and page.stem != "index"]
 PRINTED_BY_A_COMMAND = {"digits-tables.md", "chunking-tables.md"}
 
 
@@ -29,6 +30,22 @@ def test_a_page_begins_with_its_title_and_what_it_is_for(page):
     title, first, *_ = text.split("\n\n")
     assert re.fullmatch(r"# \S.*", title)
     assert re.match(r"[A-Z*`\[]", first), "expected a sentence below the title"
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda page: page.name)
+def test_a_recipe_is_short_and_shows_what_it_prints(recipe):
+    text = recipe.read_text(encoding="utf-8")
+    [(code, printed)] = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    assert len([line for line in code.splitlines() if line.strip()]) <= 30
+    assert printed.strip()
+
+
+def test_the_cookbook_lists_every_recipe_twice():
+    index = (DOCS / "cookbook" / "index.md").read_text(encoding="utf-8")
+    assert len(RECIPES) >= 14
+    for recipe in RECIPES:
+        assert f"({recipe.name})" in index  # in the table
+        assert f"\n{recipe.stem}\n" in index  # in the navigation
 
 
 def test_the_reference_shows_every_name():
