@@ -55,6 +55,7 @@ html_show_sphinx = False
 html_last_updated_fmt = None
 html_math_renderer = "mathml"
 html_search_language = "en"
+html_search_scorer = str(HERE / "search_order.js")
 html_context = {
     "default_mode": "auto",
     "edit_page_url_template": os.environ.get("DOCS_EDIT_URL", ""),
