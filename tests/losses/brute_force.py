@@ -29,7 +29,10 @@ class CornerError(Exception):
 
 @dataclass(frozen=True)
 class Textbook:
-    """The truth functions of one logic; `limit` is g(0), None without a generator."""
+    """The truth functions of one logic; `limit` is g(0), None without a generator.
+
+    With a `p`, `exists` is the p-mean of degrees.
+    """
 
     conjunction: Binary
     disjunction: Binary
@@ -38,6 +41,7 @@ class Textbook:
     limit: float | None = None
     is_capped: bool = True
     name: str = ""
+    p: float | None = None
 
     def strict(self) -> bool:
         return self.limit == math.inf
@@ -303,6 +307,8 @@ def _degree(node: Any, world: World, logic: Textbook, env: Mapping[str, Any]) ->
                 return reduce(logic.conjunction, parts, 1.0)
             if isinstance(node, lg.CountQuantifier):
                 return counted(node.count, parts, logic)
+            if logic.p is not None:
+                return power_mean(parts, logic.p)
             return reduce(logic.disjunction, parts, 0.0)
     parts = [degree(child, world, logic, env) for child in node.children]
     match node:
@@ -319,6 +325,12 @@ def _degree(node: Any, world: World, logic: Textbook, env: Mapping[str, Any]) ->
     assert isinstance(node, lg.Iff)
     left, right = parts
     return logic.conjunction(logic.implication(left, right), logic.implication(right, left))
+
+
+def power_mean(numbers: Sequence[float], p: float) -> float:
+    """Return the p-mean of numbers; 0 of none."""
+    total = math.fsum(x**p for x in numbers)
+    return float((total / len(numbers)) ** (1 / p)) if numbers else 0.0
 
 
 def counted(count: Any, parts: Sequence[float], logic: Textbook) -> float:

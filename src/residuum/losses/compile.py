@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypedDict, Unpack, overload
@@ -39,6 +39,7 @@ from residuum.losses.schedules import Schedule, check_scheduled_weight
 from residuum.relaxations import Relaxation
 from residuum.relaxations.catalogue import EXACT
 from residuum.syntax import Knowledge, Quantity, as_formula
+from residuum.syntax.over import CONJUNCTION, Over, read_over
 
 Inputs = Form | Mapping[str, Form]
 
@@ -63,6 +64,7 @@ class KnowledgeOptions(SharedOptions, total=False):
     """The options of `compile` for a whole knowledge."""
 
     weights: Mapping[str, float | Schedule[float]] | None
+    over: str | Mapping[str, str] | None
 
 
 class RuleOptions(SharedOptions, total=False):
@@ -73,6 +75,7 @@ class RuleOptions(SharedOptions, total=False):
     predicates: Mapping[str, Iterable[str]] | None
     quantities: Mapping[str, float | Quantity] | None
     weight: float | Schedule[float] | None
+    over: str | None
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,7 @@ def compile(  # noqa: A001
     outputs: Mapping[str, str] | None = None,
     weight: float | Schedule[float] | None = None,
     weights: Mapping[str, float | Schedule[float]] | None = None,
+    over: str | Mapping[str, str] | None = None,
     reduction: Reduction = "mean",
     detach: Detached | None = None,
     check: bool = False,
@@ -141,6 +145,11 @@ def compile(  # noqa: A001
     batch is that of all its processes. `weight` multiplies the penalty of a rule; the rules of a
     Knowledge have weights of their own, which count in `CompiledKnowledge.total`, and which
     `weights` replaces by name. A weight may be a schedule, a function of `.epoch`, which you set.
+
+    `over` says how the penalties of the groundings of an outermost `forall` come together: by the
+    "conjunction" of the logic (the default), as their "mean", "log-mean-exp(t)", or "worst(10%)",
+    or by "p-mean(p)" on degrees, which `exists` takes too. A Knowledge may have a mapping of rules
+    to these; one text is for all of its rules that say nothing of it themselves.
 
     `detach` keeps gradients from the 'antecedent' or the 'consequent'. `check` refuses NaN and
     numbers that cannot be probabilities. `block` is how many groundings are evaluated at a time;
@@ -184,10 +193,11 @@ def compile(  # noqa: A001
             weight=weight,
         )
         signature = with_outputs(signature_of_knowledge(rule, functions or {}), outputs or {})
-        return _compiled_knowledge(rule, signature, options, weights or {})
+        overs = overs_of(rule, over)
+        return _compiled_knowledge(rule, signature, options, weights or {}, overs)
     if weights is not None:
         raise GroundingError("weights: expected none for one rule, which has `weight`; pass that")
-    name, default_weight = "rule", 1.0
+    name, default_weight, default_over = "rule", 1.0, None
     if knowledge is None:
         formula = as_formula(rule)
         signature = signature_of_rule(
@@ -209,12 +219,14 @@ def compile(  # noqa: A001
                 )
             named = knowledge.rules[rule]
             name, formula, default_weight = rule, named.formula, named.weight
+            default_over = named.over
         else:
             formula = as_formula(rule)
     signature = with_outputs(signature, outputs or {})
-    return _with_circuit(
-        _compiled(formula, signature, options, name, default_weight if weight is None else weight)
-    )
+    written = default_over if over is None else over
+    chosen = CONJUNCTION if written is None else read_over(written)
+    own_weight = default_weight if weight is None else weight
+    return _with_circuit(_compiled(formula, signature, options, name, own_weight, overs=(chosen,)))
 
 
 def _with_circuit(rule: CompiledRule) -> CompiledRule:
@@ -229,21 +241,25 @@ def _compiled_knowledge(
     signature: Signature,
     options: _Options,
     replaced: Mapping[str, float | Schedule[float]],
+    overs: Mapping[str, Over],
 ) -> CompiledKnowledge:
     rules = knowledge.rules
-    for name in replaced:
-        if name not in rules:
-            raise GroundingError(
-                f"weights: the knowledge has no rule `{name}`.{suggest(name, rules)} "
-                f"It has: {', '.join(rules) or 'none'}"
-            )
+    _check_rule_names("weights", replaced, rules)
     weights = {name: replaced.get(name, rule.weight) for name, rule in rules.items()}
     for name, weight in weights.items():
         check_scheduled_weight(weight, name)
     plans, planned = _plans_of_ground_rules(knowledge, signature)
     compiled = {
         name: _with_circuit(
-            _compiled(rule.formula, signature, options, name, 1.0, *plans.get(name, ()))
+            _compiled(
+                rule.formula,
+                signature,
+                options,
+                name,
+                1.0,
+                *plans.get(name, ()),
+                overs=(overs[name],),
+            )
         )
         for name, rule in rules.items()
     }
@@ -251,11 +267,35 @@ def _compiled_knowledge(
     for names in bundled_rules(compiled) if options.relaxation != EXACT else ():
         together = And(*(rules[name].formula for name in names))
         plan = planned if names == tuple(plans) else None
-        bundles[names] = _compiled(together, signature, options, "rules", 1.0, plan, is_bundle=True)
+        own = tuple(overs[name] for name in names)
+        bundles[names] = _compiled(
+            together, signature, options, "rules", 1.0, plan, is_bundle=True, overs=own
+        )
     formulas = {name: rule.formula for name, rule in rules.items()}
     alone = replace(options, process_group=None)  # the rules know their group, a copy cannot
     joined = partial(_together, formulas, signature, alone)
     return CompiledKnowledge(compiled, bundles, weights, joined)
+
+
+def overs_of(knowledge: Knowledge, over: str | Mapping[str, str] | None) -> dict[str, Over]:
+    """Return the aggregator of each rule: that of a mapping, its own, or that for all rules."""
+    replaced = over if isinstance(over, Mapping) else {}
+    _check_rule_names("over", replaced, knowledge.rules)
+    default = CONJUNCTION if over is None or isinstance(over, Mapping) else read_over(over)
+    found = {}
+    for name, rule in knowledge.rules.items():
+        written = replaced.get(name, rule.over)
+        found[name] = default if written is None else read_over(written)
+    return found
+
+
+def _check_rule_names(option: str, names: Iterable[str], rules: Mapping[str, object]) -> None:
+    for name in names:
+        if name not in rules:
+            raise GroundingError(
+                f"{option}: the knowledge has no rule `{name}`.{suggest(name, rules)} "
+                f"It has: {', '.join(rules) or 'none'}"
+            )
 
 
 def _together(
@@ -326,6 +366,7 @@ def _compiled(
     layout: Layout | None = None,
     *,
     is_bundle: bool = False,
+    overs: Sequence[Over] = (CONJUNCTION,),
 ) -> CompiledRule:
     check_scheduled_weight(weight, name)
     plan = plan or plan_rule(formula, signature)
@@ -334,6 +375,12 @@ def _compiled(
             f"detach: expected a rule whose outermost connective, below `forall` and `&`, is an "
             f"implication, under another relaxation than `exact`; `{name}` has no "
             f"{options.detach} to detach"
+        )
+    if options.relaxation == EXACT and set(overs) != {CONJUNCTION}:
+        raise GroundingError(
+            f'over: expected "conjunction" under `exact`, whose penalty is that of all groundings '
+            f'together, got "{overs[0]}" for `{name}`; take another relaxation, or pass '
+            'over="conjunction" (for rules of a knowledge, over={name: "conjunction"})'
         )
     return CompiledRule(
         plan,
@@ -350,6 +397,7 @@ def _compiled(
         comparisons=options.comparisons,
         layout=layout,
         is_bundle=is_bundle,
+        overs=overs,
     )
 
 

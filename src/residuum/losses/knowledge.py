@@ -29,6 +29,7 @@ from residuum.losses.rules import CompiledRule, Tensors, named_tensors
 from residuum.losses.schedules import Schedule, Scheduled, weight_at
 from residuum.relaxations import Relaxation
 from residuum.relaxations.catalogue import EXACT
+from residuum.syntax.over import CONJUNCTION
 
 Names = tuple[str, ...]
 Answer = TypeVar("Answer")
@@ -145,7 +146,8 @@ class CompiledKnowledge(ExactAnswers, Scheduled):
         for name, rule in self._rules.items():
             if not lines:
                 lines += [f"relaxation={rule.relaxation}, reduction={rule.reduction}", WEIGHTING]
-            lines.append(f"{name}, weight {weights[name]:g}: {rule.formula}")
+            weight = f"{weights[name]:g}{said_over(rule.over)}"
+            lines.append(f"{name}, weight {weight}: {rule.formula}")
         return "\n".join(lines)
 
     def forward(
@@ -196,12 +198,14 @@ class CompiledKnowledge(ExactAnswers, Scheduled):
         call = self._call_of_all(given, weights)
         if call is not None:
             [bundle] = self._bundles.values()
-            if is_conjunction:
+            if is_conjunction and not bundle.definition.divides:
                 with in_full(call.device):
                     return bundle.reduced(bundle.of_each_example(call))
             found = bundle.of_each_rule(call)
             if found is not None:
-                return bundle.reduced(found.sum(0))
+                each = found.movedim(0, -1)
+                total = conjoined(each, relaxation) if is_conjunction else each.sum(-1)
+                return bundle.reduced(total)
         weighted = [
             part if weights[name] == 1 else part * weights[name]
             for name, part in self._penalties(given, is_reduced=False).items()
@@ -471,6 +475,11 @@ class CompiledKnowledge(ExactAnswers, Scheduled):
                 "lengths: expected none, as no rule is over a sequence; leave them out"
             )
         return given
+
+
+def said_over(over: str) -> str:
+    """Return how groundings are aggregated as a rule file says it: nothing for the conjunction."""
+    return "" if over == str(CONJUNCTION) else f" over {over}"
 
 
 def _share_hidden(rules: Iterable[CompiledRule]) -> bool:

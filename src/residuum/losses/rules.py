@@ -32,6 +32,7 @@ from residuum.losses.routes.choosing import Chooser
 from residuum.losses.routes.definition import Comparisons, Definition, Detached
 from residuum.losses.schedules import Schedule, Scheduled, check_scheduled_weight, weight_at
 from residuum.relaxations import Relaxation
+from residuum.syntax.over import CONJUNCTION, Over
 
 Tensors = Mapping[str, Tensor]
 
@@ -69,6 +70,7 @@ class CompiledRule(ExactAnswers, Scheduled):
         comparisons: Comparisons = "crisp",
         layout: Layout | None = None,
         is_bundle: bool = False,
+        overs: Sequence[Over] = (CONJUNCTION,),
     ) -> None:
         super().__init__()
         self.plan = plan
@@ -91,12 +93,15 @@ class CompiledRule(ExactAnswers, Scheduled):
             replay=replay,
             is_bundle=is_bundle,
             comparisons=comparisons,
+            overs=overs,
         )
+        self._overs = tuple(overs)
         if not plan.sequence_domains:  # mistakes in the rule show when it is compiled
             self._definition.bind({}, torch.device("cpu"), layout)
         self._receiver = Receiver(self._definition)
         self._routes = Chooser(self._definition)
-        self._routes_of_several = Chooser(self._definition.of_several()) if is_bundle else None
+        self._definition_of_several = self._definition.of_several()
+        self._routes_of_several = Chooser(self._definition_of_several) if is_bundle else None
 
     # nn.Module checks for each attribute whether it is a parameter or a module. A rule has neither,
     # and the check costs time where a knowledge has hundreds of rules.
@@ -127,6 +132,11 @@ class CompiledRule(ExactAnswers, Scheduled):
         self._group = SharedGroup(group)
 
     @property
+    def over(self) -> str:
+        """How the penalties of groundings come together, such as "mean"."""
+        return str(self._overs[0])
+
+    @property
     def formula(self) -> Formula:
         """The rule itself."""
         return self.plan.formula
@@ -134,8 +144,10 @@ class CompiledRule(ExactAnswers, Scheduled):
     def extra_repr(self) -> str:
         """Return what `print(rule)` shows."""
         weight = "" if self.weight == 1 else f", weight={self.weight:g}"
+        over = "" if self._overs[0] == CONJUNCTION else f", over={self.over}"
         return (
-            f"{self.plan.formula}, relaxation={self.relaxation}, reduction={self.reduction}{weight}"
+            f"{self.plan.formula}, relaxation={self.relaxation}, "
+            f"reduction={self.reduction}{over}{weight}"
         )
 
     # Calling it
@@ -396,6 +408,7 @@ class CompiledRule(ExactAnswers, Scheduled):
         """Return one penalty per example, without the weight."""
         total = self._routes.evaluate(call)
         assert total is not None  # the steps take any call of one rule
+        total = self._definition.divided(total, call)
         return total if self._cap is None else total.clamp(max=self._cap)
 
     def of_each_rule(self, call: Call) -> Tensor | None:
@@ -406,6 +419,8 @@ class CompiledRule(ExactAnswers, Scheduled):
         assert self._routes_of_several is not None
         with in_full(call.device):
             found = self._routes_of_several.evaluate(call)
+            if found is not None:
+                found = self._definition_of_several.divided(found, call)
         return found if found is None or self._cap is None else found.clamp(max=self._cap)
 
     def reduced(self, penalties: Tensor, rows: tuple[int, ...] = ()) -> Tensor:
@@ -422,7 +437,7 @@ class CompiledRule(ExactAnswers, Scheduled):
         returned = "one penalty per example"
         if self.reduction != "none":
             returned = f"the {self.reduction} over the batch"
-        told = describe(self.plan, self._bound(), self.relaxation, self._definition.comparisons)
+        told = describe(self._definition, self._bound())
         return f"{told}\nreturns {returned}{weight}"
 
     @torch.no_grad()
@@ -431,7 +446,7 @@ class CompiledRule(ExactAnswers, Scheduled):
         call = self.receive_for_penalty(given, lengths, observed)
         with in_full(call.device):
             penalties = self.of_each_example(call)
-        return warnings_about(self.plan, self.relaxation, call.labels, penalties)
+        return warnings_about(self._definition, call.labels, penalties)
 
     def explained_route(
         self,

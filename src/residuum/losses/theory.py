@@ -26,7 +26,7 @@ from residuum.losses.inputs.evidence import (
     labels_of,
     refuse_unknown_labels,
 )
-from residuum.losses.knowledge import WEIGHTING, CompiledKnowledge
+from residuum.losses.knowledge import WEIGHTING, CompiledKnowledge, said_over
 from residuum.losses.network_calls import Key, Requests
 from residuum.losses.questions.violations import Violation
 from residuum.losses.reductions import (
@@ -92,6 +92,7 @@ class Theory(ExactAnswers, Scheduled):
         combine: Combination = "conjunction",
         inputs: Form | Mapping[str, Form] = "logits",
         functions: Mapping[str, Any] | None = None,
+        over: str | Mapping[str, str] | None = None,
         process_group: Any = None,
         replay: bool = True,
         **modules: nn.Module,
@@ -141,6 +142,7 @@ class Theory(ExactAnswers, Scheduled):
         self._group = SharedGroup(process_group)
         self._inputs = inputs
         self._functions = functions or {}
+        self._over = over
         self._replay = replay
         self._frozen: set[str] = set()
         self._compiled: dict[Relaxation, CompiledKnowledge] = {}
@@ -157,11 +159,12 @@ class Theory(ExactAnswers, Scheduled):
 
     def extra_repr(self) -> str:
         """Return what `print(theory)` shows beside the networks: rules and facts with weights."""
-        rules = self.knowledge.rules
+        rules, compiled = self.knowledge.rules, self._rules().rules
         lines = [f"relaxation={self.relaxation}, reduction={self._reduction}", WEIGHTING]
         for name in self._weights:
             said = rules[name].formula if name in rules else "facts"
-            lines.append(f"{name}, weight {self.weight(name):g}: {said}")
+            over = said_over(compiled[name].over) if name in compiled else ""
+            lines.append(f"{name}, weight {self.weight(name):g}{over}: {said}")
         return "\n".join(lines)
 
     def set_process_group(self, group: Any) -> None:
@@ -410,6 +413,7 @@ class Theory(ExactAnswers, Scheduled):
             relaxation,
             inputs=self._inputs,
             functions=self._functions,
+            over=self._over,
             reduction=self._reduction,
             process_group=self._group.group,
             replay=self._replay,

@@ -249,11 +249,12 @@ class Facts:
 
 @dataclass(frozen=True)
 class Rule:
-    """A named closed formula and its weight."""
+    """A named closed formula, its weight, and how its groundings are aggregated, if it says so."""
 
     name: str
     formula: Formula
     weight: float = 1.0
+    over: str | None = None
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,8 @@ _READABLE: Final = {
     "MINUS": "`-`", "MULTIPLICATIVE": "`*`, `/`, `mod` or `div`", "COMPARISON": "a comparison",
     "LPAR": "`(`", "RPAR": "`)`", "COMMA": "`,`", "COLON": "`:`", "__ANON_0": "`..`",
     "SEQUENCE": "`sequence`", "INDEPENDENT": "`independent`", "HIDDEN": "`hidden`",
-    "EXCLUSIVE": "`exclusive`", "_WEIGHT": "`weight`", "_SCALE": "`scale`",
+    "EXCLUSIVE": "`exclusive`", "_WEIGHT": "`weight`", "_SCALE": "`scale`", "_OVER": "`over`",
+    "PERCENT": "`%`",
     "SMOOTHING": "`logistic` or `ramp`", "$END": "the end",
 }  # fmt: skip
 _STARTS_FORMULA: Final = {

@@ -36,7 +36,9 @@ _ENDINGS: Final = {
     "hidden": "HIDDEN", "sigmoid": "INDEPENDENT", "exclusive": "EXCLUSIVE", "softmax": "EXCLUSIVE",
 }  # fmt: skip
 _SMOOTHINGS: Final = frozenset({"logistic", "ramp"})
-_NAMES_OR_NOT: Final = frozenset({"exactly", "at", "of", "div", "scale", *_ENDINGS, *_SMOOTHINGS})
+_NAMES_OR_NOT: Final = frozenset(
+    {"exactly", "at", "of", "div", "scale", "over", *_ENDINGS, *_SMOOTHINGS}
+)
 _BOUNDS: Final = frozenset({"least", "most"})
 _CLOSED: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 
@@ -116,7 +118,7 @@ def _tell_names(words: Sequence[Token]) -> None:
 
     A name is never followed by an integer, nor is a term by a term. A variable in a quantifier is
     followed by `,` or `in`. `hidden` and its like end the declaration of a predicate, and `scale`
-    and a smoothing that of a quantity.
+    and a smoothing that of a quantity. `over` follows the name or the weight of a rule.
     """
     earlier = before = ""
     for number, word in enumerate(words):
@@ -130,6 +132,8 @@ def _tell_names(words: Sequence[Token]) -> None:
                 word.type = _ENDINGS[word]
             elif word == "scale" and (before == "RPAR" or earlier == "_QUANTITY"):
                 word.type = "_SCALE"
+            elif word == "over" and earlier in ("_RULE", "_WEIGHT"):
+                word.type = "_OVER"
             elif word in _SMOOTHINGS and earlier == "_SCALE":
                 word.type = "SMOOTHING"
             elif word == "exactly" and after[:1] == ["INTEGER"]:

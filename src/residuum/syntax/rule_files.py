@@ -25,6 +25,7 @@ from residuum.syntax.knowledge import (
     check_scale,
 )
 from residuum.syntax.mistakes import Misread, Mistake, explain
+from residuum.syntax.over import read_over
 from residuum.syntax.parsing import Reader, Vocabulary
 from residuum.syntax.phrases import QUOTED_OR_COMMENT, Phrase, place_of, read_phrase, words_of
 
@@ -285,14 +286,27 @@ class _Loading:
 
     def _rule(self, declaration: Phrase) -> None:
         name = self._name(declaration, "rule", self._rules, self._facts)
-        *weights, body = declaration.parts
-        weight = float(weights[0].words[0]) if weights else 1.0
+        *options, body = declaration.parts
+        words = {option.kind: option.words for option in options}
+        weight = float(words["weight"][0]) if "weight" in words else 1.0
         if not math.isfinite(weight):
             self._reader.report(
-                weights[0].words[0],
+                words["weight"][0],
                 "expected a finite weight, got an infinite one. Use a smaller one.",
             )
-        self._rules.setdefault(name, Rule(name, self._reader.read(body), weight))
+        over = self._over(words["over"]) if "over" in words else None
+        self._rules.setdefault(name, Rule(name, self._reader.read(body), weight, over))
+
+    def _over(self, words: list[Token]) -> str | None:
+        numbers = [word for word in words if word.type in ("INTEGER", "DECIMAL", "PERCENT")]
+        written = "".join(word for word in words if word not in numbers)
+        if numbers:
+            written += f"({''.join(numbers)})"
+        try:
+            return str(read_over(written))
+        except ResiduumError as error:
+            self._reader.report(words[0], f"{error}.")
+            return None
 
 
 def _size(labels: Sequence[Label]) -> int:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from random_rules import DOMAINS, PREDICATES, SHAPES, TABLES, clauses, rules
 
 import residuum as rs
+from residuum.errors import GroundingError
 from residuum.losses.routes.route import ORDINARY
 from residuum.losses.routes.steps import StepsRoute
 from residuum.losses.routes.thresholds import RECORDED_AT
@@ -35,6 +36,7 @@ cases = st.fixed_dictionaries(
         "scale": st.sampled_from([0.5, 3.0, 3.0, 20.0]),
         "block": st.sampled_from([None, None, 4, 30]),
         "masked": st.sampled_from([False, False, False, True]),
+        "over": st.sampled_from([None, None, "mean", "p-mean(2)", "log-mean-exp(1)", "worst(30%)"]),
     }
 )
 often = settings(derandomize=True, deadline=None, phases=[Phase.generate], max_examples=12)
@@ -105,12 +107,16 @@ def check(rule, tensors, tolerance, **more):
     return names
 
 
-def compiled(rule, name, block):
+def compiled(rule, name, block, over):
     used = {node.predicate for node in rs.logic.distinct_nodes(rule) if isinstance(node, rs.Atom)}
     assume(used)
     predicates = {one: domains for one, domains in PREDICATES.items() if one in used}
     options = {"domains": DOMAINS, "predicates": predicates, "functions": TABLES, "block": block}
-    return rs.compile(rule, name, **options)
+    try:
+        return rs.compile(rule, name, **options, over=over)
+    except GroundingError as error:  # over= needs outermost variables of different names
+        assume("shadows" not in str(error))
+        raise
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -118,7 +124,7 @@ def compiled(rule, name, block):
 @seldom
 @given(rules(), cases)
 def test_on_any_rule(device, name, rule, case):
-    module = compiled(rule, name, case["block"])
+    module = compiled(rule, name, case["block"], case["over"])
     check(module, drawn(module, SHAPES, case, device), TOLERANCE[case["dtype"]])
 
 
@@ -127,7 +133,7 @@ def test_on_any_rule(device, name, rule, case):
 @often
 @given(clauses(), cases)
 def test_on_rules_made_of_clauses(device, name, rule, case):
-    module = compiled(rule, name, case["block"])
+    module = compiled(rule, name, case["block"], case["over"])
     check(module, drawn(module, SHAPES, case, device), TOLERANCE[case["dtype"]])
 
 
@@ -144,7 +150,7 @@ def table(size, factor, negation):
 def test_on_tables(device, name, size, factor, negation, case):
     text, options, shapes = table(size, factor, negation)
     blocks = {None: None, 4: 3 * size * size, 30: 2 * size * size}
-    module = rs.compile(text, name, **options, block=blocks[case["block"]])
+    module = rs.compile(text, name, **options, block=blocks[case["block"]], over=case["over"])
     check(module, drawn(module, shapes, case, device), TOLERANCE[case["dtype"]])
 
 
@@ -172,6 +178,7 @@ def test_on_sequences_of_unequal_lengths(device, name, text, case, is_padded):
         predicates={one: own for one, own in predicates.items() if one in text},
         outputs={"Sure": "independent"} if "Sure" in text else {},
         block=case["block"],
+        over=case["over"],
     )
     tensors = drawn(module, {"Tag": (7, 3), "Sure": (7,)}, {**case, "masked": False}, device)
     lengths = None
@@ -197,7 +204,8 @@ COUNTS = [
 def test_on_counts(device, name, text, case):
     used = [predicate for predicate in "PQS" if f"{predicate}(" in text]
     outputs = dict.fromkeys(used, "independent")
-    module = rs.compile(text, name, domains={"d": 6}, outputs=outputs, block=case["block"])
+    options = {"outputs": outputs, "block": case["block"], "over": case["over"]}
+    module = rs.compile(text, name, domains={"d": 6}, **options)
     names = check(module, drawn(module, dict.fromkeys("PQS", (6,)), case, device),
                   TOLERANCE[case["dtype"]])  # fmt: skip
     assert {"tables", "minima", "clauses"}.isdisjoint(names)

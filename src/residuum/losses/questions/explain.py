@@ -18,15 +18,15 @@ from residuum.losses.inputs.layouts import Bound, groundings_of
 from residuum.losses.questions.crisp_truth import Crisp
 from residuum.losses.questions.each import spelt
 from residuum.losses.routes import thresholds
-from residuum.losses.routes.definition import Comparisons
+from residuum.losses.routes.definition import Comparisons, Definition
 from residuum.relaxations import Relaxation, truth
 from residuum.relaxations.catalogue import EXACT
+from residuum.syntax.over import CONJUNCTION, Over
 
 
-def describe(
-    plan: Plan, bound: Bound | None, relaxation: Relaxation, comparisons: Comparisons
-) -> str:
+def describe(definition: Definition, bound: Bound | None) -> str:
     """Return the plan in words. The layout `bound` is None for a rule over sequences."""
+    plan, relaxation, over = definition.plan, definition.relaxation, definition.over[0].over
     lines = [f"{plan.formula}", f"relaxation {relaxation}"]
     lines += [f"reads {slot}" for slot in plan.outputs]
     lines += [f"reads {slot.name}, numbers" for slot in plan.quantities]
@@ -45,10 +45,11 @@ def describe(
             "bytes in single precision"
         )
     implies = any(isinstance(s, Connect) and s.kind in (Implies, Iff) for s in plan.steps)
-    lines.append(_where_gradients_vanish(relaxation, implies))
+    lines += _how_groundings_are_aggregated(over)
+    lines.append(_where_gradients_vanish(relaxation, implies, over))
     if any(count.relation == "exactly" for count in plan.counts):
         lines.append("no gradient where `exactly` is pulled up and down evenly")
-    lines += _how_numbers_are_compared(plan, relaxation, comparisons)
+    lines += _how_numbers_are_compared(plan, relaxation, definition.comparisons)
     decided = _what_the_form_decides(plan)
     if bound is not None and not decided:
         decided = _what_softmaxes_decide(plan, bound)
@@ -146,10 +147,17 @@ def _what_the_form_decides(plan: Plan) -> list[str]:
 
 
 def warnings_about(
-    plan: Plan, relaxation: Relaxation, labels: Mapping[str, Tensor] | None, penalties: Tensor
+    definition: Definition, labels: Mapping[str, Tensor] | None, penalties: Tensor
 ) -> list[str]:
     """Return warnings about one call: what is observed, and one penalty per example."""
-    return [*_observed_consequents(plan, relaxation, labels), *_saturated(relaxation, penalties)]
+    found = _observed_consequents(definition.plan, definition.relaxation, labels)
+    if definition.over[0].over == CONJUNCTION:  # otherwise the limit is that of each grounding
+        found += _saturated(definition.relaxation, penalties)
+    return found
+
+
+def _how_groundings_are_aggregated(over: Over) -> list[str]:
+    return [] if over == CONJUNCTION else [f"groundings of outermost `forall`s over {over}"]
 
 
 def _observed_consequents(
@@ -204,17 +212,19 @@ def _saturated(relaxation: Relaxation, penalties: Tensor) -> list[str]:
     return [warning]
 
 
-def _where_gradients_vanish(relaxation: Relaxation, implies: bool) -> str:
+def _where_gradients_vanish(relaxation: Relaxation, implies: bool, over: Over) -> str:
     tnorm, is_residuum = relaxation.tnorm, relaxation.kind == "R"
     if not tnorm.has_bounded_gradients:
         return "where its truth functions are flat there is no gradient"
     if tnorm.structure == "idempotent":
         which = "the consequent" if is_residuum else "one atom"
+        if over != CONJUNCTION:
+            return f"in each grounding a gradient only for {which}"
         return f"a gradient only for the worst grounding, and there only for {which}"
     if tnorm.structure == "strict":
         if not is_residuum or not implies:
             return "a violated rule always has a gradient"
         return "no gradient where an implication holds: its consequent is as true as its antecedent"
-    if relaxation.is_capped:
+    if relaxation.is_capped and over == CONJUNCTION:
         return "no gradient where groundings cost 1 or more together, or an inner conjunction is 0"
     return "no gradient where an inner conjunction is 0 or an inner disjunction is 1"

@@ -15,6 +15,8 @@ from residuum.losses.routes.choosing import Chooser
 from residuum.losses.routes.definition import Definition
 from residuum.losses.routes.steps import evaluation_of, per_example
 from residuum.relaxations import Degree
+from residuum.relaxations.tnorms import Archimedean, TNorm
+from residuum.syntax.over import CONJUNCTION
 
 
 def truth(definition: Definition, routes: Chooser, call: Call) -> Tensor:
@@ -23,6 +25,10 @@ def truth(definition: Definition, routes: Chooser, call: Call) -> Tensor:
         penalty = routes.evaluate(call)
         assert penalty is not None
         return torch.exp(-penalty)
+    if definition.over[0].over != CONJUNCTION:
+        penalty = routes.evaluate(call)
+        assert penalty is not None
+        return _with_penalty(definition.relaxation.tnorm, definition.divided(penalty, call))
     root = len(definition.plan.steps) - 1
 
     def degree_of(call: Call) -> Degree:
@@ -32,6 +38,15 @@ def truth(definition: Definition, routes: Chooser, call: Call) -> Tensor:
         return _in_pieces(definition, call, degree_of).reshape(call.batch)
     degree = torch.as_tensor(degree_of(call).true, device=call.device)
     return per_example(degree, call, definition.plan.rank)
+
+
+def _with_penalty(tnorm: TNorm, penalty: Tensor) -> Tensor:
+    """Return the degree that has a penalty."""
+    on = TENSORS
+    if not isinstance(tnorm, Archimedean):
+        return 1 - penalty
+    most = on.minimum(penalty, on.constant(tnorm.limit))
+    return torch.as_tensor(tnorm.degree(on, most).true)
 
 
 def _in_pieces(definition: Definition, call: Call, degree: Callable[[Call], Degree]) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, final
 
@@ -43,6 +44,13 @@ class AlongAxes:
     def is_masked(self) -> bool:
         """Whether some groundings may not count."""
         return self._mask is not None
+
+    @property
+    def number(self) -> Any:
+        """The number of groundings that count, for each example if that differs."""
+        if self._mask is None:
+            return math.prod(self._lengths.values())
+        return spread(self._mask, self._rank, self._lengths).sum(self.dimensions, keepdim=True)
 
     def total(self, numbers: Any, elsewhere: float) -> Tensor:
         return self.counted(numbers, elsewhere).sum(self.dimensions, keepdim=True)

@@ -59,6 +59,11 @@ class BlocksRoute:
         if around.is_transformed:
             return "torch.compile and torch.func cannot look into blocks"
         blocks = split(definition.plan, case.bound.layout, case.examples, block)
+        aggregator = definition.aggregator
+        if aggregator is not None and blocks[0].window is not None:
+            from residuum.losses.routes.two_passes import TwoPasses
+
+            return TwoPasses(definition, aggregator, blocks)
         if case.device.type == "cpu" and len(self._ways(case, blocks[0], around)) > 1:
             block = min(block, thresholds.CPU_ROWS)  # clauses prefer smaller blocks
             blocks = split(definition.plan, case.bound.layout, case.examples, block)
@@ -183,7 +188,7 @@ class _Blocks:
         totals: Tensor | None = None
         for block in self.blocks:
             part = part_of(whole, block)
-            leaves = [_wide(one).requires_grad_(n in wanted) for n, one in enumerate(part.inputs)]
+            leaves = [wide(one).requires_grad_(n in wanted) for n, one in enumerate(part.inputs)]
             part = part._replace(inputs=leaves)
             with torch.set_grad_enabled(wants_gradients):
                 penalty = self._evaluated(part, block)
@@ -203,12 +208,7 @@ class _Blocks:
                 )
         assert totals is not None
         if wants_gradients:
-            for n, one in zip(wanted, gradients, strict=True):
-                largest = torch.finfo(inputs[n].dtype).max
-                one.clamp_(-largest, largest)
-            saved = [*inputs, *(one.unsqueeze(0) for one in gradients)]
-            backward = KnownGradients([[n] for n in wanted], len(inputs), None)
-            totals = with_gradients(totals, backward, saved, inputs)
+            totals = with_known_gradients(totals, inputs, wanted, gradients)
         return totals
 
     def _evaluated(self, part: Call, block: Block) -> Tensor:
@@ -219,7 +219,19 @@ class _Blocks:
         raise AssertionError("the last route takes any values")
 
 
-def _wide(given: Tensor) -> Tensor:
+def with_known_gradients(
+    totals: Tensor, inputs: Sequence[Tensor], wanted: Sequence[int], gradients: Sequence[Tensor]
+) -> Tensor:
+    """Return penalties with the gradients of the wanted inputs, which are changed in place."""
+    for n, one in zip(wanted, gradients, strict=True):
+        largest = torch.finfo(inputs[n].dtype).max
+        one.clamp_(-largest, largest)
+    saved = [*inputs, *(one.unsqueeze(0) for one in gradients)]
+    backward = KnownGradients([[n] for n in wanted], len(inputs), None)
+    return with_gradients(totals, backward, saved, inputs)
+
+
+def wide(given: Tensor) -> Tensor:
     """Return a detached tensor of at least float32, so that blocks do not round their gradients."""
     return given.detach().to(torch.promote_types(given.dtype, torch.float32))
 

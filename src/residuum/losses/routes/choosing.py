@@ -60,6 +60,9 @@ def _cuda_graphs(definition: Definition, steps: StepsRoute) -> Route:
         return Refused("CUDA graphs", "there is no GPU")
     if not definition.replay:
         return Refused("CUDA graphs", "the rule was compiled with replay=False")
+    if definition.aggregator is not None:
+        return Refused("CUDA graphs", f"an aggregation over {definition.over[0].over} is not "
+                       "recorded")  # fmt: skip
     if definition.plan.counts:
         return Refused("CUDA graphs", "the rule counts, and sorting is not recorded")
     from residuum.losses.routes.cuda_graphs import CudaGraphsRoute

@@ -11,6 +11,13 @@ from torch import Tensor
 
 from residuum.grounding import Layout, Plan, lay_out
 from residuum.grounding.plans import Connect
+from residuum.losses.aggregation.aggregators import Aggregator
+from residuum.losses.aggregation.groundings import (
+    Chain,
+    aggregation_over,
+    count_groundings,
+    counts_by_length,
+)
 from residuum.losses.degrees.logits import Form, Source, sources_of
 from residuum.losses.degrees.tensors import outside_inference_mode
 from residuum.losses.inputs.layouts import Bound, bind, groundings_of, move
@@ -18,8 +25,10 @@ from residuum.losses.routes import thresholds
 from residuum.losses.routes.recognising import law_of, literals_of
 from residuum.relaxations import Relaxation
 from residuum.relaxations.catalogue import EXACT
+from residuum.syntax.over import CONJUNCTION, Over
 
 if TYPE_CHECKING:
+    from residuum.losses.inputs.calls import Call
     from residuum.losses.routes.listing import Clauses
     from residuum.losses.routes.rule_circuits import RuleCircuits
 
@@ -47,6 +56,7 @@ class Definition:
         replay: bool,
         is_bundle: bool,
         comparisons: Comparisons = "crisp",
+        overs: Sequence[Over] = (CONJUNCTION,),
     ) -> None:
         self.plan = plan
         self.relaxation = relaxation
@@ -55,6 +65,16 @@ class Definition:
         self.is_bundle = is_bundle
         self.comparisons = comparisons
         self.is_several = False
+        # How each rule of the bundle, or the one rule, aggregates its groundings.
+        last = len(plan.steps) - 1
+        roots = self._operands if is_bundle else (last,)
+        self.over = [
+            aggregation_over(plan, root, relaxation, over)
+            for root, over in zip(roots, overs, strict=True)
+        ]
+        self.divides = any(one.divided is not None for one in self.over)
+        self._numbers: dict[Any, Tensor] = {}
+        self._single_numbers: dict[Any, int] = {}
         # Computed here, so that torch.compile traces plain values.
         self.names = [slot.name for slot in plan.given]
         self.forms = [forms[slot.name] for slot in plan.slots]
@@ -72,8 +92,17 @@ class Definition:
     @property
     def rules(self) -> int:
         """The number of rules in the bundle; 1 if it is none."""
+        return len(self._operands) if self.is_bundle else 1
+
+    @property
+    def _operands(self) -> tuple[int, ...]:
         last = self.plan.steps[-1]
-        return len(last.operands) if self.is_bundle and isinstance(last, Connect) else 1
+        return last.operands if isinstance(last, Connect) else (len(self.plan.steps) - 1,)
+
+    @property
+    def aggregator(self) -> Aggregator | None:
+        """What combines groundings if the rule is evaluated step by step; None: the logic."""
+        return self.over[0].aggregator
 
     def of_several(self) -> Definition:
         """Return this bundle with one penalty for each rule. Both share their tables."""
@@ -124,6 +153,51 @@ class Definition:
                 on_cpu = self._bound[sizes, "cpu"]
                 self._bound[sizes, device] = move(on_cpu, torch.device(device))
 
+    def divided(self, totals: Tensor, call: Call) -> Tensor:
+        """Return the penalties of a call from sums over groundings, which a mean divides."""
+        if not self.divides:
+            return totals
+        assert call.case is not None
+        key = tuple(call.case.sizes.items()), str(call.device), call.lengths is not None
+        if torch.compiler.is_compiling() or key not in self._numbers:
+            self._count(*key)
+        numbers = self._numbers[key]
+        if call.lengths is not None:
+            numbers = numbers[:, call.lengths]
+        elif self.is_several:
+            numbers = numbers.reshape(-1, *(1,) * len(call.batch))
+        else:
+            return totals / self._single_numbers[key]
+        return totals / (numbers if self.is_several else numbers[0])
+
+    @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+    def _count(self, sizes: tuple[tuple[str, int], ...], device: str, by_length: bool) -> None:
+        """Keep the numbers of groundings that sums are divided by: rules, and rules × lengths.
+
+        A trace runs this without tracing it.
+        """
+        key = sizes, device, by_length
+        longest = max((size for _, size in sizes), default=0)
+        with outside_inference_mode():
+            bound = self.bind(dict(sizes), torch.device("cpu"))
+            numbers = torch.stack([
+                self._numbers_of(rule.divided, bound, longest if by_length else None)
+                for rule in self.over
+            ])  # fmt: skip
+            make_room(self._numbers)
+            make_room(self._single_numbers)
+            self._numbers[key] = numbers.to(device)
+            if not by_length:
+                self._single_numbers[key] = int(numbers[0])
+
+    def _numbers_of(self, chain: Chain | None, bound: Bound, longest: int | None) -> Tensor:
+        if longest is None:
+            number = 1 if chain is None else count_groundings(chain, self.plan, bound)
+            return torch.tensor(max(1, number))
+        if chain is None:
+            return torch.ones(longest + 1, dtype=torch.int64)
+        return counts_by_length(chain, self.plan, bound, longest).clamp(min=1)
+
     @property
     def is_made_of_clauses(self) -> bool:
         """Whether the groundings are clauses; of a rule over sequences, whether its body is one."""
@@ -155,6 +229,8 @@ class Definition:
                 f"under `{self.relaxation}` the penalty of a clause does not follow from a sum "
                 "over its literals"
             )
+        if self.aggregator is not None:
+            return f"groundings are aggregated by {self.over[0].over}, not by the logic"
         if any(form != "logits" for form in self.forms):
             return "some inputs are no logits, and only logits have gradients by hand"
         return None

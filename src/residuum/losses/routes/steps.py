@@ -15,7 +15,9 @@ from torch import Tensor
 from residuum.grounding import Layout, Plan
 from residuum.grounding.plans import Connect, Known, Quantify, Read
 from residuum.logic import And, Forall, Implies, Not, Or
-from residuum.losses.aggregation import aggregation_of, changeable
+from residuum.losses.aggregation import aggregation_of, cap_of, changeable
+from residuum.losses.aggregation.aggregators import Aggregator, OnDegrees
+from residuum.losses.aggregation.groundings import Chain, chain_at
 from residuum.losses.degrees.logits import Side, degree_with
 from residuum.losses.degrees.tensors import TENSORS, impossible
 from residuum.losses.inputs.calls import Call, Case
@@ -27,7 +29,7 @@ from residuum.losses.routes.lifting import Group, Lifted, pool_side
 from residuum.losses.routes.route import Evaluate, Surroundings
 from residuum.relaxations import Degree, Relaxation
 from residuum.relaxations.carriers import as_float
-from residuum.relaxations.degrees import truth_of
+from residuum.relaxations.degrees import SIDES, truth_of
 
 if TYPE_CHECKING:
     from residuum.losses.routes.certainty import Certainty
@@ -98,6 +100,7 @@ def evaluation_of(definition: Definition, call: Call, changed: Changed | None = 
         detach=definition.detach,
         certainty=certainty,
         changed=changed,
+        aggregator=definition.aggregator,
     )
 
 
@@ -120,6 +123,7 @@ class Evaluation:
         detach: Detached | None = None,
         certainty: Certainty | None = None,
         changed: Changed | None = None,
+        aggregator: Aggregator | None = None,
     ) -> None:
         self._plan = plan
         self._layout = layout
@@ -134,6 +138,7 @@ class Evaluation:
         self._detach = detach
         self._certainty = certainty
         self._changed = changed
+        self._aggregator = aggregator
         self._degrees: dict[int, Degree] = {}
         self._slot_penalties: dict[int, Tensor] = {}
         self._pool: dict[Side, Tensor] = {}
@@ -169,6 +174,70 @@ class Evaluation:
         """Return the penalty of a step below the outermost quantifiers, for each grounding."""
         return self._penalty(number, is_outermost=True)
 
+    def _aggregated(self, number: int, aggregator: Aggregator) -> Any:
+        """Return the penalty of the groundings of a chain of outermost quantifiers."""
+        if isinstance(aggregator, OnDegrees):
+            return self._relaxation.tnorm.penalty(self._outermost_degree(number, aggregator))
+        chain = chain_at(self._plan, number)
+        return aggregator.penalty(self._of_each_grounding(chain.body), self._along_chain(chain))
+
+    def _along_chain(self, chain: Chain) -> AlongAxes:
+        dimensions: list[int] = []
+        lengths: dict[int, int] = {}
+        mask = None
+        for number in chain.quantifiers:
+            step = self._plan.steps[number]
+            assert isinstance(step, Quantify)
+            dimensions += self._dimensions(step)
+            lengths |= self._lengths(number, step)
+            own = self._mask(number)
+            if own is not None:
+                mask = own if mask is None else mask & own
+        return AlongAxes(tuple(dimensions), self._plan.rank, lengths, mask, self._device)
+
+    def each_grounding(self, aggregator: Aggregator) -> tuple[list[Tensor], Tensor]:
+        """Return what an aggregator combines, and which groundings count, as lists of groundings.
+
+        These are those of the outermost chain, of a single example, in a penalty or in four sides.
+        """
+        chain = chain_at(self._plan, len(self._plan.steps) - 1)
+        along = self._along_chain(chain)
+        if isinstance(aggregator, OnDegrees):
+            degree = self._outermost_degree(chain.body, aggregator)
+            numbers = [getattr(degree, side) for side in SIDES]
+        else:
+            numbers = [self._of_each_grounding(chain.body)]
+        counted = along.counted(True, elsewhere=False).flatten()
+        return [along.counted(one, elsewhere=0.0).flatten() for one in numbers], counted
+
+    def _of_each_grounding(self, body: int) -> Any:
+        """Return the penalty of each grounding, as of a rule of its own."""
+        penalty = self._penalty(body, is_outermost=True)
+        cap = cap_of(self._relaxation)
+        return penalty if cap is None else TENSORS.minimum(penalty, cap)
+
+    def _outermost_degree(self, number: int, aggregator: OnDegrees) -> Degree:
+        """Return the degree of a part of a rule, in which outermost quantifiers are aggregated."""
+        step = self._plan.steps[number]
+        if isinstance(step, Quantify) and step.kind is Forall:
+            chain = chain_at(self._plan, number)
+            inner = self._outermost_degree(chain.body, aggregator)
+            return aggregator.forall(inner, self._along_chain(chain))
+        if isinstance(step, Connect) and step.kind is And:
+            parts = [self._outermost_degree(part, aggregator) for part in step.operands]
+            return self._relaxation.conjoin(parts)
+        if isinstance(step, Connect) and step.kind is Implies and self._detach:
+            left, right = step.operands
+            return self._imply(left, *self._detached_sides(left, right))
+        return self.degree(number)
+
+    def _detached_sides(self, left: int, right: int) -> list[Degree]:
+        """Return antecedent and consequent, one of them without a gradient."""
+        parts = [self.degree(left), self.degree(right)]
+        place = ("antecedent", "consequent").index(self._detach or "")
+        parts[place] = _detached(parts[place])
+        return parts
+
     def _along_group(self, group: Group) -> Tensor:
         """Return the penalties of a group of rules of one shape: (*batch, rules)."""
         assert self._lifted is not None
@@ -203,6 +272,8 @@ class Evaluation:
             case Connect(kind, operands) if kind is And:
                 parts = [self._penalty(part, is_outermost=is_outermost) for part in operands]
                 return self._conjoin(parts, is_outermost)
+            case Quantify(kind) if kind is Forall and is_outermost and self._aggregator is not None:
+                return self._aggregated(number, self._aggregator)
             case Quantify(kind) if kind is Forall:
                 inner = self._penalty(step.operand, is_outermost=is_outermost)
                 total = self._gather(number, step, inner)
@@ -219,10 +290,7 @@ class Evaluation:
                 excess = TENSORS.excess(consequent, antecedent)
                 return excess if self._certainty is None else self._certainty.or_true(left, excess)
             case Connect(kind, (left, right)) if kind is Implies and is_outermost and self._detach:
-                parts = [self.degree(left), self.degree(right)]
-                place = ("antecedent", "consequent").index(self._detach)
-                parts[place] = _detached(parts[place])
-                return tnorm.penalty(self._imply(left, *parts))
+                return tnorm.penalty(self._imply(left, *self._detached_sides(left, right)))
             case Read(slot) if tnorm.penalties_add_up and self._changed is None:
                 # Computed once for the whole slot, whose entries may be read many times.
                 if slot not in self._slot_penalties:
@@ -277,6 +345,8 @@ class Evaluation:
                     return count_along(logic, step.count, inner, self._groundings(number, step))
                 if kind is Forall:
                     return self._along(inner, number, step)
+                if isinstance(self._aggregator, OnDegrees):
+                    return self._aggregator.exists(inner, self._groundings(number, step))
                 return self._along(inner.negated, number, step).negated
             case Connect(kind, operands):
                 if kind is And:

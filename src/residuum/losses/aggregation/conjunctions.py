@@ -1,8 +1,7 @@
-"""Aggregation: how the penalties of groundings, of rules and of examples are combined.
+"""The conjunction of the logic: how penalties of groundings, rules and examples are combined.
 
 The t-norm decides. With an additive generator penalties add up; without one the largest
-counts. A new way to aggregate is a class with the methods of `Aggregation`, chosen in
-`aggregation_of`.
+counts. Another way is a class with the methods of `Aggregation`, chosen in `aggregation_of`.
 
 Routes that know a conjunction to be a sum (`clause_sums.py`, `tables.py`, `crosses.py`) or a
 maximum (`minima.py`) take it themselves: `TNorm.penalties_add_up` in `relaxations/tnorms.py` tells
