@@ -32,6 +32,19 @@ def test_a_page_begins_with_its_title_and_what_it_is_for(page):
     assert re.match(r"[A-Z*`\[]", first), "expected a sentence below the title"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_paragraph_is_longer_than_600_characters(page):
+    if page.name not in PRINTED_BY_A_COMMAND:
+        for paragraph in paragraphs(page.read_text(encoding="utf-8")):
+            assert len(" ".join(paragraph.split())) <= 600, paragraph
+
+
+def test_paragraphs_are_those_of_text_and_lists():
+    text = "One\nparagraph.\n\n```\ncode\n\nmore\n```\n\n- a\n- b\n\n| table |\n"
+    found = [part.strip() for part in paragraphs(text)]
+    assert [part for part in found if part] == ["One\nparagraph.", "- a", "- b"]
+
+
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda page: page.name)
 def test_a_recipe_is_short_and_shows_what_it_prints(recipe):
     text = recipe.read_text(encoding="utf-8")

@@ -15,6 +15,7 @@ WORDS = {
     "EXCLUSIVE": '"exclusive" | "softmax"',
     "_SCALE": '"scale"',
     "SMOOTHING": '"logistic" | "ramp"',
+    "_OVER": '"over"',
     "_TERM_BRACKET": '"("',
 }
 """What the parser tells from its neighbours, and the grammar therefore only declares."""
