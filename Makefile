@@ -1,16 +1,22 @@
-# Both `make demo` and `make test` do all their own set-up: a virtual environment
+# `make demo`, `make test` and `make packages` do all their own set-up: a virtual environment
 # in .venv with the exact versions of constraints.txt. Running them twice is safe.
 PYTHON ?= python3
+EXTRAS ?= ,learn
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint types format docs docs-serve bench-foundation bench-analysis bench-losses bench-circuits bench-study sweep-losses soak clean
+.PHONY: demo test lint types format docs docs-serve packages bench-foundation bench-analysis bench-losses bench-circuits bench-study sweep-losses soak clean
 
 demo: $(INSTALLED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
 test: lint types
-	$(BIN)/pytest --numprocesses 2
+	$(BIN)/pytest --numprocesses 2 --dist worksteal
+
+# Builds the sdist and, from it, the wheel, and tries both in empty environments: the theory alone
+# and with PyTorch. `make packages EXTRAS=,learn,all` tries every extra as well.
+packages: $(INSTALLED)
+	$(BIN)/python release/try_packages.py --extras "$(EXTRAS)"
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

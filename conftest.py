@@ -1,5 +1,6 @@
 """No test, nor a program that one starts, meets what is the user's or another test's."""
 
+import gc
 import os
 from importlib.util import find_spec
 
@@ -18,6 +19,12 @@ if find_spec("triton") is None:
     ]
 if find_spec("lightning") is None:
     collect_ignore += ["src/residuum/integrations/lightning.py"]
+
+
+def pytest_collection_finish():
+    """What is there before the first test stays: no collection of garbage looks at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -52,7 +52,7 @@ def draw(path: str) -> None:
         (given, obeying, f"given the rules, which hold with probability {allowed:.2f}"),
     ]
     for axis, (chances, chosen, title) in zip(axes, panels, strict=True):
-        shown = axis.imshow(chances.T, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+        shown = axis.imshow(chances.T.numpy(), cmap="Blues", vmin=0, vmax=1, aspect="auto")
         axis.plot(range(len(WORDS)), chosen, "o", color="#b1361e", markersize=9)
         axis.set_title(title, fontsize=10)
         axis.set_xticks(range(len(WORDS)), WORDS)

@@ -1,6 +1,7 @@
 """The programs in examples/ run."""
 
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -10,22 +11,35 @@ import pytest
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
-def test_the_picture_of_obedient_tags_is_drawn(tmp_path):
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run an example, and return the lines that it prints; a warning is an error."""
+
+    def run(name, *words):
+        monkeypatch.setattr(sys, "argv", [name, *words])
+        runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+        return capsys.readouterr().out.splitlines()
+
+    return run
+
+
+def test_the_picture_of_obedient_tags_is_drawn(run, tmp_path):
     picture = tmp_path / "tags.png"
-    command = [sys.executable, EXAMPLES / "obedient_tags.py", picture]
-    subprocess.run(command, check=True, capture_output=True)
+    run("obedient_tags.py", str(picture))
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def run(name):
-    """Return the lines that an example prints; a warning is an error."""
-    command = [sys.executable, "-W", "error", EXAMPLES / name]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+def test_the_first_picture_is_of_a_loss_that_falls_and_violations_that_vanish(run, tmp_path):
+    picture = tmp_path / "first.png"
+    run("first_picture.py", str(picture))
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    losses, violated = runpy.run_path(str(EXAMPLES / "first_picture.py"))["train"]()
+    assert losses[-1] < losses[0] / 10
+    assert violated[0] > 0.5
+    assert violated[-1] == 0
 
 
-def test_a_penalty_falls_while_the_rule_is_broken_more_often():
+def test_a_penalty_falls_while_the_rule_is_broken_more_often(run):
     _, *rows = run("satisfied_by_half.py")
     found = {row.split()[0]: [float(n) for n in re.findall(r"\d+\.\d+", row)] for row in rows}
     before, after, obeyed, obeys, _, dead = found["r-product"]
@@ -35,7 +49,7 @@ def test_a_penalty_falls_while_the_rule_is_broken_more_often():
     assert found["s-product"][3] > obeys + 5
 
 
-def test_a_lightning_module_learns_from_a_rule():
+def test_a_lightning_module_learns_from_a_rule(run):
     pytest.importorskip("lightning", reason="Lightning is not installed")
     found = dict(line.split(": ") for line in run("lightning_rule.py"))
     assert float(found["next"]) > 0.95
@@ -43,7 +57,7 @@ def test_a_lightning_module_learns_from_a_rule():
     assert found["weight of the rule in its last epoch"] == "1"
 
 
-def test_a_hugging_face_trainer_learns_from_a_rule():
+def test_a_hugging_face_trainer_learns_from_a_rule(run):
     pytest.importorskip("transformers", reason="transformers is not installed")
     pytest.importorskip("accelerate", reason="accelerate is not installed")
     lines = [line for line in run("hugging_face_rule.py") if line.startswith("weight")]
@@ -52,12 +66,21 @@ def test_a_hugging_face_trainer_learns_from_a_rule():
     assert all(number > 95 for number in with_rule)
 
 
-def test_a_regression_obeys_its_rule():
-    command = [sys.executable, EXAMPLES / "regression_bound.py"]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+def test_a_regression_obeys_its_rule(run):
+    printed = "\n".join(run("regression_bound.py"))
     alone, ruled = (
         [float(share) / 100 for share in re.findall(r"rule ([\d.]+)%", part)]
         for part in printed.split("labels and the rule")
     )
     assert alone[-1] > 0.03
     assert ruled[-1] < 0.005
+
+
+def test_own_rules_are_reported_from_what_the_example_writes(run, tmp_path):
+    [command] = run("report_of_own_rules.py", str(tmp_path))
+    name, *words = command.split()
+    page = tmp_path / "own.html"
+    asked = [sys.executable, "-W", "error", "-m", name, *words, "-r", "r-product", "-o", str(page)]
+    done = subprocess.run(asked, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "“odd” is broken most" in page.read_text("utf-8")

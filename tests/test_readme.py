@@ -3,8 +3,6 @@
 A block of `text` right after a block of Python is all that the Python prints.
 """
 
-import contextlib
-import io
 import re
 import shlex
 import subprocess
@@ -13,6 +11,8 @@ from pathlib import Path
 
 import pytest
 import torch
+
+from residuum.cli import main
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -25,37 +25,43 @@ PYTHON = [
     for number, (code, printed) in enumerate(BLOCK.findall(text), 1)
 ]
 CONSOLE = [c for t in TEXTS.values() for c in re.findall(r"```console\n(\$ .*?)```", t, re.DOTALL)]
+FIRST = BLOCK.findall(README)[0][0]
 
 
 @pytest.mark.parametrize(("code", "printed"), PYTHON)
-def test_python_examples_run_as_they_stand(code, printed, monkeypatch):
+def test_python_examples_run_as_they_stand(code, printed, capsys, monkeypatch):
     for library in re.findall(r"^(?:import|from) (lightning|transformers)\b", code, re.MULTILINE):
         pytest.importorskip(library)
     monkeypatch.chdir(ROOT)
-    out = io.StringIO()
-    with torch.random.fork_rng(), contextlib.redirect_stdout(out):
-        exec(compile(code, "example", "exec"), {"__name__": "__main__"})
+    with torch.random.fork_rng():
+        torch.manual_seed(torch.default_generator.initial_seed())
+        exec(compile(code, "<example>", "exec"), {"__name__": "__main__"})
     promised = re.findall(r"print\(.*\)  # (\S+)$", code, re.MULTILINE)
-    assert all(value in out.getvalue().split() for value in promised)
-    assert not printed or out.getvalue() == printed
+    found = capsys.readouterr().out
+    assert all(value in found.split() for value in promised)
+    assert not printed or found == printed
+
+
+def test_the_first_example_runs_in_a_process_of_its_own():
+    done = subprocess.run([sys.executable, "-W", "error", "-c", FIRST], cwd=ROOT)
+    assert done.returncode == 0
 
 
 @pytest.mark.parametrize("shown", CONSOLE)
-def test_commands_print_what_is_shown(shown, tmp_path):
+def test_commands_print_what_is_shown(shown, tmp_path, monkeypatch, capsys):
     (tmp_path / "src").symlink_to(ROOT / "src")  # files are read from there, and written here
+    monkeypatch.chdir(tmp_path)
     command, _, output = shown.partition("\n")
     words = shlex.split(command.removeprefix("$ "))
     assert words[0] == "residuum"
-    code = "from residuum.cli import main; main()"
-    result = subprocess.run(
-        [sys.executable, "-c", code, *words[1:]], capture_output=True, text=True, cwd=tmp_path
-    )
-    assert (result.stdout, result.returncode) == (output, 0)
+    monkeypatch.setattr(sys, "argv", words)
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert (capsys.readouterr().out, stop.value.code or 0) == (output, 0)
 
 
 def test_the_first_example_has_ten_lines_at_most_beside_its_imports():
-    first, _ = BLOCK.findall(README)[0]
-    lines = [line for line in first.splitlines() if line.strip()]
+    lines = [line for line in FIRST.splitlines() if line.strip()]
     assert len([line for line in lines if not line.startswith("import")]) <= 10
 
 
@@ -66,8 +72,8 @@ def test_there_are_examples_to_run():
 
 def test_continuous_integration_runs_the_readme_command():
     assert "make test" in README
-    last = (ROOT / ".ci" / "run").read_text(encoding="utf-8").strip().splitlines()[-1]
-    assert last == "make test"
+    commands = (ROOT / ".ci" / "run").read_text(encoding="utf-8").strip().splitlines()
+    assert commands[-3:] == ["make docs", "make test", "make packages"]
 
 
 @pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *PAGES[1:]], ids=lambda page: page.name)

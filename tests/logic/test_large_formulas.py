@@ -39,8 +39,8 @@ from residuum.syntax import parse
 
 P, Q = atoms("P Q")
 x = Variable("x")
-DEEP = 100_000
-RATHER_DEEP = 20_000  # still far beyond the recursion limit
+DEEP = 40_000
+RATHER_DEEP = 10_000  # still far beyond the recursion limit
 
 
 def build_deep(levels: int = DEEP) -> Formula:

@@ -20,7 +20,6 @@ def first_use():
 
 @pytest.fixture(autouse=True)
 def no_collector():
-    gc.collect()
     gc.disable()
     yield
     gc.enable()

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 
-from residuum.checks import Contradiction, Entailed, RuleCheck, check_steps
+from residuum.checks import Contradiction, RuleCheck, check_steps
+from residuum.checks.wording import (
+    scope_of,
+    tell_contradiction,
+    tell_entailed,
+    tell_unchecked,
+)
 from residuum.cli.errors import MISTAKE, print_error
 from residuum.cli.inputs import AsJson
 from residuum.cli.outputs import print_json, say
@@ -16,9 +22,6 @@ from residuum.cli.progress import with_progress
 from residuum.errors import KnowledgeError
 from residuum.limits import MOST_SHOWN
 from residuum.syntax import Knowledge, load
-
-MOST_NAMED: Final = 12
-"""The most rules that one line names."""
 
 
 def check(
@@ -104,7 +107,7 @@ def _as_json(checked: RuleCheck) -> dict[str, Any]:
 
 def _errors(checked: RuleCheck) -> list[str]:
     found = [one for one in checked.contradictions if one.at_every_length]
-    return [f"{_contradiction(one)}. Change {_one_of(one)}." for one in found]
+    return [f"{tell_contradiction(one)}. Change {_one_of(one)}." for one in found]
 
 
 def _one_of(found: Contradiction) -> str:
@@ -114,57 +117,13 @@ def _one_of(found: Contradiction) -> str:
 def _remarks(checked: RuleCheck) -> Iterator[str]:
     for contradiction in checked.contradictions:
         if not contradiction.at_every_length:
-            yield _contradiction(contradiction)
+            yield tell_contradiction(contradiction)
     for entailed in checked.entailed[:MOST_SHOWN]:
-        yield _entailed(entailed)
+        yield tell_entailed(entailed)
     if len(checked.entailed) > MOST_SHOWN:
         more = len(checked.entailed) - MOST_SHOWN
         yield f"… and {more:,} more rules follow from others; --json lists them"
-    by_reason: dict[str, list[str]] = {}
-    for rule, reason in checked.unchecked.items():
-        by_reason.setdefault(reason, []).append(rule)
-    for reason, rules in by_reason.items():
-        yield f"not checked: {_names(rules)}: {reason}"
-    scope = _scope(checked)
+    yield from tell_unchecked(checked)
+    scope = scope_of(checked)
     if scope:
         yield f"contradictions and redundant rules: checked with {scope}"
-
-
-def _contradiction(found: Contradiction) -> str:
-    if found.lengths and not found.at_every_length:
-        who = f"no prediction for sequences of length {_names(found.lengths)}"
-    else:
-        who = "no prediction"
-    if len(found.rules) == 1:
-        return f"{who} obeys the rule {_names(found.rules)}"
-    fewer = "" if found.is_minimal else " (perhaps fewer of them suffice)"
-    return f"{who} obeys the rules {_names(found.rules)} together{fewer}"
-
-
-def _entailed(found: Entailed) -> str:
-    if not found.by:
-        return f"rule {found.rule} holds for every prediction"
-    fewer = "" if found.is_minimal else " (perhaps fewer of them suffice)"
-    return f"rule {found.rule} follows from {_names(found.by)}{fewer}"
-
-
-def _names(names: Sequence[object]) -> str:
-    """Return names as a list in words; of very many only the first.
-
-    >>> _names(["a", "b", "c"])
-    'a, b and c'
-    """
-    shown = [str(name) for name in names[:MOST_NAMED]]
-    if len(names) > MOST_NAMED:
-        return f"{', '.join(shown)}, … ({len(names):,} in all)"
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
-
-
-def _scope(checked: RuleCheck) -> str:
-    parts = []
-    if checked.open_domains:
-        parts.append(f"one member of {_names(checked.open_domains)}")
-    if checked.lengths:
-        first, *_, last = checked.lengths
-        parts.append(f"sequences of length {first} to {last}")
-    return " and ".join(parts)

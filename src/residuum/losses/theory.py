@@ -44,6 +44,7 @@ from residuum.losses.schedules import (
     check_scheduled_weight,
     weight_at,
 )
+from residuum.losses.tracing import not_traced
 from residuum.relaxations import Relaxation
 from residuum.syntax import Knowledge
 
@@ -424,7 +425,7 @@ class Theory(ExactAnswers, Scheduled):
             self._compile()
         return self._compiled[relaxation]
 
-    @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+    @not_traced
     def _compile(self) -> None:
         """Compile the rules under the relaxation of the present epoch, and keep them.
 

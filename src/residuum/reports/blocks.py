@@ -27,14 +27,15 @@ class Entry:
     """A cell of a table.
 
     A cell that `stands_out` is bold, and `title` is shown when the pointer rests on it. `degree`,
-    from 0 to 1, becomes the colour of the cell. A row is less prominent if its first cell is
-    `minor`.
+    from 0 to 1, becomes the colour of the cell; `bar`, from 0 to 1, the length of a bar in it. A
+    row is less prominent if its first cell is `minor`.
     """
 
     text: str
     stands_out: bool = False
     title: str = ""
     degree: float | None = None
+    bar: float | None = None
     minor: bool = False
 
 
@@ -44,6 +45,33 @@ class Text:
 
     kind: ClassVar = "text"
     words: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A paragraph that answers the question of the page, in larger letters."""
+
+    kind: ClassVar = "answer"
+    words: str
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list of sentences or phrases."""
+
+    kind: ClassVar = "items"
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True)
+class StatedRule:
+    """A rule in mathematical notation, with remarks below it. `name` is the target of links."""
+
+    kind: ClassVar = "rule"
+    name: str
+    title: str
+    formula: str
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -123,7 +151,9 @@ class Fold:
     blocks: Sequence[Block]
 
 
-Block: TypeAlias = Text | Heading | Table | Picture | Claims | Commands | Fold
+Block: TypeAlias = (
+    Text | Answer | Items | Heading | StatedRule | Table | Picture | Claims | Commands | Fold
+)
 Kind = TypeVar("Kind", Table, Picture)
 
 
@@ -159,7 +189,7 @@ def _renamed(blocks: Sequence[Block], taken: set[str]) -> list[Block]:
     renamed: list[Block] = []
     for block in blocks:
         match block:
-            case Heading() | Table() | Picture():
+            case Heading() | StatedRule() | Table() | Picture():
                 renamed.append(replace(block, name=_safe(block.name, taken)))
             case Fold():
                 renamed.append(replace(block, blocks=_renamed(block.blocks, taken)))

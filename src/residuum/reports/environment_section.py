@@ -32,23 +32,12 @@ def environment_section(records: Sequence[Record], damaged: Sequence[RecordError
 
     `damaged` are the errors of records that could not be read. A warning counts them.
     """
-    here = {
-        "Python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        **{name: _version(name) for name in LIBRARIES},
-    }
     blocks: list[Block] = [
         Text(
             "Tables and pictures name the commands that make them again. The shortest way to all:"
         ),
         Commands(COMMANDS),
-        Table(
-            "libraries",
-            "What this page was made with",
-            ["library", "version"],
-            [[Entry(name), Entry(value)] for name, value in here.items()],
-            [{"library": name, "version": value} for name, value in here.items()],
-        ),
+        libraries_table(),
     ]
     kinds = Counter(
         (one.study, *(str(one.environment.get(name, "–")) for name in RECORDED[1:]))
@@ -69,6 +58,22 @@ def environment_section(records: Sequence[Record], damaged: Sequence[RecordError
         )
     warnings = [_tell_damaged(damaged)] if damaged else []
     return Section("environment", "Environment and commands", blocks, warnings)
+
+
+def libraries_table() -> Table:
+    """Return a table of the versions of Python and of libraries."""
+    here = {
+        "Python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        **{name: _version(name) for name in LIBRARIES},
+    }
+    return Table(
+        "libraries",
+        "What this page was made with",
+        ["library", "version"],
+        [[Entry(name), Entry(value)] for name, value in here.items()],
+        [{"library": name, "version": value} for name, value in here.items()],
+    )
 
 
 def _tell_damaged(damaged: Sequence[RecordError]) -> str:

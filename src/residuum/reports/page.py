@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from residuum.errors import PictureError
 from residuum.printable import printable
 from residuum.reports.blocks import Picture, Section, with_safe_names
-from residuum.reports.colours import DARK, LIGHT, heat
+from residuum.reports.colours import DARK, LIGHT, SERIES, heat
 from residuum.reports.figures import INK, house_style, picture, write_whole
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ def check_page(path: Path) -> None:
         pass
 
 
-def render_page(sections: Sequence[Section]) -> str:
-    """Return the report as HTML.
+def render_page(sections: Sequence[Section], title: str = TITLE) -> str:
+    """Return sections as one page of HTML.
 
     All that the sections hold is text: it is made printable, and the template escapes it.
     """
@@ -42,12 +42,13 @@ def render_page(sections: Sequence[Section]) -> str:
         return Markup(inline_svg(block.figure, block.name, block.description))
 
     return template.render(
-        title=TITLE,
+        title=title,
         sections=with_safe_names(sections),
         drawn=drawn,
         heat=heat,
         light=LIGHT,
         dark=DARK,
+        bar=SERIES[0],
     )
 
 

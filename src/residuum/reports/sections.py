@@ -36,7 +36,7 @@ class ReportData:
 
 
 SECTIONS: Final[tuple[Callable[[ReportData], Section], ...]] = (
-    lambda _data: question_section(),
+    lambda data: question_section(data.records),
     lambda data: relaxations_section(data.relaxations),
     lambda data: tautologies_section(data.tautologies),
     lambda data: digits_section(data.records),

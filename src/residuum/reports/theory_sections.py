@@ -1,4 +1,4 @@
-"""The sections that need no records: the question, the relaxations, the tautologies."""
+"""The sections about the question, the relaxations and the tautologies."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from residuum.analysis import Cell
 from residuum.analysis.results import in_full
 from residuum.logic import render
 from residuum.relaxations import Relaxation
-from residuum.reports.blocks import Entry, Fold, Picture, Section, Table, Text
+from residuum.reports.blocks import Answer, Entry, Fold, Picture, Section, Table, Text
 from residuum.reports.figures import rounded
+from residuum.reports.studies_answer import answer_of_studies
 from residuum.reports.surface_figures import draw_surfaces
 from residuum.reports.tautology_figures import MARKS
+from residuum.results import Record
 from residuum.syntax import parse
 
 CITATION: Final = (
@@ -23,12 +25,13 @@ CONNECTIVES: Final = {"not": "¬x", "and": "x ∧ y", "or": "x ∨ y", "implies"
 DRAWN_FORMULAS: Final = ("P -> Q", "P & Q", "P | Q")
 
 
-def question_section() -> Section:
-    """Say which question the report answers."""
+def question_section(records: Sequence[Record]) -> Section:
+    """Answer the question of the report, and say what it is."""
     return Section(
         "question",
-        "The question",
+        "Which relaxation learns best?",
         [
+            Answer(answer_of_studies(records)),
             Text(
                 "A network can learn from rules as well as from labels: a rule in logic is relaxed "
                 "to a function of degrees of truth from 0 to 1, and what it lacks of truth is a "

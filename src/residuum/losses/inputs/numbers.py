@@ -23,6 +23,7 @@ from residuum.losses.inputs.layouts import Bound, bind_reads
 from residuum.losses.inputs.padding import inside
 from residuum.losses.inputs.reading import read
 from residuum.losses.routes import thresholds
+from residuum.losses.tracing import not_traced
 
 Sizes = tuple[tuple[str, int], ...]
 
@@ -117,7 +118,7 @@ class Numbers:
             self._prepare(*key)
         return self._tables[key]
 
-    @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+    @not_traced
     def _prepare(self, sizes: Sizes, device: str) -> None:
         """Put tables into the cache. A trace runs this without tracing it."""
         if (sizes, device) in self._tables:

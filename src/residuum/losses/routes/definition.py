@@ -23,6 +23,7 @@ from residuum.losses.degrees.tensors import outside_inference_mode
 from residuum.losses.inputs.layouts import Bound, bind, groundings_of, move
 from residuum.losses.routes import thresholds
 from residuum.losses.routes.recognising import law_of, literals_of
+from residuum.losses.tracing import not_traced
 from residuum.relaxations import Relaxation
 from residuum.relaxations.catalogue import EXACT
 from residuum.syntax.over import CONJUNCTION, Over
@@ -139,7 +140,7 @@ class Definition:
             self._bind(*key, layout)
         return self._bound[key]
 
-    @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+    @not_traced
     def _bind(self, sizes: tuple[tuple[str, int], ...], device: str, layout: Layout | None) -> None:
         """Put the tables of the rule into the cache. A trace runs this without tracing it."""
         with outside_inference_mode():
@@ -170,7 +171,7 @@ class Definition:
             return totals / self._single_numbers[key]
         return totals / (numbers if self.is_several else numbers[0])
 
-    @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+    @not_traced
     def _count(self, sizes: tuple[tuple[str, int], ...], device: str, by_length: bool) -> None:
         """Keep the numbers of groundings that sums are divided by: rules, and rules × lengths.
 

@@ -29,6 +29,7 @@ from residuum.losses.inputs.calls import Call
 from residuum.losses.routes import thresholds
 from residuum.losses.routes.cuda_recording import Recording, Recordings, is_plain, place_of
 from residuum.losses.routes.definition import Definition
+from residuum.losses.tracing import not_traced
 
 Lengths = tuple[tuple[str, int], ...]
 
@@ -173,7 +174,7 @@ class RuleCircuits:
             raise CircuitError(found.compiled)
         return found
 
-    @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+    @not_traced
     def _prepare(self, lengths: Lengths, device: str) -> None:
         """Put a circuit into the cache. A trace runs this without tracing it."""
         if (lengths, device) in self._circuits:

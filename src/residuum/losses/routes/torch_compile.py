@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 
 import torch
 from torch import Tensor
+from torch._compile import _disable_dynamo
 
 from residuum.losses.inputs.calls import Call
 from residuum.losses.routes.gradients import gradients_of
@@ -186,6 +187,6 @@ for _operator, _fake, _schema in (
     (_gradients, _like_gradients, "Tensor u, Tensor[] i, Tensor? l, bool[] w, int n"),
 ):
     _name = _LIBRARY.define(f"{_operator.__name__[1:]}({_schema}) -> Tensor[]")
-    _LIBRARY.impl(_name, torch.compiler.disable(_operator), "CompositeExplicitAutograd")
+    _LIBRARY.impl(_name, _disable_dynamo(_operator), "CompositeExplicitAutograd")
     torch.library.register_fake(f"residuum::{_name}", _fake, lib=_LIBRARY)
 torch.library.register_autograd("residuum::penalties", _backward, setup_context=_save, lib=_LIBRARY)
