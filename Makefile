@@ -5,7 +5,7 @@ EXTRAS ?= ,learn
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint types format docs docs-serve packages bench-foundation bench-analysis bench-losses bench-circuits bench-study sweep-losses soak clean
+.PHONY: demo test lint types format docs docs-serve packages bench-foundation bench-analysis bench-losses bench-circuits bench-study bench-ltn sweep-losses soak clean
 
 demo: $(INSTALLED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -59,6 +59,15 @@ bench-circuits: $(INSTALLED)
 
 bench-study: $(INSTALLED)
 	$(BIN)/python benchmarks/study.py
+
+# LTNtorch has an environment of its own, with the same PyTorch.
+bench-ltn: $(INSTALLED) build/ltn/.installed
+	$(BIN)/python benchmarks/ltn_tutorials.py --ltn build/ltn/bin/python
+
+build/ltn/.installed: constraints.txt
+	$(PYTHON) -m venv build/ltn
+	build/ltn/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt LTNtorch==1.0.2
+	@touch $@
 
 # seqeval has no wheel: built apart, it gets all that its build asks for, which pip leaves out otherwise.
 $(INSTALLED): pyproject.toml constraints.txt

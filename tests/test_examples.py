@@ -76,6 +76,62 @@ def test_a_regression_obeys_its_rule(run):
     assert ruled[-1] < 0.005
 
 
+def test_digits_are_learnt_from_sums_if_the_rule_is_written_with_exists(run):
+    *rows, warning = run("digits_from_sums.py")
+    shares = [int(n) for row in rows for n in re.findall(r"(\d+)% of the digits", row)]
+    assert len(shares) == 4
+    assert all(share > 90 for share in shares[:3])
+    assert shares[3] < 30
+    assert "write the rule with `exists`" in warning
+
+
+def test_parents_of_a_class_hierarchy_are_learnt_without_labels(run):
+    _, *rows = run("class_hierarchy.py")
+    found = {tuple(row.split()[:2]): [int(n) for n in re.findall(r"(\d+)%", row)] for row in rows}
+    for learnt in ("r-product", "s-product", "exact"):
+        assert all(share > 85 for share in found[learnt, "0.1"])
+    assert all(share > 85 for share in found["r-product", "1.0"])
+    for forgetful in ("s-product", "exact", "r-godel"):
+        assert all(share < 30 for share in found[forgetful, "1.0"])
+    assert found["r-godel", "0.1"][1] < 30
+
+
+def test_long_sentences_outweigh_short_ones_unless_the_mean_is_taken(run):
+    _, *rows = run("long_sentences.py")
+    found = {}
+    for row in rows:
+        over, length, penalty, right = row.split()
+        found[over, length] = float(penalty), int(right.removesuffix("%"))
+    assert found["conjunction", "50"][0] > 9 * found["conjunction", "5"][0]
+    assert found["mean", "50"][0] == pytest.approx(found["mean", "5"][0], abs=0.01)
+    drowned = found.pop(("conjunction", "50"))[1]
+    assert all(right > drowned + 20 for _, right in found.values())
+
+
+def test_labels_that_only_say_yes_suffice_with_rules(run):
+    *shares, one_animal, one_coat = run("labels_that_say_yes.py")
+    denied, said_yes, ruled = (int(n) for row in shares for n in re.findall(r"(\d+)%", row))
+    assert max(denied, said_yes) < 50
+    assert ruled > 85
+    for line in (one_animal, one_coat):
+        in_file, in_python = re.findall(r"\d\.\d+", line)
+        assert in_file == in_python
+
+
+def test_rules_are_watched(run):
+    *lines, right = run("watching_rules.py")
+    dead = dict(re.findall(r"untrained, (.*): (\d+)%", "\n".join(lines)))
+    assert dead == {"lukasiewicz": "100", "r-product": "100", "s-product": "0"}
+    first, *_, last = (
+        dict(re.findall(r"(\S+) ([\d.]+)(?:  |$)", line)) for line in lines if "epoch" in line
+    )
+    assert (float(first["weight"]), float(last["weight"])) == (0.1, 1.0)
+    assert float(first["sum/satisfied"]) < 0.5
+    assert float(last["sum/satisfied"]) > 0.95
+    assert float(first["sum/penalty"]) < float(last["sum/penalty"])
+    assert right == "right sums: 100%"
+
+
 def test_own_rules_are_reported_from_what_the_example_writes(run, tmp_path):
     [command] = run("report_of_own_rules.py", str(tmp_path))
     name, *words = command.split()

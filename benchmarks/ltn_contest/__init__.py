@@ -1,0 +1,1 @@
+"""LTN's tutorial problems, solved with residuum and with LTN, side by side."""
