@@ -31,6 +31,7 @@ format: $(INSTALLED)
 
 # Opens from disk: build/docs/index.html. Warnings are errors, and so are links that lead nowhere.
 docs: $(INSTALLED)
+	rm -rf build/docs
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b html -d build/doctrees docs build/docs
 	$(BIN)/python docs/check_site.py build/docs
 	@echo build/docs/index.html

@@ -17,6 +17,8 @@ if find_spec("triton") is None:
         "src/residuum/training/convolution_kernels.py",
         "src/residuum/training/fused_convolutions.py",
     ]
+if find_spec("starlette") is None or find_spec("uvicorn") is None:
+    collect_ignore += ["src/residuum/explorer/app.py", "src/residuum/explorer/serving.py"]
 if find_spec("lightning") is None:
     collect_ignore += ["src/residuum/integrations/lightning.py"]
 

@@ -60,18 +60,21 @@ class Sample(NamedTuple):
     lengths: Tensor | None = None
 
 
-def read_sample(path: Path, knowledge: Knowledge, form: Form = "probs") -> Sample:
+def read_sample(
+    path: Path, knowledge: Knowledge, form: Form = "probs", *, content: bytes | None = None
+) -> Sample:
     """Return the predictions in an .npz file: one array for each tensor that the rules take.
 
     Arrays have the names of the tensors in a call of the compiled rules, and the examples as
-    their first dimension. GroundingError and DataError say what is missing or wrong.
+    their first dimension. GroundingError and DataError say what is missing or wrong. With `content`
+    no file is read, and `path` only names it.
     """
     if form not in FORMS:
         raise DataError(
             f"expected predictions as one of {', '.join(FORMS)}, got {form!r}; name the "
             "form that the file has"
         )
-    arrays = _arrays(path)
+    arrays = _arrays(path, content)
     lengths = arrays.pop(LENGTHS, None)
     slots: dict[str, Slot] = {}
     for rule in _rules(knowledge, form).values():
@@ -130,10 +133,10 @@ def _rules(knowledge: Knowledge, form: Form) -> Mapping[str, CompiledRule]:
     return compile_rule(knowledge, inputs=form, check=True).rules
 
 
-def _arrays(path: Path) -> dict[str, Tensor]:
+def _arrays(path: Path, content: bytes | None) -> dict[str, Tensor]:
     expected = f"{printable(path)}: expected an .npz file of named arrays, as numpy.savez writes it"
     try:
-        with path.open("rb") as file:
+        with path.open("rb") if content is None else io.BytesIO(content) as file:
             if file.read(len(MAGIC_PREFIX)) == MAGIC_PREFIX:
                 raise DataError(f"{expected}, got a single array; save it by a name")
             with ZipFile(file) as archive:

@@ -12,6 +12,7 @@ from residuum.cli.archive import archive
 from residuum.cli.check import check
 from residuum.cli.consistency import consistency, self_consistency
 from residuum.cli.errors import PrintableErrors
+from residuum.cli.explore import explore
 from residuum.cli.gradients import gradients
 from residuum.cli.outputs import say
 from residuum.cli.relaxations import relaxations
@@ -35,6 +36,7 @@ VERBS: Final = (
     relaxations,
     check,
     advise,
+    explore,
     score,
     archive,
     report,

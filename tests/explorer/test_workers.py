@@ -1,0 +1,100 @@
+"""Workers: limits of time, of waiting, and what an answer in words is for every mistake."""
+
+import asyncio
+import json
+import subprocess
+import sys
+
+import pytest
+
+from residuum.explorer import tasks, worker, workers
+from residuum.explorer.tasks import TASKS, Task
+
+
+def answers(name, *given):
+    """Return the lines of one answer for each request, all asked at the same time."""
+
+    async def run():
+        crew = workers.Workers()
+        try:
+            return await asyncio.gather(*(all_lines(crew, name, one) for one in given))
+        finally:
+            crew.stop()
+            await asyncio.sleep(0.1)
+
+    return asyncio.run(run())
+
+
+async def all_lines(crew, name, given):
+    return [json.loads(line) async for line in crew.answer(name, json.dumps(given).encode())]
+
+
+def test_late_work_is_stopped_and_the_next_request_is_answered(monkeypatch):
+    late = TASKS["formula"]._replace(seconds=0.0)
+    monkeypatch.setitem(TASKS, "formula", late)
+    ((refused,),) = answers("formula", {"text": "P"})
+    assert refused["refused"].startswith("expected an answer within 0 seconds")
+    monkeypatch.setitem(TASKS, "formula", late._replace(seconds=60))
+    (found,) = answers("formula", {"text": "P"})
+    assert found[-1] == {"done": True}
+
+
+def test_more_requests_than_may_wait_are_refused(monkeypatch):
+    monkeypatch.setattr(workers, "MOST_WAITING", 3)
+    found = answers("formula", *({"text": f"P{number}"} for number in range(10)))
+    refused = [lines for lines in found if "refused" in lines[0]]
+    assert len(refused) == 10 - 3 - tasks.WORKERS["formulas"]
+    assert all(lines[-1] == {"done": True} for lines in found if lines not in refused)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_refuses_a_request_without_fields_in_words(name):
+    *_, last = (json.loads(line[1:]) for line in worker.answer(name, b"{}"))
+    assert last == {"done": True} or last["refused"].startswith(("text: ", "seed: "))
+
+
+def test_defects_and_missing_libraries_are_told_in_words(monkeypatch):
+    def told(error):
+        def fail(_):
+            raise error
+
+        monkeypatch.setattr("residuum.explorer.relaxations.list_relaxations", fail)
+        (line,) = worker.answer("start", b"{}")
+        return json.loads(line[1:])["refused"]
+
+    assert told(ZeroDivisionError("x")) == "internal error: ZeroDivisionError: x"
+    assert "enough memory" in told(MemoryError())
+    missing = ModuleNotFoundError("No module named 'torch'", name="torch")
+    assert told(missing).endswith("run: pip install 'residuum[learn]'")
+
+
+def test_text_from_outside_is_made_visible_before_it_is_shown():
+    given = {"text": 'P("a\N{RIGHT-TO-LEFT OVERRIDE}b")'}
+    (line, _) = worker.answer("formula", json.dumps(given).encode())
+    assert json.loads(line[1:])["part"]["unicode"] == r'P("a\u202eb")'
+
+
+def test_the_table_names_functions_that_exist():
+    for task in TASKS.values():
+        assert isinstance(task, Task)
+        module = __import__(f"residuum.explorer.{task.module}", fromlist=[task.function])
+        assert callable(getattr(module, task.function))
+
+
+def test_formulas_and_the_text_of_rules_need_no_torch():
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from residuum.explorer.worker import answer\n"
+        'rules = b\'{"text": "predicate P rule a: P"}\'\n'
+        'point = b\'{"text": "P", "degrees": [0.5], "relaxations": ["s-godel"],\''
+        'b\'"shown": "s-godel", "x": 0, "y": 0, "seconds": 1}\'\n'
+        "for name in ('start', 'formula', 'degrees', 'surfaces', 'consistency'):\n"
+        "    print([*answer(name, point)][-1])\n"
+        "for name in ('rules', 'check', 'predictions', 'advice', 'sample', 'training'):\n"
+        "    print([*answer(name, rules)][-1])\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    lines = found.stdout.splitlines()
+    assert [line for line in lines[:7] if "done" not in line] == []
+    assert len(lines) == 11
+    assert all("residuum[learn]" in line for line in lines[7:])
