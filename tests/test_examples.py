@@ -76,6 +76,23 @@ def test_a_regression_obeys_its_rule(run):
     assert ruled[-1] < 0.005
 
 
+def test_the_smokers_obey_the_rules_that_facts_allow(run):
+    lines = run("smokers.py")
+    first, last = (
+        {name: float(value) for name, value in re.findall(r"(\w+) ([\d.]+)", line.split("of ")[1])}
+        for line in (lines[0], lines[2])
+    )
+    assert last["irreflexive"] > 0.97 > first["irreflexive"]
+    assert last["symmetric"] > 0.95 > first["symmetric"]
+    assert any('Smokes("f") -> Cancer("f")' in line for line in lines)  # who has no cancer
+
+
+def test_citations_tell_categories(run):
+    printed = "\n".join(run("citations.py", "--quick"))
+    alone, ruled = (float(share) for share in re.findall(r"([\d.]+)% of", printed))
+    assert ruled > alone + 5
+
+
 def test_digits_are_learnt_from_sums_if_the_rule_is_written_with_exists(run):
     *rows, warning = run("digits_from_sums.py")
     shares = [int(n) for row in rows for n in re.findall(r"(\d+)% of the digits", row)]

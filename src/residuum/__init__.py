@@ -68,8 +68,11 @@ if TYPE_CHECKING:
         Assessment,
         CompiledKnowledge,
         CompiledRule,
+        Members,
+        Pairs,
         Theory,
         Violation,
+        concatenated,
         piecewise_constant,
         ramp,
         warm_up,
@@ -84,7 +87,8 @@ __version__ = "0.2.0"
 __all__ = [  # noqa: RUF022  # grouped by what the names are for
     # Rules as losses
     "compile", "CompiledRule", "CompiledKnowledge", "Violation", "CircuitLoss",
-    "facts", "Theory", "Assessment", "ramp", "piecewise_constant", "warm_up",
+    "facts", "Theory", "Assessment", "Members", "Pairs", "concatenated", "ramp",
+    "piecewise_constant", "warm_up",
     # Rule files
     "load", "loads", "Knowledge", "Quantity", "check", "RuleCheck", "load_circuit",
     # Formulas and terms
@@ -103,8 +107,8 @@ __all__ = [  # noqa: RUF022  # grouped by what the names are for
 ]  # fmt: skip
 
 _ON_TORCH = {
-    "Assessment", "CircuitLoss", "CompiledKnowledge", "CompiledRule", "Theory", "Violation",
-    "compile", "facts", "piecewise_constant", "ramp", "warm_up",
+    "Assessment", "CircuitLoss", "CompiledKnowledge", "CompiledRule", "Members", "Pairs", "Theory",
+    "Violation", "compile", "concatenated", "facts", "piecewise_constant", "ramp", "warm_up",
 }  # fmt: skip
 
 

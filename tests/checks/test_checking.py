@@ -303,7 +303,7 @@ def test_functions_from_python_can_be_given():
     ("text", "reason"),
     [
         ("domain d = 0..2 predicate P(d) rule r: forall x in d: P(x + 1)", "`x + 1` is 3"),
-        ("domain d predicate P(d) rule r: exists x in d: P(x)", "examples of the batch"),
+        ("domain d predicate P(d) rule r: exists x in d: P(x)", "relates members of open"),
         ("domain s sequence predicate P(s) rule r: P(9)", "is no position of `s`"),
         (
             "domain d = 0..999 predicate P(d) rule r: forall x, y in d: P(x) | P(y)",

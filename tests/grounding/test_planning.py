@@ -124,10 +124,15 @@ def test_a_guard_may_count():
     assert rule(P=torch.zeros(3, 3)) == expected
 
 
-def test_a_count_over_an_open_domain_is_refused():
-    with pytest.raises(GroundingError, match="one variable, of an outermost `forall`"):
+def test_a_guard_about_another_quantifiers_variable_is_refused():
+    with pytest.raises(GroundingError, match="variables of another quantifier"):
         rs.compile(
-            "exactly 1 m in image: Cat(m)",
-            domains={"image": "open"},
-            predicates={"Cat": ("image",)},
+            "forall a in d: forall m in image where a != 0: P(m, a)",
+            domains={"d": 3, "image": "open"},
+            predicates={"P": ("image", "d")},
         )
+
+
+def test_a_guard_over_labels_reads_no_atoms():
+    with pytest.raises(GroundingError, match="guards read relations of open domains only"):
+        rs.compile("forall x in d where P(x): Q(x)", domains={"d": 3})

@@ -100,14 +100,17 @@ def test_comparisons_stand_in_guards():
 @pytest.mark.parametrize(
     "build",
     [
-        lambda: Forall([("x", "D")], P, different & P),
-        lambda: Forall([("x", "D")], P, Q),
         lambda: Exists([("x", "D")], P, Forall([("y", "D")], Q)),
+        lambda: Forall([("x", "D")], P, different & ~Exists([("y", "D")], Q)),
     ],
 )
-def test_guards_have_no_atoms(build):
+def test_guards_have_no_quantifiers(build):
     with pytest.raises(InvalidNameError, match=r"guard"):
         build()
+
+
+def test_guards_may_read_relations():
+    assert Forall([("x", "D")], P, different & Q).guard is And(different, Q)
 
 
 def test_a_quantifier_binds_at_least_one_variable():

@@ -266,7 +266,11 @@ WRONG_RULES = [
     ("forall X in chnk: Rain", 21, "domain `chnk` is not declared. Did you mean `chunk`?"),
     ("Tag(NP, g(NP))", 17, "function `g` is not declared."),
     ("Tag(NP, f(NP, VP))", 17, "function `f` takes 1 arguments (chunk), got 2."),
-    ("forall m, n in image where m < n: Rain", 38, "`<` needs numbers, or labels that are all"),
+    (
+        "forall m in image, X in chunk where m < X: Rain",
+        49,
+        "`X` is in domain `chunk` (NP, VP), not in",
+    ),
     ("forall X in chunk where X = O: Rain", 37, "`O` is bound by no quantifier and is no label"),
     ("forall X in chunk, d in digit where X = d: Rain", 49, "`d` is in domain `digit`"),
     ("forall X in chunk: Big(X + 1)", 32, "`X` is in domain `chunk` (NP, VP), not in"),

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from residuum.checks.findings import Contradiction, Entailed, RuleCheck
-from residuum.checks.ground_rules import Grounder, domains_of_variables, is_open
+from residuum.checks.ground_rules import Grounder, domains_of_variables
 from residuum.checks.rule_solver import Budget, GivenUpError, RuleSolver
 from residuum.errors import GroundingError, ResiduumError
 from residuum.grounding import Signature, signature_of_knowledge
@@ -107,7 +107,7 @@ class _Checking:
             tuple(self._entailed),
             FrozenMapping(self._unchecked),
             tuple(length for length in self._solvers if length),
-            tuple(name for name in domains if name in named and is_open(domains[name])),
+            tuple(name for name in domains if name in named and domains[name].is_open),
         )
 
     def _ground(self) -> dict[int, dict[str, Formula]]:

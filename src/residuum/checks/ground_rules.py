@@ -41,7 +41,8 @@ class Grounder:
         """Return whether a rule reads sequences; GroundingError says why it cannot be grounded."""
         if self._is_ground(formula):
             return False
-        return bool(plan_rule(formula, self._signature).sequence_domains)
+        plan = plan_rule(formula, self._signature)
+        return plan.relation is None and bool(plan.sequence_domains)
 
     def ground(self, formula: Formula, length: int) -> Formula:
         """Return a rule without quantifiers for sequences of a length.
@@ -55,6 +56,8 @@ class Grounder:
         if self._is_ground(formula):  # files of clauses have very many such rules
             return formula
         plan = plan_rule(formula, self._signature)
+        if plan.relation is not None:
+            raise GroundingError("it relates members of open domains, which come with the data")
         if free_variables(formula):
             raise GroundingError(
                 f"expected a rule without free variables, got {listed(free_variables(formula))} "
@@ -86,7 +89,7 @@ class Grounder:
         )
 
     def _members(self, domain: Domain, length: int) -> Sequence[int | str]:
-        if is_open(domain):
+        if domain.is_open:
             return [f"one {domain.name}"]
         return range(length) if domain.labels is None else domain.labels
 
@@ -129,11 +132,6 @@ def domains_of_variables(formula: Formula) -> set[str]:
     return {domain for quantifier in quantifiers for _, domain in quantifier.bindings}
 
 
-def is_open(domain: Domain) -> bool:
-    """Return whether the members of a domain are the examples of a batch."""
-    return domain.labels is None and not domain.is_sequence
-
-
 def _inside_sequences(formula: Formula, signature: Signature, length: int) -> Formula:
     """Return a rule whose guards keep every position inside its sequence.
 
@@ -151,7 +149,7 @@ def _inside_sequences(formula: Formula, signature: Signature, length: int) -> Fo
         if not isinstance(rebuilt, Quantifier):
             return rebuilt, positions
         domains_of = {name: signature.domains[domain] for name, domain in rebuilt.bindings}
-        bound = {name for name, domain in domains_of.items() if not is_open(domain)}
+        bound = {name for name, domain in domains_of.items() if not domain.is_open}
         if not bound:  # an open variable is the example: it drops nothing
             return rebuilt, positions
         mine = {term for term in positions if _belongs_to(term, bound)}

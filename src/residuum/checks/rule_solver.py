@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
-from residuum.checks.ground_rules import is_open
 from residuum.errors import ResiduumError
 from residuum.grounding import Signature
 from residuum.logic import Atom, Formula, Term, atoms_of
@@ -106,7 +105,7 @@ def _softmaxes(
     groups: dict[tuple[str, int, tuple[Term, ...]], list[Atom]] = {}
     for atom in atoms:
         domains = signature.domains_of(atom.predicate)
-        listed = [place for place, domain in enumerate(domains) if not is_open(domain)]
+        listed = [place for place, domain in enumerate(domains) if not domain.is_open]
         if not listed or signature.predicates[atom.predicate].is_independent:
             continue
         last = listed[-1]

@@ -308,7 +308,7 @@ class _Layout:
         )
         values = self.values(term, step.axes, counted)
         places, outside = self._find(values, domain)
-        if domain.is_sequence or not outside.any():
+        if domain.labels is None or not outside.any():
             return places  # `_selection` excludes groundings with a position outside the sequence
         outside = outside & counted
         if outside.any():
@@ -334,7 +334,7 @@ class _Layout:
 
     def _find(self, values: Array, domain: Domain) -> tuple[Array, Array]:
         """Return the index of each value in the domain, or 0, and which values have none."""
-        if domain.is_sequence or _is_range(domain):
+        if domain.labels is None or _is_range(domain):
             first = domain.labels[0] if isinstance(domain.labels, range) else 0
             size = self._size(domain)
             if values.dtype == object and not all(isinstance(v, int) for v in values.flat):

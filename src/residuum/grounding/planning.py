@@ -18,8 +18,15 @@ from residuum.grounding.plans import (
     Position,
     Quantify,
     Read,
+    Rows,
     Slot,
     Step,
+)
+from residuum.grounding.relations import (
+    is_relation,
+    reading_of,
+    refuse_rebound,
+    split_guard,
 )
 from residuum.grounding.signatures import Signature, check_variables, quantities_in
 from residuum.grounding.truth_constants import settled
@@ -49,7 +56,7 @@ from residuum.logic import (
     substitute,
 )
 from residuum.logic.formulas import FALSE, TRUE, Exists
-from residuum.logic.questions import free_variables_by_node
+from residuum.logic.questions import atoms_of, free_variables_by_node
 from residuum.syntax import Domain, Predicate
 
 
@@ -67,6 +74,17 @@ class _Scope(NamedTuple):
     outermost: tuple[int, ...] = ()
 
 
+class _Bound(NamedTuple):
+    """The axes of a quantifier and the two parts of its guard.
+
+    `members` is about members of open domains, and belongs to the rows if the variables do.
+    """
+
+    axes: tuple[Axis, ...]
+    guard: Guarded | None
+    members: Guarded | None
+
+
 def plan_rule(formula: Formula, signature: Signature) -> Plan:
     """Return the plan of a formula without free variables; GroundingError says what is wrong."""
     nested = depth(formula)
@@ -80,7 +98,7 @@ def plan_rule(formula: Formula, signature: Signature) -> Plan:
     if TRUE in free or FALSE in free:  # constants are among the nodes
         planned = settled(formula)
         free = free_variables_by_node(planned)
-    planning = _Planning(signature, free)
+    planning = _Planning(signature, free, is_relation=is_relation(planned, signature))
     fold_scoped(
         planned,
         {
@@ -105,9 +123,14 @@ def plan_rule(formula: Formula, signature: Signature) -> Plan:
 
 
 class _Planning:
-    def __init__(self, signature: Signature, free: Mapping[Node, frozenset[str]]) -> None:
+    def __init__(
+        self, signature: Signature, free: Mapping[Node, frozenset[str]], *, is_relation: bool
+    ) -> None:
         self._signature = signature
         self._free = free
+        self._is_relation = is_relation
+        self._rows: dict[Quantifier, tuple[tuple[Axis, ...], Formula | None]] = {}
+        self._observed: dict[str, Predicate] = {}
         self._slots: dict[str, Slot] = {}
         self._numbers: dict[str, int] = {}
         self._quantities: dict[str, Slot] = {}
@@ -115,16 +138,28 @@ class _Planning:
         self._reads_sequences = False
         self._steps: list[Step] = []
         self._rank = 0
-        self._open: Axis | None = None
 
     def finish(self, formula: Formula) -> Plan:
         functions = tuple(self._signature.functions.items())
         fixed = tuple(self._positions_below(len(self._steps) - 1, frozenset()))
         slots, steps = tuple(self._slots.values()), tuple(self._steps)
         quantities = tuple(self._quantities.values())
-        plan = Plan(formula, slots, steps, self._rank, functions, fixed, quantities)
-        _refuse_unread_sequences(plan)
+        relation = self._relation() if self._is_relation else None
+        plan = Plan(formula, slots, steps, self._rank, functions, fixed, quantities, relation)
+        _refuse_unread_lengths(plan)
         return plan
+
+    def _relation(self) -> Rows:
+        axes = [axis for found, _ in self._rows.values() for axis in found]
+        refuse_rebound(axes)
+        if any(d.is_sequence for slot in self._slots.values() for d in slot.domains):
+            raise GroundingError(
+                "expected a rule about several members of open domains to read no sequence, got "
+                "one that does; give the sequence a size, or write two rules"
+            )
+        guards = [guard for _, guard in self._rows.values() if guard is not None]
+        observed = tuple(self._observed.values())
+        return Rows(tuple(axes), And(*guards) if guards else None, observed)
 
     def add(self, step: Step) -> int:
         self._steps.append(step)
@@ -147,7 +182,7 @@ class _Planning:
         return scope._replace(axes=axes, guards=guards)
 
     def _inside(self, node: Quantifier, scope: _Scope) -> _Scope:
-        axes, guard = self._bind(node, scope)
+        axes, guard, _ = self._bind(node, scope)
         bound = {axis.variable for axis in axes}
         around = tuple(axis for axis in scope.axes if axis.variable not in bound)
         guards = tuple(g for g in scope.guards if not bound & {a.variable for a in g.axes})
@@ -158,35 +193,57 @@ class _Planning:
         outermost = scope.outermost + dimensions if is_root else ()
         return self._relevant(node.body, _Scope(around + axes, guards, is_root, outermost))
 
-    def _bind(self, node: Quantifier, scope: _Scope) -> tuple[tuple[Axis, ...], Guarded | None]:
+    def _bind(self, node: Quantifier, scope: _Scope) -> _Bound:
         taken = {axis.dimension for axis in scope.axes} | set(scope.outermost)
         check_variables(len(taken) + len(node.bindings))
         axes: list[Axis] = []
         for variable, name in node.bindings:
             domain = self._signature.domain(name, f"{variable} in {name}")
-            if domain.labels is None and not domain.is_sequence:
-                axes.append(self._open_axis(variable, domain, node, scope))
+            if domain.is_open and scope.is_root and isinstance(node, Forall):
+                axes.append(Axis(variable, domain, None))
                 continue
             dimension = next(d for d in range(len(taken) + 1) if d not in taken)
             taken.add(dimension)
             self._rank = max(self._rank, dimension + 1)
             axes.append(Axis(variable, domain, dimension))
+        guard, members = self._guards(node, (*scope.axes, *axes))
+        if scope.is_root and isinstance(node, Forall):
+            rows = tuple(axis for axis in axes if axis.dimension is None)
+            self._rows[node] = rows, None if members is None else members.guard
+            members = None
+        return _Bound(tuple(axes), guard, members)
+
+    def _guards(
+        self, node: Quantifier, visible: Sequence[Axis]
+    ) -> tuple[Guarded | None, Guarded | None]:
+        """Return the two parts of a guard: what is known now, and what is known in a call."""
         if node.guard is None:
-            return tuple(axes), None
-        visible = (*scope.axes, *axes)
+            return None, None
         refuse_quantities(node.guard, self._signature, [axis.variable for axis in visible])
-        used = tuple(axis for axis in visible if axis.variable in self._free[node.guard])
-        for axis in used:
-            if axis.dimension is None:
+        members, others = split_guard(node.guard, visible)
+        if members is not None and not self._is_relation:
+            raise GroundingError(
+                f"the guard `{members}`: expected comparisons, got an atom; guards read relations "
+                "of open domains only. Write an implication: `forall x in D: P(x) -> …`"
+            )
+        for atom in atoms_of(members) if members is not None else ():
+            predicate = self._predicate(atom)
+            if not all(domain.is_open for domain in self._domains(atom, predicate)):
                 raise GroundingError(
-                    f"the guard `{node.guard}` compares `{axis.variable}`, but the members of "
-                    f"domain {axis.domain} come with the batch; drop those examples instead"
+                    f"the guard `{members}`: expected a relation of members of open domains, got "
+                    f"`{atom}`; write it into the body"
                 )
-        return tuple(axes), Guarded(self._with_labels(node.guard, visible), used)
+            self._observed[predicate.name] = predicate
+        return tuple(
+            None
+            if part is None
+            else Guarded(part, tuple(a for a in visible if a.variable in free_variables(part)))
+            for part in (None if others is None else self._with_labels(others, visible), members)
+        )  # type: ignore[return-value]
 
     def _with_labels(self, guard: Formula, axes: Sequence[Axis]) -> Formula:
         """Return the guard with a constant for each name that no quantifier binds."""
-        unbound = sorted(self._free[guard] - {axis.variable for axis in axes})
+        unbound = sorted(free_variables(guard) - {axis.variable for axis in axes})
         for name in unbound:
             if not any(axis.domain.has(name) for axis in axes):
                 raise GroundingError(
@@ -199,17 +256,6 @@ class _Planning:
             if isinstance(node, Comparison) and node.operator in ("=", "!="):
                 _refuse_foreign_label(node, known)
         return read
-
-    def _open_axis(self, variable: str, domain: Domain, node: Formula, scope: _Scope) -> Axis:
-        axis = Axis(variable, domain, None)
-        if not scope.is_root or not isinstance(node, Forall) or self._open not in (None, axis):
-            raise GroundingError(
-                f"`{variable}` ranges over {domain}, whose members are the examples of the batch: "
-                "that is possible for one variable, of an outermost `forall`; give the domain "
-                "labels"
-            )
-        self._open = axis
-        return axis
 
     def read(self, atom: Atom, scope: _Scope) -> int:
         slot, terms = self._slot_of(atom, self._predicate(atom), scope)
@@ -257,10 +303,8 @@ class _Planning:
         members = []
         open_domains = []
         for argument, domain in zip(atom.arguments, domains, strict=True):
-            if domain.labels is None and not domain.is_sequence:
-                self._resolve(argument, domain, atom, scope)
-                self._refuse_axes(argument, atom, scope)
-                members.append(argument)
+            if domain.is_open:
+                members.append(self._member(argument, domain, atom, scope))
                 open_domains.append(domain.name)
                 continue
             term = self._resolve(argument, domain, atom, scope)
@@ -268,11 +312,24 @@ class _Planning:
             kept.append(domain)
         is_plain = all(isinstance(member, Variable) for member in members)
         name = atom.predicate
-        if not is_plain:
+        if self._is_relation:
+            found = reading_of(members, scope.axes)
+            members = list(found.members)
+            kept = [axis.domain for axis in found.axes] + kept
+            terms = [Variable(axis.variable) for axis in found.axes] + terms
+        if members and (self._is_relation or not is_plain):
             name += f"({', '.join(map(str, members))})"
         self._reads_sequences |= any(domain.is_sequence for domain in kept)
         slot = Slot(name, predicate, tuple(kept), tuple(members), tuple(open_domains))
         return slot, tuple(terms)
+
+    def _member(self, term: Term, domain: Domain, atom: Atom, scope: _Scope) -> Term:
+        """Return an argument over an open domain, checked."""
+        if self._is_relation and isinstance(term, Constant):
+            return term
+        self._resolve(term, domain, atom, scope)
+        self._refuse_axes(term, atom, scope)
+        return term
 
     def _quantity(self, use: Atom) -> Predicate:
         domains = self._signature.quantities[use.predicate].domains
@@ -311,6 +368,8 @@ class _Planning:
 
     def _refuse_axes(self, member: Term, atom: Atom, scope: _Scope) -> None:
         for axis in scope.axes:
+            if axis.domain.is_open:
+                continue
             if axis.dimension is not None and axis.variable in self._free[member]:
                 raise GroundingError(
                     f"`{atom}`: expected a member of an open domain that depends on the example "
@@ -318,9 +377,14 @@ class _Planning:
                 )
 
     def quantify(self, node: Quantifier, body: int, scope: _Scope) -> int:
-        axes, guard = self._bind(node, scope)
+        axes, guard, members = self._bind(node, scope)
         kept = tuple(axis for axis in axes if axis.dimension is not None)
         if not kept:
+            if guard is not None:
+                raise GroundingError(
+                    f"the guard `{guard.guard}` is about variables of another quantifier; expected "
+                    "it after the bindings of these"
+                )
             return body
         sequence = [
             Position(Variable(a.variable), (a,), a.domain.name)
@@ -330,7 +394,7 @@ class _Planning:
         leaving = self._positions_below(body, frozenset(kept))
         positions = tuple(dict.fromkeys(sequence + leaving))
         count = node.count if isinstance(node, CountQuantifier) else None
-        return self.add(Quantify(type(node), kept, guard, positions, body, count))
+        return self.add(Quantify(type(node), kept, guard, positions, body, count, members))
 
     def _positions_below(self, index: int, mine: frozenset[Axis]) -> list[Position]:
         """Return the positions below a step whose innermost variable has one of the axes `mine`.
@@ -381,13 +445,18 @@ def _refuse_foreign_label(comparison: Comparison, known: Mapping[str, Domain]) -
             )
 
 
-def _refuse_unread_sequences(plan: Plan) -> None:
-    for step in plan.steps:
-        for axis in step.axes if isinstance(step, Quantify) else ():
-            name = axis.domain.name
-            if axis.domain.is_sequence and name not in plan.sequence_domains:
-                raise GroundingError(
-                    f"`{axis.variable} in {name}`: tensors give the length of a sequence, but no "
-                    f"predicate of the rule has `{name}` among its domains; give it to a predicate "
-                    "(predicates={...}), or the domain a size"
-                )
+def _refuse_unread_lengths(plan: Plan) -> None:
+    """Raise GroundingError if no tensor shows how many members a variable ranges over."""
+    lengths = plan.sequence_domains
+    for axis in (axis for step in plan.steps if isinstance(step, Quantify) for axis in step.axes):
+        name = axis.domain.name
+        if axis.domain.is_open and name not in lengths:
+            raise GroundingError(
+                f"`{axis.variable} in {name}`: no atom reads `{axis.variable}`; leave it out"
+            )
+        if axis.domain.is_sequence and name not in lengths:
+            raise GroundingError(
+                f"`{axis.variable} in {name}`: tensors give the length of a sequence, but no "
+                f"predicate of the rule has `{name}` among its domains; give it to a predicate "
+                "(predicates={...}), or the domain a size"
+            )

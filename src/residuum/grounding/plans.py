@@ -15,7 +15,7 @@ from residuum.syntax import Domain, Predicate
 
 
 class Axis(NamedTuple):
-    """A variable and its dimension. A variable over an open domain has none: it is the batch."""
+    """A variable and its dimension. A variable that makes the batch has none."""
 
     variable: str
     domain: Domain
@@ -60,8 +60,8 @@ class Slot:
     """A tensor that the caller passes: a predicate, or a predicate of certain open members.
 
     `members` are the arguments over `open_domains`. For each of the other arguments the tensor has
-    a dimension: these are `domains`. The slot of a comparison, `compared`, is computed from
-    quantities, and the caller passes these.
+    a dimension: these are `domains`. If members depend on axes, the domains of these come first.
+    The slot of a comparison, `compared`, is computed from quantities, and the caller passes these.
     """
 
     name: str
@@ -79,7 +79,9 @@ class Slot:
     @property
     def is_exclusive(self) -> bool:
         """Whether the members of the last dimension exclude each other, as classes of a softmax."""
-        return len(self.domains) > 0 and not self.predicate.is_independent
+        if not self.domains or self.predicate.is_independent:
+            return False
+        return not self.domains[-1].is_open
 
     def __str__(self) -> str:
         if self.compared is not None:
@@ -123,7 +125,8 @@ class Quantify:
     """The step of a quantifier over an earlier step.
 
     `positions` are terms that must stay inside their sequence. Where one does not, the grounding
-    does not count. A `CountQuantifier` has a `count`.
+    does not count. A `CountQuantifier` has a `count`. `members` is a guard about members of open
+    domains, which are known in a call.
     """
 
     kind: type[Formula]
@@ -132,9 +135,22 @@ class Quantify:
     positions: tuple[Position, ...]
     operand: int
     count: Count | None = None
+    members: Guarded | None = None
 
 
 Step = Known | Read | Connect | Quantify
+
+
+class Rows(NamedTuple):
+    """The rows of a rule that relates members of open domains, and the guard that selects them.
+
+    Each choice of members for the `variables` is one example of the batch. `observed` are the
+    predicates that guards read: of these the pairs are known in a call.
+    """
+
+    variables: tuple[Axis, ...]
+    guard: Formula | None
+    observed: tuple[Predicate, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -143,7 +159,8 @@ class Plan:
 
     `rank` is the number of dimensions that variables use. `fixed` are positions that stand under no
     quantifier, so that every sequence must be long enough for them. `quantities` are the tensors
-    of numbers that the caller passes.
+    of numbers that the caller passes. `relation` is None unless the rule relates members of open
+    domains.
     """
 
     formula: Formula
@@ -153,11 +170,23 @@ class Plan:
     functions: tuple[tuple[str, object], ...]
     fixed: tuple[Position, ...] = ()
     quantities: tuple[Slot, ...] = ()
+    relation: Rows | None = None
 
     @property
     def given(self) -> tuple[Slot, ...]:
         """The slots of the tensors that the caller passes."""
         return (*self.outputs, *self.quantities) if self.quantities else self.slots
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """The names under which the caller passes tensors and labels: of slots, or of predicates.
+
+        A rule that relates members of open domains reads each predicate from one tensor.
+        """
+        if self.relation is None:
+            return tuple(slot.name for slot in self.given)
+        names = [slot.predicate.name for slot in self.given]
+        return tuple(dict.fromkeys([*names, *(one.name for one in self.relation.observed)]))
 
     @property
     def outputs(self) -> tuple[Slot, ...]:
@@ -172,6 +201,6 @@ class Plan:
 
     @property
     def sequence_domains(self) -> tuple[str, ...]:
-        """The names of the sequence domains, whose lengths come with the data."""
-        found = {d.name: None for slot in self.given for d in slot.domains if d.is_sequence}
+        """The names of the domains whose lengths come with the data: sequences, and open ones."""
+        found = {d.name: None for slot in self.given for d in slot.domains if d.labels is None}
         return tuple(found)

@@ -177,11 +177,14 @@ class _Grounding:
                 kinds[1].add(type(right))
             return COMPARE[node.operator](left, right)
 
-        connectives = {kind: _ignoring_scope(case) for kind, case in CONNECTIVES.items()}
+        cases: dict[Any, ScopedCase[Any]] = {
+            kind: _ignoring_scope(case) for kind, case in CONNECTIVES.items()
+        }
+        cases |= {**self.term_cases(), fm.Comparison: compare, fm.Atom: _unknown}
         return bool(
             fold_scoped(
                 guard,
-                {**connectives, **self.term_cases(), fm.Comparison: compare},
+                cases,
                 scope=self._relevant(guard, environment),
                 descend=self.descend,
             )
@@ -190,6 +193,13 @@ class _Grounding:
 
 def _ignoring_scope(case: Case[bool]) -> ScopedCase[Any]:
     return lambda node, parts, _: case(node, parts)
+
+
+def _unknown(node: fm.Atom, _: Sequence[Any], __: Environment) -> bool:
+    raise EvaluationError(
+        f"the guard reads `{node}`, a relation whose pairs come with the data; to evaluate it, "
+        "write an implication"
+    )
 
 
 def _value_of(node: tm.Variable, _: Sequence[Node], environment: Environment) -> Node:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final, Literal, NamedTuple, NoReturn, final
 
 from residuum.errors import InvalidNameError
@@ -291,13 +291,14 @@ class Quantifier(Formula):
 
     @classmethod
     def sort_with(cls, children: tuple[Node, ...]) -> str:
-        """Return "formula" if there are no atoms in the guard."""
+        """Return "formula" if there is no quantifier in the guard."""
         *guards, _ = children
-        if any(guard.sort == "formula" for guard in guards):
-            raise InvalidNameError(
-                "expected comparisons in the guard of a quantifier, got atoms; write "
-                "`forall x, y in D where x != y: P(x, y)`"
-            )
+        for guard in guards:
+            if guard.sort == "formula" and any(isinstance(n, Quantifier) for n in _below(guard)):
+                raise InvalidNameError(
+                    "expected comparisons and relations in the guard of a quantifier, got another "
+                    "quantifier; write `forall x, y in D where x != y: P(x, y)`"
+                )
         return "formula"
 
 
@@ -326,6 +327,15 @@ class Exists(Quantifier):
     """
 
     __slots__ = ()
+
+
+def _below(guard: Node) -> Iterator[Node]:
+    """Yield the formulas in a guard."""
+    stack = [guard]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(child for child in node.children if isinstance(child, Formula))
 
 
 def check_formulas(operands: tuple[Formula, ...]) -> tuple[Formula, ...]:

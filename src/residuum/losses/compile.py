@@ -370,6 +370,12 @@ def _compiled(
 ) -> CompiledRule:
     check_scheduled_weight(weight, name)
     plan = plan or plan_rule(formula, signature)
+    if plan.relation is not None and options.relaxation == EXACT:
+        raise GroundingError(
+            f"under `exact`, `{name}` relates members of open domains, and its groundings share "
+            "outputs, so that the probability of each says little of all; give the domains labels, "
+            "or choose another relaxation"
+        )
     if options.detach is not None and (options.relaxation == EXACT or not _has_sides(plan)):
         raise GroundingError(
             f"detach: expected a rule whose outermost connective, below `forall` and `&`, is an "

@@ -78,7 +78,7 @@ class CompiledKnowledge(ExactAnswers, Scheduled):
         self._bundles = dict(bundles)
         self._weights = dict(weights)
         self._predicates = list(
-            dict.fromkeys(slot.name for rule in rules.values() for slot in rule.plan.given)
+            dict.fromkeys(name for rule in rules.values() for name in rule.plan.read)
         )
         self._prepared: set[Any] = set()
         # Rules that share a hidden predicate under `exact` have a probability together, since one
@@ -206,14 +206,15 @@ class CompiledKnowledge(ExactAnswers, Scheduled):
                 each = found.movedim(0, -1)
                 total = conjoined(each, relaxation) if is_conjunction else each.sum(-1)
                 return bundle.reduced(total)
+        are_related = any(one.plan.relation is not None for one in self._rules.values())
         weighted = [
             part if weights[name] == 1 else part * weights[name]
-            for name, part in self._penalties(given, is_reduced=False).items()
+            for name, part in self._penalties(given, is_reduced=are_related).items()
         ]
         penalties = _stacked(weighted, -1)
-        return rule.reduced(
-            conjoined(penalties, relaxation) if is_conjunction else penalties.sum(-1)
-        )
+        total = conjoined(penalties, relaxation) if is_conjunction else penalties.sum(-1)
+        # Rules about several members have rows of their own, so that each is reduced by itself.
+        return total if are_related else rule.reduced(total)
 
     def _joint_total(self, given: Inputs) -> Tensor:
         """Return −log of the probability that all rules hold, reduced over the batch."""
@@ -539,6 +540,8 @@ def _stacked(parts: Sequence[Tensor], dimension: int) -> Tensor:
 def _call(rule: CompiledRule, given: Inputs, shared: dict[str, Source]) -> Call:
     """Return the call of one rule; softmaxes are computed once and shared by all rules."""
     call = rule.receive_for_penalty(*given.of(rule))
+    if call.rows is not None:  # the same slots have other rows in other rules
+        return call
     return call._replace(sources=partial(_shared_sources, rule, call.inputs, shared))
 
 

@@ -99,6 +99,20 @@ def reduce_batch(
     return penalties.sum(-1) if reduction == "sum" else conjoined(penalties, relaxation)
 
 
+def sums_of(penalties: Tensor) -> Tensor:
+    """Return the sum of some penalties, and their number, in double precision."""
+    count = penalties.new_tensor(len(penalties), dtype=torch.float64)
+    return torch.stack([penalties.sum(dtype=torch.float64), count])
+
+
+def reduce_sums(sums: Tensor, reduction: Reduction, relaxation: Relaxation) -> Tensor:
+    """Return what `reduce_batch` returns, from the sum of all penalties and their number."""
+    total, count = sums.unbind()
+    if reduction == "mean":
+        return total / count.clamp(min=1)
+    return total if reduction == "sum" else capped(total, relaxation)
+
+
 def _across_processes(
     penalties: Tensor,
     reduction: Reduction,

@@ -28,6 +28,13 @@ from residuum.losses.questions.metrics import as_numbers, metrics_of
 from residuum.losses.questions.truth import truth
 from residuum.losses.questions.violations import Violation, violations
 from residuum.losses.reductions import Reduction, SharedGroup, reduce_batch
+from residuum.losses.relations.grounded import Grounded
+from residuum.losses.relations.over_rows import (
+    aggregates_rows,
+    over_rows,
+    refuse_worst_of_worst,
+)
+from residuum.losses.relations.tables import from_tables
 from residuum.losses.routes.choosing import Chooser
 from residuum.losses.routes.definition import Comparisons, Definition, Detached
 from residuum.losses.schedules import Schedule, Scheduled, check_scheduled_weight, weight_at
@@ -96,6 +103,7 @@ class CompiledRule(ExactAnswers, Scheduled):
             overs=overs,
         )
         self._overs = tuple(overs)
+        refuse_worst_of_worst(plan, self._overs[0])
         if not plan.sequence_domains:  # mistakes in the rule show when it is compiled
             self._definition.bind({}, torch.device("cpu"), layout)
         self._receiver = Receiver(self._definition)
@@ -135,6 +143,15 @@ class CompiledRule(ExactAnswers, Scheduled):
     def over(self) -> str:
         """How the penalties of groundings come together, such as "mean"."""
         return str(self._overs[0])
+
+    @property
+    def reduces_by_sums(self) -> bool:
+        """Whether the sum of all penalties, and their number, are enough to reduce them."""
+        if aggregates_rows(self.plan, self._overs[0]) or self.process_group is not None:
+            return False
+        if self.reduction in ("mean", "sum"):
+            return True
+        return self.reduction == "conjunction" and self.relaxation.tnorm.penalties_add_up
 
     @property
     def formula(self) -> Formula:
@@ -177,6 +194,8 @@ class CompiledRule(ExactAnswers, Scheduled):
         weight = self.weight
         with in_full(call.device):
             penalty = self.of_each_example(call)
+            if aggregates_rows(self.plan, self._overs[0]):
+                return self.reduced(penalty) * weight
             return self.reduced(penalty if weight == 1 else penalty * weight)
 
     def truth(
@@ -369,12 +388,17 @@ class CompiledRule(ExactAnswers, Scheduled):
     ) -> tuple[Definition, Call]:
         """Return this rule, and a call of it with its tensors checked."""
         given = named_tensors(tensors, named)
+        if self.plan.relation is not None:
+            raise GroundingError(
+                f"`{self.name}` relates members of open domains: expected a rule about labels, of "
+                "which exact questions can be asked; give the domains labels"
+            )
         call = self.rule_of(rules).receive(given, lengths, observed, is_exact=True)
         return self._definition, call
 
     def receive(
         self,
-        given: Tensors,
+        given: Tensors | Grounded,
         lengths: Any,
         observed: Observed | None = None,
         *,
@@ -384,13 +408,31 @@ class CompiledRule(ExactAnswers, Scheduled):
 
         `is_exact` says that an exact question is asked, which sums out hidden outputs.
         """
+        if self.plan.relation is not None:
+            return self._receive_rows(given, lengths, observed)
+        assert not isinstance(given, Grounded)
         call = self._receiver.receive(given, lengths, observed, check=self.check, is_exact=is_exact)
         if self.check and observed and are_all_observed(self.plan, observed, call.lengths):
             self._refuse_contradiction(call)
         return call
 
+    def _receive_rows(
+        self, given: Tensors | Grounded, lengths: Any, observed: Observed | None
+    ) -> Call:
+        """Return a call of a rule that relates members of open domains, on all its rows."""
+        if lengths is not None:
+            raise GroundingError("lengths: expected none, as no rule is over a sequence")
+        rows = given if isinstance(given, Grounded) else from_tables(self.plan, given, observed)
+        labels = rows.labels or None
+        call = self._receiver.receive(rows.tensors, None, labels, check=self.check)
+        masks = {
+            number: mask & call.bound.masks[number] if number in call.bound.masks else mask
+            for number, mask in rows.masks.items()
+        }
+        return call._replace(masks=masks, rows=rows)
+
     def receive_for_penalty(
-        self, given: Tensors, lengths: Any, observed: Observed | None = None
+        self, given: Tensors | Grounded, lengths: Any, observed: Observed | None = None
     ) -> Call:
         """Return a checked call whose penalty is wanted: `exact` then sums out hidden outputs."""
         return self.receive(given, lengths, observed, is_exact=self._definition.is_exact)
@@ -425,6 +467,8 @@ class CompiledRule(ExactAnswers, Scheduled):
 
     def reduced(self, penalties: Tensor, rows: tuple[int, ...] = ()) -> Tensor:
         """Return penalties of examples reduced over the batch, separately for each of the rows."""
+        if aggregates_rows(self.plan, self._overs[0]):
+            return over_rows(penalties, self._overs[0], self.relaxation)
         if self.reduction == "none":
             return penalties
         group = self._group.group

@@ -5,14 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, final
+from functools import partial
+from typing import Any, TypeVar, final
 
 import torch
 from torch import Tensor, nn
 
-from residuum.errors import GroundingError, suggest
-from residuum.grounding.plans import Slot
-from residuum.logic import Application, Term, Variable
+from residuum.errors import GroundingError
 from residuum.losses.aggregation import conjoined
 from residuum.losses.compile import compile as compile_knowledge
 from residuum.losses.degrees.logits import Form
@@ -22,12 +21,8 @@ from residuum.losses.facts import facts as penalty_of_facts
 from residuum.losses.inputs.calls import Call
 from residuum.losses.inputs.evidence import (
     Observed,
-    is_observed_in_full,
-    labels_of,
-    refuse_unknown_labels,
 )
-from residuum.losses.knowledge import WEIGHTING, CompiledKnowledge, said_over
-from residuum.losses.network_calls import Key, Requests
+from residuum.losses.knowledge import WEIGHTING, said_over
 from residuum.losses.questions.violations import Violation
 from residuum.losses.reductions import (
     Combination,
@@ -35,6 +30,7 @@ from residuum.losses.reductions import (
     SharedGroup,
     check_combination,
 )
+from residuum.losses.relations.facts import read_facts, without_last
 from residuum.losses.routes.definition import Definition
 from residuum.losses.rules import CompiledRule
 from residuum.losses.schedules import (
@@ -44,12 +40,18 @@ from residuum.losses.schedules import (
     check_scheduled_weight,
     weight_at,
 )
+from residuum.losses.theory_calls import TOGETHER, Bindings, TheoryCall
+from residuum.losses.theory_names import (
+    check_modules,
+    check_names,
+    members_in,
+)
+from residuum.losses.theory_rules import TheoryRules, checked_groundings, compile_rules
 from residuum.losses.tracing import not_traced
 from residuum.relaxations import Relaxation
-from residuum.syntax import Knowledge
+from residuum.syntax import Knowledge, Predicate
 
-TOGETHER: Final = "all rules"
-"""The name of the one part that rules with a hidden predicate have under `exact`."""
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,11 @@ class Theory(ExactAnswers, Scheduled):
     without open arguments. In each call a network runs once on all its inputs, if their shapes fit
     into one batch. Outputs that are `observed` are given as labels, by the name of the predicate,
     or of its use (`Digit(left(p))`) if rules read it in several ways.
+
+    Rules may relate several members of open domains: each choice of members for their outermost
+    variables is one example. Members are tensors of the call, or modules given by the names of
+    domains, such as `rs.Members`. `groundings` says how many of these examples are drawn in each
+    call, of all such rules or of some by name.
 
     `weights` replaces weights of rules and facts, by name. A weight, and the relaxation, may be a
     schedule: a function of `theory.epoch`. Penalties are reduced over their batches first. The
@@ -121,6 +128,7 @@ class Theory(ExactAnswers, Scheduled):
         over: str | Mapping[str, str] | None = None,
         process_group: Any = None,
         replay: bool = True,
+        groundings: int | Mapping[str, int] | None = None,
         **modules: nn.Module,
     ) -> None:
         super().__init__()
@@ -128,10 +136,8 @@ class Theory(ExactAnswers, Scheduled):
             raise GroundingError(
                 f"expected a Knowledge, as rs.load returns, got {type(knowledge).__name__}"
             )
-        bindable = {**knowledge.predicates, **knowledge.quantities}
-        _refuse_names_of_options(bindable)
-        _check_names("predicate", modules, bindable)
-        _check_names("rule or set of facts", weights or {}, {**knowledge.rules, **knowledge.facts})
+        check_modules(knowledge, modules, _options())
+        check_names("rule or set of facts", weights or {}, {**knowledge.rules, **knowledge.facts})
         if reduction == "none":
             raise GroundingError(
                 "reduction: expected mean, sum or conjunction, as a theory needs one number for "
@@ -140,24 +146,10 @@ class Theory(ExactAnswers, Scheduled):
         check_combination(combine)
         for name, weight in (weights or {}).items():
             check_scheduled_weight(weight, name)
-        for name, module in modules.items():
-            if name in knowledge.predicates and knowledge.predicates[name].is_hidden:
-                raise GroundingError(
-                    f"`{name}` is hidden: expected no module for it, got one; leave it out, or "
-                    "declare the predicate without `hidden`"
-                )
-            if not isinstance(module, nn.Module):
-                raise GroundingError(
-                    f"`{name}`: expected a torch.nn.Module, got {type(module).__name__}"
-                )
-            if hasattr(nn.ModuleDict, name) or name == "training":
-                raise GroundingError(
-                    f"PyTorch has another use for the name `{name}`, so that no module can have "
-                    "it; give the predicate another"
-                )
         self.knowledge = knowledge
         self.combine = combine
         self.networks = nn.ModuleDict(modules)
+        self._members = [name for name in members_in(knowledge) if name in modules]
         self._relaxation = relaxation
         self._weights: dict[str, float | Schedule[float]] = {
             **dict.fromkeys(knowledge.facts, 1.0),
@@ -171,8 +163,9 @@ class Theory(ExactAnswers, Scheduled):
         self._over = over
         self._replay = replay
         self._frozen: set[str] = set()
-        self._compiled: dict[Relaxation, CompiledKnowledge] = {}
-        self._rules()  # so that mistakes in the knowledge show now
+        self._compiled: dict[Relaxation, TheoryRules] = {}
+        related = self._rules().related  # so that mistakes in the knowledge show now
+        self._groundings = checked_groundings(groundings, related)
         for name in self._predicates_in_use():
             if name not in modules:
                 raise GroundingError(f"no module is given for predicate `{name}`")
@@ -185,7 +178,7 @@ class Theory(ExactAnswers, Scheduled):
 
     def extra_repr(self) -> str:
         """Return what `print(theory)` shows beside the networks: rules and facts with weights."""
-        rules, compiled = self.knowledge.rules, self._rules().rules
+        rules, compiled = self.knowledge.rules, self._rules().whole.rules
         lines = [f"relaxation={self.relaxation}, reduction={self._reduction}", WEIGHTING]
         for name in self._weights:
             said = rules[name].formula if name in rules else "facts"
@@ -197,11 +190,12 @@ class Theory(ExactAnswers, Scheduled):
         """Set the process group, which a theory that is read from a file has lost."""
         self._group = SharedGroup(group)
         for compiled in self._compiled.values():
-            compiled.set_process_group(group)
+            compiled.whole.set_process_group(group)
+            compiled.plain.set_process_group(group)
 
     def weight(self, name: str) -> float:
         """Return the weight of a rule or a set of facts in the present epoch."""
-        _check_names("rule or set of facts", [name], self._weights)
+        check_names("rule or set of facts", [name], self._weights)
         return weight_at(self._weights[name], self.epoch, name)
 
     @property
@@ -210,7 +204,7 @@ class Theory(ExactAnswers, Scheduled):
         return callable(self._relaxation) or any(map(callable, self._weights.values()))
 
     def freeze(self, *predicates: str) -> None:
-        """Keep gradients from the networks of these predicates and quantities."""
+        """Keep gradients from the networks of these predicates and quantities, and from members."""
         self._check_bindable(predicates)
         self._frozen.update(predicates)
 
@@ -221,7 +215,7 @@ class Theory(ExactAnswers, Scheduled):
 
     def _check_bindable(self, names: Iterable[str]) -> None:
         known = {**self.knowledge.predicates, **self.knowledge.quantities}
-        _check_names("predicate", names, known)
+        check_names("predicate", names, [*known, *members_in(self.knowledge)])
 
     def forward(
         self,
@@ -238,29 +232,33 @@ class Theory(ExactAnswers, Scheduled):
         """
         if self.has_schedule:
             self.watch_schedule()
-        given = {} if facts is None else facts
-        if not isinstance(given, Mapping):
+        stated = {} if facts is None else facts
+        if not isinstance(stated, Mapping):
             raise GroundingError(
                 f"expected facts by name, {{name: (inputs, labels)}}, got {type(facts).__name__}"
             )
-        _check_names("set of facts", given, self.knowledge.facts)
-        requests = Requests(dict(self.networks.items()), self._frozen)
-        for name, pair in given.items():
-            if not isinstance(pair, tuple | list) or len(pair) != 2:
-                raise GroundingError(f"facts `{name}`: expected a pair (inputs, labels)")
-        for name, (inputs, _) in given.items():
-            requests.add(("facts", name), self.knowledge.facts[name].predicate, (inputs,))
-        labels = self._labels(observed)
-        plain: dict[str, Tensor] = {}
-        if tensors or labels:
-            plain = self._request_slots(requests, tensors, labels, lengths)
+        check_names("set of facts", stated, self.knowledge.facts)
+        bindings = self._bindings()
+        requests, sources = bindings.requests(), bindings.sources(tensors)
+        labelled = {
+            name: read_facts(name, one, self._predicate_of_facts(name), sources)
+            for name, one in stated.items()
+        }
+        for name, (inputs, _) in labelled.items():
+            requests.add(("facts", name), self.knowledge.facts[name].predicate, inputs)
+        call = None
+        if tensors or observed or bindings.rules.need_nothing_but(self._members):
+            labels = bindings.labels(observed)
+            call = TheoryCall(bindings, requests, sources, tensors, labels, lengths)
+            call.relate(observed)
         outputs = requests.run()
         parts: dict[str, Tensor] = {
             name: self._penalty_of_facts(name, outputs["facts", name], labels)
-            for name, (_, labels) in given.items()
+            for name, (_, labels) in labelled.items()
         }
-        if tensors or labels:
-            parts |= self._rule_parts(plain | _of_slots(outputs), lengths, labels)
+        if call is not None:
+            call.take(outputs)
+            parts |= call.penalties()
         return Assessment(self._total(parts), parts)
 
     @torch.no_grad()
@@ -271,9 +269,7 @@ class Theory(ExactAnswers, Scheduled):
 
         There is one Boolean per example. The tensors and labels are those of a call.
         """
-        labels = self._labels(observed)
-        predicted = self._predictions(tensors, labels, lengths)
-        return self._rules().satisfied(predicted, lengths=lengths, observed=labels)
+        return self._answered(tensors, observed, lengths).satisfied()
 
     @torch.no_grad()
     def violations(
@@ -288,9 +284,7 @@ class Theory(ExactAnswers, Scheduled):
 
         Those with the lowest degrees come first. The tensors and labels are those of a call.
         """
-        labels = self._labels(observed)
-        predicted = self._predictions(tensors, labels, lengths)
-        return self._rules().violations(predicted, top=top, lengths=lengths, observed=labels)
+        return self._answered(tensors, observed, lengths).violations(top)
 
     @torch.no_grad()
     def metrics(
@@ -300,9 +294,7 @@ class Theory(ExactAnswers, Scheduled):
 
         `CompiledRule.metrics` says what the numbers are. Tensors and labels are those of a call.
         """
-        labels = self._labels(observed)
-        predicted = self._predictions(tensors, labels, lengths)
-        return self._rules().metrics(predicted, lengths=lengths, observed=labels or None)
+        return self._answered(tensors, observed, lengths).metrics()
 
     @torch.no_grad()
     def diagnose(
@@ -312,13 +304,11 @@ class Theory(ExactAnswers, Scheduled):
 
         `CompiledRule.diagnose` says what it is. Tensors and labels are those of a call.
         """
-        labels = self._labels(observed)
-        predicted = self._predictions(tensors, labels, lengths)
-        return self._rules().diagnose(predicted, lengths=lengths, observed=labels or None)
+        return self._answered(tensors, observed, lengths).diagnose()
 
     def rule_of(self, rules: Iterable[str] | None) -> CompiledRule:
         """Return all rules, or those of these names, as one rule under `exact`."""
-        return self._rules().rule_of(rules)
+        return self._rules().whole.rule_of(rules)
 
     def asked(
         self,
@@ -329,14 +319,14 @@ class Theory(ExactAnswers, Scheduled):
         observed: Observed | None,
     ) -> tuple[Definition, Call]:
         """Return rules as one rule, and a call of it with the outputs of the networks."""
-        labels = self._labels(observed)
+        labels = self._bindings().labels(observed)
         given = {} if tensors is None else tensors
         if not isinstance(given, Mapping):
             raise GroundingError(
                 f"expected tensors by name, such as decode(pair=…), got {type(given).__name__}"
             )
         predicted = self._predictions({**given, **named}, labels, lengths)
-        return self._rules().asked(rules, predicted, {}, lengths, labels or None)
+        return self._rules().whole.asked(rules, predicted, {}, lengths, labels or None)
 
     def log_likelihood(
         self,
@@ -351,47 +341,41 @@ class Theory(ExactAnswers, Scheduled):
         """Return the log-probability of labels given that the rules hold, one per example."""
         refuse_no_labels(labels)
         predicted = self._predictions({**(tensors or {}), **named}, {}, lengths)
-        known = self._labels(labels)
-        return self._rules().log_likelihood(predicted, known, rules=rules, lengths=lengths)
+        known = self._bindings().labels(labels)
+        return self._rules().whole.log_likelihood(predicted, known, rules=rules, lengths=lengths)
 
-    def _labels(self, observed: Observed | None) -> dict[str, Tensor]:
-        """Return labels by the names of slots. GroundingError says which name fits no slot."""
-        if observed is None:
-            return {}
-        slots = [slot for slot in _slots(self._rules()) if not self._is_quantity(slot)]
-        refuse_unknown_labels(observed, _names_of_labels(slots))
-        return labels_of(slots, {_slot_of(name, slots): one for name, one in observed.items()})
+    # One call
+
+    def _bindings(self) -> Bindings:
+        return Bindings(
+            self.knowledge,
+            self._rules(),
+            dict(self.networks.items()),
+            self._members,
+            self._frozen,
+            self._groundings,
+        )
+
+    def _answered(
+        self, tensors: Mapping[str, Tensor], observed: Observed | None, lengths: Any
+    ) -> TheoryCall:
+        """Return a call of the rules in which networks have answered."""
+        bindings = self._bindings()
+        requests, sources = bindings.requests(), bindings.sources(tensors)
+        labels = bindings.labels(observed)
+        call = TheoryCall(bindings, requests, sources, tensors, labels, lengths)
+        call.relate(observed)
+        call.take(requests.run())
+        return call
 
     def _predictions(
         self, tensors: Mapping[str, Tensor], labels: Mapping[str, Tensor], lengths: Any
     ) -> dict[str, Tensor]:
-        """Return the outputs of the networks on some tensors, by slot."""
-        requests = Requests(dict(self.networks.items()), self._frozen)
-        plain = self._request_slots(requests, tensors, labels, lengths)
-        return plain | _of_slots(requests.run())
-
-    def _is_quantity(self, slot: Slot) -> bool:
-        return slot.predicate.name in self.knowledge.quantities
-
-    def _request_slots(
-        self,
-        requests: Requests,
-        tensors: Mapping[str, Tensor],
-        labels: Mapping[str, Tensor],
-        lengths: Any,
-    ) -> dict[str, Tensor]:
-        """Request the outputs that rules read, and return the quantities that are given."""
-        slots = [slot for slot in _slots(self._rules()) if not slot.predicate.is_hidden]
-        plain = [s for s in slots if self._is_quantity(s) and s.predicate.name not in self.networks]
-        slots = [slot for slot in slots if slot not in plain]
-        names = [name for slot in slots for name in _tensors_of(slot)]
-        _check_names("tensor", tensors, dict.fromkeys([*names, *(slot.name for slot in plain)]))
-        for slot in slots:
-            own = labels.get(slot.name)
-            if own is None or not is_observed_in_full(slot, own, lengths):
-                arguments = self._arguments(slot, tensors)
-                requests.add(("slot", slot.name), slot.predicate.name, arguments)
-        return {slot.name: _given(slot.name, slot, tensors) for slot in plain}
+        """Return the outputs of the networks on some tensors, by the slots of plain rules."""
+        bindings = self._bindings()
+        requests, sources = bindings.requests(), bindings.sources(tensors)
+        call = TheoryCall(bindings, requests, sources, tensors, labels, lengths)
+        return call.take(requests.run())
 
     def _total(self, parts: Mapping[str, Tensor]) -> Tensor:
         if not parts:
@@ -403,22 +387,31 @@ class Theory(ExactAnswers, Scheduled):
         together = torch.stack(weighted)
         return together.sum() if self.combine == "sum" else conjoined(together, relaxation)
 
+    def _predicate_of_facts(self, name: str) -> Predicate:
+        return self.knowledge.predicates[self.knowledge.facts[name].predicate]
+
     def _penalty_of_facts(self, name: str, outputs: Tensor, labels: Any) -> Tensor:
-        predicate = self.knowledge.predicates[self.knowledge.facts[name].predicate]
+        predicate = self._predicate_of_facts(name)
         form = self._inputs if isinstance(self._inputs, str) else None
         if form is None:
             form = self._inputs.get(predicate.name, "logits")  # type: ignore[union-attr]
+        is_sigmoid = predicate.is_independent or self._is_about_members_alone(predicate)
         return penalty_of_facts(
-            outputs,
+            without_last(outputs, labels) if is_sigmoid else outputs,
             labels,
             self.relaxation,
             inputs=form,
-            independent=predicate.is_independent,
+            independent=is_sigmoid,
             reduction=self._reduction,
             process_group=self._group.group,
         )
 
-    def _rules(self) -> CompiledKnowledge:
+    def _is_about_members_alone(self, predicate: Predicate) -> bool:
+        return all(self.knowledge.domains[name].is_open for name in predicate.domains)
+
+    # Rules under the relaxation of the present epoch
+
+    def _rules(self) -> TheoryRules:
         relaxation = self.relaxation
         # torch.compile must not guard on the dictionary before the rules are in it.
         if torch.compiler.is_compiling() or relaxation not in self._compiled:
@@ -434,105 +427,31 @@ class Theory(ExactAnswers, Scheduled):
         relaxation = self.relaxation
         if relaxation in self._compiled:
             return
-        self._compiled[relaxation] = compile_knowledge(
-            self.knowledge,
-            relaxation,
+        compiled = partial(
+            compile_knowledge,
+            relaxation=relaxation,
             inputs=self._inputs,
             functions=self._functions,
-            over=self._over,
             reduction=self._reduction,
             process_group=self._group.group,
             replay=self._replay,
         )
-
-    def _rule_parts(
-        self, outputs: Mapping[str, Tensor], lengths: Any, labels: Observed | None
-    ) -> dict[str, Tensor]:
-        """Return the penalty of each rule, or one penalty if only all rules together have one."""
-        rules = self._rules()
-        if rules.shares_hidden:
-            return {TOGETHER: rules.total(outputs, lengths=lengths, observed=labels)}
-        found: dict[str, Tensor] = rules(outputs, lengths=lengths, observed=labels)
-        return found
+        rules = compile_rules(self.knowledge, compiled, self._members, self._over)
+        self._compiled[relaxation] = rules
 
     def _predicates_in_use(self) -> list[str]:
-        slots = _slots(self._rules())
+        slots = [slot for rule in self._rules().whole.rules.values() for slot in rule.plan.given]
+        quantities = self.knowledge.quantities
         used = [
             slot.predicate.name
             for slot in slots
-            if not slot.predicate.is_hidden and not self._is_quantity(slot)
+            if not slot.predicate.is_hidden and slot.predicate.name not in quantities
         ]
         used += [one.predicate for one in self.knowledge.facts.values()]
         return list(dict.fromkeys(used))
 
-    def _arguments(self, slot: Slot, tensors: Mapping[str, Tensor]) -> tuple[Tensor, ...]:
-        """Return what the network of a slot is applied to."""
-        return tuple(_given(name, slot, tensors) for name in _tensors_of(slot))
 
-
-def _given(name: str, slot: Slot, tensors: Mapping[str, Tensor]) -> Tensor:
-    if name not in tensors:
-        raise GroundingError(
-            f"`{slot.name}` needs the tensor `{name}`.{suggest(name, tensors)} "
-            f"Given are: {', '.join(tensors) or 'none'}"
-        )
-    return tensors[name]
-
-
-def _tensors_of(slot: Slot) -> list[str]:
-    """Return the names of the tensors that the network of a slot is applied to."""
-    return [_name(term, slot) for term in slot.members] or [slot.name]
-
-
-def _name(term: Term, slot: Slot) -> str:
-    if isinstance(term, Application):
-        is_plain = len(term.arguments) == 1 and isinstance(term.arguments[0], Variable)
-        return term.function if is_plain else str(term)
-    assert isinstance(term, Variable)
-    return slot.open_domains[slot.members.index(term)]
-
-
-def _slots(rules: CompiledKnowledge) -> list[Slot]:
-    found = {slot.name: slot for rule in rules.rules.values() for slot in rule.plan.given}
-    return list(found.values())
-
-
-def _names_of_labels(slots: Iterable[Slot]) -> list[str]:
-    """Return the names by which labels can be given: those of slots and of their predicates."""
-    return list(dict.fromkeys(name for slot in slots for name in (slot.name, slot.predicate.name)))
-
-
-def _slot_of(name: str, slots: Iterable[Slot]) -> str:
-    """Return the name of the slot that labels belong to, given its name or its predicate's."""
-    uses = [slot.name for slot in slots if name == slot.predicate.name]
-    if name in uses or not uses:
-        return name
-    if len(uses) > 1:
-        raise GroundingError(
-            f"observed `{name}`: expected the use that is observed, one of {', '.join(uses)}, got "
-            "the predicate alone; write labels under the names of uses"
-        )
-    return uses[0]
-
-
-def _of_slots(outputs: Mapping[Key, Tensor]) -> dict[str, Tensor]:
-    return {name: one for (what, name), one in outputs.items() if what == "slot"}
-
-
-def _refuse_names_of_options(predicates: Iterable[str]) -> None:
-    options = inspect.signature(Theory).parameters
-    for name in predicates:
-        if name in options and options[name].kind is inspect.Parameter.KEYWORD_ONLY:
-            raise GroundingError(
-                f"predicate `{name}` has the name of an option of a theory, so that no module can "
-                "be given for it; rename the predicate in the knowledge"
-            )
-
-
-def _check_names(what: str, given: Iterable[str], known: Iterable[str]) -> None:
-    for name in given:
-        if name not in known:
-            raise GroundingError(
-                f"the knowledge has no {what} `{name}`.{suggest(name, known)} "
-                f"It has: {', '.join(known) or 'none'}"
-            )
+def _options() -> list[str]:
+    """Return the names of the options of a theory, which no module can have."""
+    parameters = inspect.signature(Theory).parameters.items()
+    return [name for name, one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY]

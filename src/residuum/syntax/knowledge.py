@@ -46,12 +46,15 @@ class FrozenMapping(Mapping[K, V]):
 class Domain:
     """The members that variables range over: listed labels, or positions of a sequence.
 
-    An open domain (`labels` is None, no sequence) has the examples of the batch as its members.
+    An open domain (`labels` is None, no sequence) has members that come with the data: the examples
+    of a batch, or individuals that rules relate. `is_related` says that it is the latter, also for
+    rules with one variable.
     """
 
     name: str
     labels: tuple[Label, ...] | range | None = None
     is_sequence: bool = False
+    is_related: bool = False
 
     def __post_init__(self) -> None:
         if self.labels is not None:
@@ -61,6 +64,11 @@ class Domain:
         # Domains are hashed often. Those with the same name and size are seldom different.
         size = None if self.labels is None else len(self.labels)
         return hash((self.name, size, self.is_sequence))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the members come with the data."""
+        return self.labels is None and not self.is_sequence
 
     @cached_property
     def is_numeric(self) -> bool:

@@ -273,7 +273,8 @@ class Reader:
             domain = left.domain or right.domain or NUMBERS
             domain = NUMBERS if domain.is_numeric else domain
             sides = (self._fit(left, domain), self._fit(right, domain))
-            if operator not in ("=", "!=") and not (domain.is_numeric or domain.is_text):
+            is_ordered = domain.is_numeric or domain.is_text or domain.is_open
+            if operator not in ("=", "!=") and not is_ordered:
                 self.report(
                     phrase.words[0],
                     f"`{operator}` needs numbers, or labels that are all text; {domain} has "
@@ -317,13 +318,15 @@ class Reader:
             return read.term
         match read.term:
             case tm.Constant(value):
-                if expected is not _ANYTHING and not expected.has(value):
+                if expected is not _ANYTHING and not (expected.is_open or expected.has(value)):
                     twin = expected.twin_of(value)
                     self.report(read.word, f"{read.term} is no label of domain {expected}.{twin}")
             case tm.Variable(name) if expected.has(name):
                 return tm.Constant(name)
             case tm.Variable(name):
                 advice = self.advice(name, map(str, expected.labels or ()))
+                if expected.is_open and expected not in (_ANYTHING, _REALS):
+                    advice = f' If it is the name of a member, write "{name}".'
                 self.report(
                     read.word,
                     f"`{name}` is bound by no quantifier and is no label of domain {expected}."

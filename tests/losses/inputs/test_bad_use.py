@@ -50,24 +50,19 @@ GIVEN = {name: torch.zeros(64, 10) for name in ("Left", "Right", "Sum")}
         ("forall a in d: P(a) & P(a, a)", {"domains": {"d": 2}}, "arguments in one place and"),
         ("forall a in d: P(f(a))", {"domains": {"d": 2}}, "does not make plain"),
         (
-            "exists m in image: P(m)",
+            "exists m in image: Q",
             {"domains": {"image": "open"}},
-            "possible for one variable, of an outermost `forall`",
+            "no atom reads `m`",
         ),
         (
-            "forall a in d: forall m, n in image: P(m, n)",
-            {"domains": {"image": "open", "d": 2}},
-            "one variable, of an outermost",
-        ),
-        (
-            "Q -> (forall m in image: P(m))",
+            "forall m, n in image: forall m in image: P(m, n)",
             {"domains": {"image": "open"}},
-            "one variable, of an outermost",
+            "`m` is bound by two of the outermost `forall`s",
         ),
         (
             "forall m in image, a in d where a != m: P(m, a)",
             {"domains": {"image": "open", "d": 2}},
-            "drop those examples instead",
+            "about members of an open domain and about `a`",
         ),
     ],
 )

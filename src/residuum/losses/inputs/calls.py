@@ -26,6 +26,7 @@ from residuum.losses.inputs.layouts import Bound, groundings_of
 from residuum.losses.inputs.numbers import Numbers
 from residuum.losses.inputs.padding import masks_for, sequence_sizes, without_padding
 from residuum.losses.inputs.reading import Window
+from residuum.losses.relations.grounded import Grounded
 from residuum.losses.routes.definition import Definition, make_room
 
 
@@ -65,7 +66,8 @@ class Call(NamedTuple):
     `masks` depend on the example: they exclude the padding of sequences given by `lengths`.
     `sources` returns the tensors as degrees where several rules share them. A `window` limits the
     call to some groundings. The chooser selects a route by `case`. `labels` are those of observed
-    outputs, by the names of slots.
+    outputs, by the names of slots. `rows` are the members that the examples of a rule about open
+    domains are about.
     """
 
     inputs: list[Tensor]
@@ -78,6 +80,7 @@ class Call(NamedTuple):
     window: Window | None = None
     case: Case | None = None
     labels: Mapping[str, Tensor] | None = None
+    rows: Grounded | None = None
 
 
 @final

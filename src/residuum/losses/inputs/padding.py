@@ -24,13 +24,14 @@ def sequence_sizes(plan: Plan, tensors: Sequence[Tensor]) -> dict[str, int]:
     found: dict[str, int] = {}
     for slot, tensor in zip(plan.given, tensors, strict=True):
         for place, domain in enumerate(slot.domains):
-            if not domain.is_sequence:
+            if domain.labels is not None:
                 continue
             # An integer, not a symbol: each trace of torch.compile is for one length.
             size = operator.index(tensor.shape[tensor.dim() - len(slot.domains) + place])
             if found.setdefault(domain.name, size) != size:
+                kind = "sequence" if domain.is_sequence else "open domain"
                 raise GroundingError(
-                    f"sequence `{domain.name}`: expected one length in all tensors, got "
+                    f"{kind} `{domain.name}`: expected one length in all tensors, got "
                     f"{found[domain.name]} in one tensor and {size} in `{slot.name}`; pad both to "
                     "the same length"
                 )

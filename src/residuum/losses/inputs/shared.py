@@ -28,7 +28,7 @@ class Inputs(NamedTuple):
 
     def of(self, rule: Reader) -> Inputs:
         """Return the inputs that a rule reads."""
-        names = [slot.name for slot in rule.plan.given]
+        names = rule.plan.read
         observed = self.observed
         if observed is not None:
             observed = {name: observed[name] for name in names if name in observed} or None

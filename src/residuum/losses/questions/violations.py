@@ -15,6 +15,7 @@ from residuum.losses.inputs.calls import Call
 from residuum.losses.inputs.layouts import Groundings, groundings_of
 from residuum.losses.questions.crisp_truth import crisp_truth_of
 from residuum.losses.questions.pieces import pieces_of
+from residuum.losses.relations.grounded import Grounded
 from residuum.losses.routes.definition import Definition
 from residuum.losses.routes.steps import evaluation_of
 
@@ -23,7 +24,8 @@ from residuum.losses.routes.steps import evaluation_of
 class Violation:
     """A grounding that the predictions break: its example, what it says, and its degree of truth.
 
-    `example` is the index of the example in the batch, one number for each batch dimension.
+    `example` is the index of the example in the batch, one number for each batch dimension. A rule
+    about several members of open domains names them in the grounding, and has no index.
 
     >>> import torch
     >>> import residuum as rs
@@ -101,14 +103,23 @@ def _unravelled(place: int, shape: Sequence[int]) -> list[int]:
 def _named(plan: Plan, call: Call, places: Iterable[Place]) -> list[Violation]:
     """Return groundings as formulas, each with the example it belongs to."""
     groundings = groundings_of(plan)
-    return [
-        Violation(
-            tuple(_unravelled(place.example, call.batch)) if call.batch else (),
-            _spell(plan, groundings, call, list(place.axes)),
-            place.degree,
-        )
-        for place in places
-    ]
+    found = []
+    for place in places:
+        grounding = _spell(plan, groundings, call, list(place.axes))
+        example = tuple(_unravelled(place.example, call.batch)) if call.batch else ()
+        if call.rows is not None:
+            grounding, example = _with_members(grounding, call.rows, place.example), ()
+        found.append(Violation(example, grounding, place.degree))
+    return found
+
+
+def _with_members(grounding: Formula, rows: Grounded, row: int) -> Formula:
+    """Return a grounding in which the variables of a row are its members."""
+    while isinstance(grounding, Forall) and all(
+        binding.variable in rows.columns for binding in grounding.bindings
+    ):
+        grounding = grounding.body
+    return substitute(grounding, rows.members(row))
 
 
 def _spell(plan: Plan, groundings: Groundings, call: Call, at: list[int]) -> Formula:

@@ -175,6 +175,7 @@ class Chooser:
         if (
             not call.inputs
             or self._definition.plan.quantities  # an operator knows comparisons only
+            or self._definition.plan.relation is not None  # nor guards about members
             or (case.is_observed and self._definition.jumps_at_false)  # unknown to an operator
             or torch.compiler._is_exporting_flag  # PyTorch 2.11 traces `is_exporting()` as True
             or torch._C._are_functorch_transforms_active()

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from residuum.grounding import Layout, Plan, lay_out
-from residuum.grounding.plans import Connect
+from residuum.grounding.plans import Connect, Quantify
 from residuum.losses.aggregation.aggregators import Aggregator
 from residuum.losses.aggregation.groundings import (
     Chain,
@@ -225,6 +225,8 @@ class Definition:
             return "the relaxation is `exact`"
         if self.detach is not None:
             return f"`detach` needs the {self.detach}, and a clause has no such part"
+        if any(isinstance(step, Quantify) and step.members for step in self.plan.steps):
+            return "a guard is about members of open domains, which are known in a call only"
         if self._law is None:
             return (
                 f"under `{self.relaxation}` the penalty of a clause does not follow from a sum "

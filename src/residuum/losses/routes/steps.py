@@ -81,7 +81,7 @@ def per_example(given: Tensor, call: Call, rank: int) -> Tensor:
 def evaluation_of(definition: Definition, call: Call, changed: Changed | None = None) -> Evaluation:
     """Return the evaluation of a rule on a call."""
     sources = definition.sources(call.inputs) if call.sources is None else call.sources()
-    certainty, lifted = None, call.bound.lifted
+    certainty, lifted = None, call.bound.lifted if definition.plan.relation is None else None
     if definition.jumps_at_false and call.case is not None and call.case.is_observed:
         from residuum.losses.routes.certainty import certainty_of
 

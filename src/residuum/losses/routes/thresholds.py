@@ -25,6 +25,15 @@ GPU_BLOCK: Final = 1 << 26
 LARGEST_BLOCK: Final = 1 << 28
 """The most groundings that are ever evaluated at once. One float for each is 1 GiB."""
 
+ROWS: Final = 1 << 16
+"""Outputs of a network that a relation asks for at a time. Each keeps a row of every layer."""
+
+MOST_ROWS_LISTED: Final = 1 << 22
+"""Candidates for rows that are listed before a sample is drawn from them: 32 MiB each variable."""
+
+MOST_DRAWS: Final = 1_000
+"""How often numbers are drawn at random until enough of them are rows that a guard selects."""
+
 CHUNK: Final = 1 << 17
 """Groundings of clauses or of a table computed at a time on a CPU, so that they stay in the cache.
 

@@ -1,0 +1,1 @@
+"""Rules that relate members of open domains: members, rows, and what the slots of rules read."""

@@ -1,0 +1,191 @@
+"""One call of a theory: what its rules read, which networks run, and what the rules answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple, TypeVar, final
+
+from torch import Tensor, nn
+
+from residuum.grounding.plans import Slot
+from residuum.losses.inputs.evidence import (
+    Observed,
+    is_observed_in_full,
+    labels_of,
+    refuse_unknown_labels,
+)
+from residuum.losses.network_calls import Key, Requests
+from residuum.losses.questions.violations import Violation
+from residuum.losses.relations.evaluation import RelatedRule
+from residuum.losses.relations.networks import Networks
+from residuum.losses.relations.observed import check_relations, observable
+from residuum.losses.relations.pairs import Pairs
+from residuum.losses.relations.sources import Sources
+from residuum.losses.theory_names import check_names, domains_of, given, names_of_labels, slot_of
+from residuum.losses.theory_names import tensors_of as names_of_tensors
+from residuum.losses.theory_rules import TheoryRules
+from residuum.syntax import Knowledge
+
+Answer = TypeVar("Answer")
+
+TOGETHER: Final = "all rules"
+"""The name of the one part that rules with a hidden predicate have under `exact`."""
+
+
+class Bindings(NamedTuple):
+    """A knowledge with its rules, and the networks and members that are bound to it.
+
+    `groundings` says of which rules how many rows are drawn at random.
+    """
+
+    knowledge: Knowledge
+    rules: TheoryRules
+    modules: Mapping[str, nn.Module]
+    members: Iterable[str]
+    frozen: set[str]
+    groundings: Mapping[str, int]
+
+    def sources(self, tensors: Mapping[str, Any]) -> Sources:
+        """Return the members of open domains in a call with these tensors."""
+        modules = {name: self.modules[name] for name in self.members}
+        relates = bool(self.rules.related)
+        return Sources(self.knowledge, modules, tensors, relates=relates, frozen=self.frozen)
+
+    def requests(self) -> Requests:
+        """Return a list of what networks are asked for in one call."""
+        return Requests(self.modules, self.frozen)
+
+    def is_quantity(self, slot: Slot) -> bool:
+        """Return whether a slot holds numbers, and not outputs of a predicate."""
+        return slot.predicate.name in self.knowledge.quantities
+
+    def labels(self, observed: Observed | None) -> dict[str, Tensor]:
+        """Return labels by the names of slots. GroundingError says which name fits no slot.
+
+        Those of rules that relate members of open domains are not among them.
+        """
+        if observed is None:
+            return {}
+        slots = [slot for slot in self.rules.plain_slots if not self.is_quantity(slot)]
+        related = [name for rule in self.rules.related.values() for name in observable(rule.plan)]
+        known = names_of_labels(slots)
+        refuse_unknown_labels(observed, [*known, *related])
+        own = {n: one for n, one in observed.items() if n in known and not isinstance(one, Pairs)}
+        return labels_of(slots, {slot_of(name, slots): one for name, one in own.items()})
+
+
+@final
+class TheoryCall:
+    """The rules of a theory on the tensors of one call. Networks are asked for outputs first."""
+
+    def __init__(
+        self,
+        bindings: Bindings,
+        requests: Requests,
+        sources: Sources,
+        tensors: Mapping[str, Tensor],
+        labels: Mapping[str, Tensor],
+        lengths: Any,
+    ) -> None:
+        self._bindings = bindings
+        self._requests = requests
+        self._sources = sources
+        self._tensors = tensors
+        self._labels = labels
+        self._lengths = lengths
+        self._related: dict[str, RelatedRule] = {}
+        self._plain = self._request_slots()
+
+    def relate(self, observed: Observed | None) -> None:
+        """Find the rows of the rules that relate members, and ask networks for what they read."""
+        one, related = self._bindings, self._bindings.rules.related
+        if not related:
+            return
+        known = observed or {}
+        pairs = {name: given for name, given in known.items() if isinstance(given, Pairs)}
+        world = self._sources.world(pairs)
+        for rule in related.values():
+            for name in domains_of(rule.plan):
+                if name not in world.sizes:
+                    self._sources.features(name)  # says what is missing
+            check_relations(rule.plan, known, world.sizes)
+        networks = Networks(one.modules, one.frozen, self._sources, self._tensors)
+        for name, rule in related.items():
+            drawn = one.groundings.get(name)
+            self._related[name] = RelatedRule(name, rule, world, networks, known, drawn)
+            self._related[name].request(self._requests)
+
+    def _request_slots(self) -> dict[str, Tensor]:
+        """Request the outputs that plain rules read, and return the quantities that are given."""
+        one, tensors = self._bindings, self._tensors
+        slots = [slot for slot in one.rules.plain_slots if not slot.predicate.is_hidden]
+        numbers = [s for s in slots if one.is_quantity(s) and s.predicate.name not in one.modules]
+        slots = [slot for slot in slots if slot not in numbers]
+        names = [name for slot in slots for name in names_of_tensors(slot)]
+        names += [slot.name for slot in numbers]
+        check_names("tensor", tensors, dict.fromkeys([*names, *one.rules.tensors_of_relations]))
+        known = self._sources.completed(tensors, names)
+        for slot in slots:
+            own = self._labels.get(slot.name)
+            if own is None or not is_observed_in_full(slot, own, self._lengths):
+                arguments = tuple(given(name, slot, known) for name in names_of_tensors(slot))
+                self._requests.add(("slot", slot.name), slot.predicate.name, arguments)
+        return {slot.name: given(slot.name, slot, known) for slot in numbers}
+
+    def take(self, outputs: Mapping[Key, Tensor]) -> dict[str, Tensor]:
+        """Take the outputs of networks, and return those that plain rules read, by slot."""
+        for rule in self._related.values():
+            rule.take(outputs)
+        slots = {name: one for (what, name), one in outputs.items() if what == "slot"}
+        self._plain = self._plain | slots
+        return self._plain
+
+    # Answers, once networks have answered
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        return {"lengths": self._lengths, "observed": self._labels or None}
+
+    def penalties(self) -> dict[str, Tensor]:
+        """Return the penalty of each rule, or one penalty if only all rules together have one."""
+        rules = self._bindings.rules.plain
+        if rules.shares_hidden:
+            return {TOGETHER: rules.total(self._plain, **self._given)}
+        found: dict[str, Tensor] = rules(self._plain, **self._given)
+        return self._in_order(found, RelatedRule.penalty)
+
+    def satisfied(self) -> dict[str, Tensor]:
+        """Return whether the predictions obey each rule, one Boolean per example."""
+        found = self._bindings.rules.plain.satisfied(self._plain, **self._given)
+        return self._in_order(found, RelatedRule.satisfied)
+
+    def violations(self, top: int) -> dict[str, list[Violation]]:
+        """Return the groundings of each rule with the lowest degrees that predictions break."""
+        found = self._bindings.rules.plain.violations(self._plain, top=top, **self._given)
+        return self._in_order(found, lambda one: one.violations(top))
+
+    def metrics(self) -> dict[str, float]:
+        """Return what one logs of each rule."""
+        found = self._bindings.rules.plain.metrics(self._plain, **self._given)
+        return found | self._numbers(RelatedRule.metrics)
+
+    def diagnose(self) -> dict[str, float]:
+        """Return the metrics of each rule, and its violations without a gradient."""
+        found = self._bindings.rules.plain.diagnose(self._plain, **self._given)
+        return found | self._numbers(RelatedRule.diagnose)
+
+    def _numbers(self, question: Callable[[RelatedRule], dict[str, float]]) -> dict[str, float]:
+        return {
+            f"{name}/{key}": value
+            for name, one in self._related.items()
+            for key, value in question(one).items()
+        }
+
+    def _in_order(
+        self, plain: dict[str, Answer], question: Callable[[RelatedRule], Answer]
+    ) -> dict[str, Answer]:
+        """Return the answers of all rules, in the order of the knowledge."""
+        if not self._related:
+            return plain
+        found = {**plain, **{name: question(one) for name, one in self._related.items()}}
+        return {name: found[name] for name in self._bindings.knowledge.rules}
