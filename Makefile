@@ -5,7 +5,7 @@ EXTRAS ?= ,learn
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint types format docs docs-serve packages bench-foundation bench-analysis bench-losses bench-circuits bench-study bench-ltn sweep-losses soak clean
+.PHONY: demo test lint types format docs docs-serve packages bench-foundation bench-analysis bench-losses bench-circuits bench-study bench-advice bench-ltn sweep-losses soak clean
 
 demo: $(INSTALLED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -57,6 +57,9 @@ bench-losses: $(INSTALLED)
 
 bench-circuits: $(INSTALLED)
 	$(BIN)/python benchmarks/circuits.py
+
+bench-advice: $(INSTALLED)
+	$(BIN)/python benchmarks/advice.py
 
 bench-study: $(INSTALLED)
 	$(BIN)/python benchmarks/study.py

@@ -2,62 +2,85 @@
 
 import pytest
 
+from made_up_advice import measured
 from made_up_chunk_runs import runs as chunk_runs
 from made_up_runs import runs
-from residuum.advice import Measured, recommend, what_studies_found
+from residuum.advice import Rehearsed, Trap, recommend, what_studies_found
+from residuum.advice.traps import as_lines, traps_of_measurements
 from residuum.study.chunking.published import published_f1
 from residuum.study.digits.published import published
 
 
-def measured(relaxation, mended=0.5, **others):
-    usual = {
-        "rule": "r", "sample": "s", "examples": 1, "groundings": 1, "bytes": 4, "violated": 0.1,
-        "stuck": 0.0, "raising": 0.5, "evaded": 0.0, "disagreement": 0.0, "self_consistency": 1.0,
-        "seconds": 1.0, "cost": 1.0,
-    }  # fmt: skip
-    return Measured(relaxation=relaxation, mended=mended, **{**usual, **others})
+def rehearsed(**points):
+    names = {"none": None, "s": "s-product", "r": "r-product", "godel": "s-godel", "own": "own"}
+    return [Rehearsed(names.get(name, name), one, 0.3, (one,)) for name, one in points.items()]
 
 
-def test_what_mends_most_is_recommended_with_reasons():
-    advice = recommend(
-        [
-            measured("a", 0.9, stuck=0.2, raising=0.7),
-            measured("b", 0.1, evaded=0.8),
-            measured("c", 0.3, stuck=0.75, self_consistency=0.8),
-        ],
-        ["The study."],
-    )
-    assert advice.relaxation == "a"
-    first, second, third, study, limits = advice.reasons
-    assert "a mends 90%" in first
-    assert "20% without a gradient" in first
-    assert "70% of its pull is on consequents" in first
-    assert second == "b mends 10%; making antecedents false is its easy way out (80%)"
-    assert third == (
-        "c mends 30%; 75% have no gradient; a grounding is equivalent to itself only to 0.80"
-    )
-    assert study == "The study."
-    assert "labels" in limits
+def test_the_relaxation_that_is_learnt_best_is_recommended_with_its_reason():
+    advice = recommend(rehearsed(none=50, s=60, exact=80, r=70), remarks=["The study."])
+    assert advice.relaxation == "exact"
+    first, last = advice.reasons
+    assert "reach 80 points under exact, and 50 without the rules, with the weight 0.3" in first
+    assert last == "The study."
 
 
-@pytest.mark.parametrize("better", [{"stuck": 0.1}, {"self_consistency": 1.0}, {"cost": 1.0}])
-def test_among_equals_gradients_then_consistency_then_cost_decide(better):
-    worse = {"stuck": 0.2, "self_consistency": 0.9, "cost": 2.0}
-    found = [measured("a", 0.50, **worse), measured("b", 0.49, **{**worse, **better})]
-    assert recommend(found, []).relaxation == "b"
-    assert recommend([found[0], measured("b", 0.4, **{**worse, **better})], []).relaxation == "a"
+@pytest.mark.parametrize(
+    ("points", "expected"),
+    [
+        ({"s": 78, "exact": 80, "r": 81}, "s-product"),  # as good as the best: the usual one
+        ({"s": 77.9, "exact": 80, "r": 81}, "exact"),
+        ({"own": 81, "godel": 80}, "s-godel"),  # others than the contest's come last
+        ({"own": 84, "godel": 80}, "own"),
+    ],
+)
+def test_among_equals_the_order_of_preference_decides(points, expected):
+    assert recommend(rehearsed(none=10, **points)).relaxation == expected
 
 
-def test_rules_and_samples_count_alike():
-    found = [measured("a", 1.0), measured("a", 0.0), measured("b", 0.6), measured("b", 0.6)]
-    assert recommend(found, []).relaxation == "b"
-
-
-def test_without_violations_none_is_recommended():
-    nothing = {"violated": 0.0, "stuck": None, "raising": None, "evaded": None}
-    advice = recommend([measured("a", None, **nothing)], ["The study."])
+def test_where_nothing_is_gained_nothing_is_recommended():
+    advice = recommend(rehearsed(none=70, s=70.4, exact=60))
     assert advice.relaxation is None
-    assert advice.reasons[0].startswith("No grounding is violated")
+    assert "No relaxation adds to the 70 points" in advice.reasons[0]
+    assert recommend(rehearsed(none=70)).reasons == ("Nothing was rehearsed to the end",)
+    assert recommend(rehearsed(none=70, s=70.6)).relaxation == "s-product"
+
+
+def test_another_form_is_recommended_only_where_it_is_clearly_better():
+    forms = {"sum": "exists a in digit: A(a) & S(a)"}
+    before = rehearsed(none=10, s=20)
+    assert recommend(before, rehearsed(s=40), forms).forms == forms
+    assert recommend(before, rehearsed(s=22), forms).forms == {}
+    worse = recommend(before, rehearsed(s=12), forms)
+    assert "Written with `exists` the rules reach 12 points" in worse.reasons[1]
+
+
+@pytest.mark.parametrize(("points", "word"), [(20, "as good"), (30, "better"), (10, "worse")])
+def test_the_mean_over_groundings_is_compared(points, word):
+    [averaged] = rehearsed(s=points)
+    advice = recommend(rehearsed(none=5, s=20), averaged=averaged)
+    assert f'over="mean", is {word} under s-product: {points} points for 20' in advice.reasons[1]
+
+
+def test_traps_of_measurements_are_the_worst_of_each_rule():
+    found = list(
+        traps_of_measurements(
+            [
+                measured("r-product", stuck=0.3),
+                measured("r-product", stuck=0.6, sample="t"),
+                measured("lukasiewicz", stuck=1.0),  # flat, but not satisfied by half
+                measured("s-product", 0.2, evaded=0.5),
+                measured("s-product", 0.5, evaded=0.4, rule="q"),
+            ]
+        )
+    )
+    assert [(one.kind, one.rule) for one in found] == [
+        ("satisfied by half", "r"),
+        ("trivial solution", "r"),
+    ]
+    assert "60% of the violated groundings teach nothing (t)" in found[0].text
+    [first, second] = as_lines([*found, Trap("trivial solution", "z", "other")])
+    assert first.startswith("satisfied by half (r): r: under r-product")
+    assert second.startswith("trivial solution (r, z): r: under s-product")
 
 
 def test_studies_are_quoted_as_printed_where_nothing_was_run():

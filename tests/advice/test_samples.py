@@ -82,6 +82,49 @@ def test_predictions_that_do_not_fit_are_refused_in_words(tmp_path, changed, mes
         read_sample(written(tmp_path, **arrays), TAGS)
 
 
+def test_evidence_and_labels_are_read_by_their_prefix(tmp_path):
+    labels = {"observed:D": [2, -100], "label:S": [True, False]}
+    found = read_sample(written(tmp_path, **GOOD, **labels), TAGS)
+    assert found.observed["D"].tolist() == [2, -100]
+    assert found.labels["S"].tolist() == [1, 0]
+    assert not found.is_observed("D")
+    whole = read_sample(written(tmp_path, S=GOOD["S"], **{"observed:D": [2, 0]}), TAGS)
+    assert whole.is_observed("D")
+    assert set(whole.logits) == {"S"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"observed:D": [3, 0]}, "labels from 0 to 2"),
+        ({"observed:D": [0.5, 0.5]}, "expected the number of a member of digit"),
+        ({"observed:D": [[0, 1, 0], [1, 0, 0]]}, "batches do not fit together"),
+        ({"observed:Extra": [1, 0]}, "nothing reads `Extra`"),
+        ({"label:Extra": [1, 0]}, "nothing reads `Extra`"),
+        ({"label:D": [0.5, 0.5]}, "expected the number of a member of digit"),
+        ({"label:S": [1, 2]}, "`S`: expected labels from 0 to 1"),
+        ({"label:S": [1, 0, 1]}, "batches do not fit together"),
+    ],
+)
+def test_evidence_and_labels_that_do_not_fit_are_refused(tmp_path, changed, message):
+    with pytest.raises(ResiduumError, match=message):
+        read_sample(written(tmp_path, **GOOD, **changed), TAGS)
+
+
+def test_quantities_are_numbers_in_every_form(tmp_path):
+    knowledge = loads("predicate Adult\nquantity Age scale 2\nrule r: Age >= 18 -> Adult")
+    path = written(tmp_path, Age=[30.0, 12.5], Adult=[0.5, 0.75], **{"label:Age": [np.nan, 12.0]})
+    found = read_sample(path, knowledge)
+    assert found.logits["Age"].tolist() == [30.0, 12.5]
+    assert found.labels["Age"].isnan().tolist() == [True, False]
+    bad = written(tmp_path, Age=[30.0], Adult=[0.5], **{"label:Age": [1.0, 2.0]})
+    with pytest.raises(DataError, match="`label:Age`: expected as many numbers"):
+        read_sample(bad, knowledge)
+    for drawn in draw_samples(knowledge, examples=50):
+        assert drawn.logits["Age"].shape == (50,)
+        assert 1 < drawn.logits["Age"].std() < 20
+
+
 def test_files_that_hold_no_arrays_are_refused(tmp_path):
     missing, text, single = (tmp_path / name for name in ("none.npz", "text.npz", "one.npy"))
     text.write_text("no archive")

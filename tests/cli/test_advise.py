@@ -23,32 +23,79 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_rules_are_measured_on_random_predictions_under_the_papers_five(residuum):
+@pytest.fixture
+def quick(monkeypatch):
+    """Make rehearsals short."""
+    from residuum.advice import rehearsing
+
+    monkeypatch.setattr(rehearsing, "STEPS", 10)
+
+
+@pytest.mark.usefixtures("quick")
+def test_rules_are_rehearsed_under_the_usual_relaxations_and_exact(residuum):
     code, out, err = residuum("advise", "rules.rsd", "--json")
     assert (code, err) == (0, "")
     content = json.loads(out)
-    assert len(content["measured"]) == 2 * 2 * 5
+    assert [one["relaxation"] for one in content["rehearsed"]] == [
+        None, "s-product", "exact", "r-product", "lukasiewicz-maxsat", "r-godel", "lukasiewicz",
+        "s-godel",
+    ]  # fmt: skip
+    assert len(content["measured"]) == 2 * 2 * 6
     assert {one["sample"] for one in content["measured"]} == {"uniform", "confident"}
-    assert content["advice"]["relaxation"] in {one["relaxation"] for one in content["measured"]}
     [one, *_] = content["measured"]
     assert one["groundings"] == 2
     assert 0 < one["violated"] < 1
 
 
+@pytest.mark.usefixtures("quick")
 def test_predictions_of_the_user_are_measured(residuum, folder):
     np.savez(folder / "p.npz", A=[[0.9, 0.9]], B=[[0.1, 0.2]])
     words = ("advise", "rules.rsd", "--sample", "p.npz", "-r", "lukasiewicz,r-product")
     code, out, _ = residuum(*words)
     assert code == 0
-    assert "first, predictions: p.npz. 2 groundings in each of 1 examples (8 bytes" in out
-    assert "100.0% violated" in out
+    assert "first: 2 groundings in each example, violated: 100.0% of p.npz" in out
     lines = [line.split() for line in out.splitlines() if line.startswith("  lukasiewicz  ")]
-    assert lines[0][2] == "100%"  # both groundings together are beyond the cap
-    assert "Recommended: r-product" in out
+    assert lines[0][3] == "100%"  # both groundings together are beyond the cap
+    assert "Recommended: " in out
+    assert "exact" not in [line.split()[0] for line in out.splitlines() if line.startswith("  e")]
+    assert "Trap: capped (first): first: 1 of 1 examples cost 1" in out
     assert "as printed in the paper" in out
-    assert json.loads(residuum(*words, "--json")[1])["measured"][0]["stuck"] == 1
+    assert json.loads(residuum(*words, "--json")[1])["measured"][0]["stuck"] == 0
 
 
+@pytest.mark.usefixtures("quick")
+def test_evidence_and_labels_come_with_the_predictions(residuum, folder):
+    np.savez(folder / "p.npz", A=[[0.9, 0.9]] * 8, **{"observed:B": [[0, 1]] * 8,
+             "label:A": [[1, -100]] * 8})  # fmt: skip
+    words = ("advise", "rules.rsd", "--sample", "p.npz", "-r", "s-product")
+    code, out, _ = residuum(*words, "--json")
+    assert code == 0
+    kinds = {one["kind"] for one in json.loads(out)["advice"]["traps"]}
+    assert "observed consequent" in kinds
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_interrupt_prints_what_is_known(residuum, monkeypatch):
+    from residuum.advice import Consultation
+
+    steps = Consultation.steps
+
+    def interrupted(self):
+        for number, step in enumerate(steps(self)):
+            if number == 3:
+                raise KeyboardInterrupt
+            yield step
+
+    monkeypatch.setattr(Consultation, "steps", interrupted)
+    code, out, err = residuum("advise", "rules.rsd", "--json")
+    assert code == 130
+    assert "this is what is known so far" in err
+    assert [one["relaxation"] for one in json.loads(out)["rehearsed"]] == [
+        None, "s-product", "exact",
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("quick")
 def test_the_fate_of_violated_groundings_is_drawn(residuum, folder):
     np.savez(folder / "p.npz", A=[[0.9, 0.9]], B=[[0.1, 0.2]])
     words = ("advise", "rules.rsd", "--sample", "p.npz")
@@ -63,6 +110,7 @@ def test_predictions_that_obey_the_rules_recommend_none(residuum, folder):
     code, out, _ = residuum("advise", "rules.rsd", "--sample", "p.npz")
     assert code == 0
     assert "Recommended: no relaxation" in out
+    assert "No grounding is violated" in out
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from advice.test_recommending import measured
+from made_up_advice import measured
 from residuum.errors import PictureError
 from residuum.reports.advice_figures import draw_advice
 

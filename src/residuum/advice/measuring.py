@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -12,14 +10,16 @@ import torch
 from torch import Tensor
 
 from residuum.advice.samples import Sample
-from residuum.analysis import self_consistency
 from residuum.errors import ResiduumError
+from residuum.grounding.plans import Connect
 from residuum.logic import And, Atom, Formula, Implies, Not, Or, atoms_of
 from residuum.losses import compile as compile_rule
 from residuum.losses.aggregation import capped
 from residuum.losses.questions.each import SingleGroundings
+from residuum.losses.questions.explain import slots_below
 from residuum.losses.rules import CompiledRule
 from residuum.relaxations import Relaxation
+from residuum.relaxations.catalogue import EXACT
 from residuum.relaxations.tnorms import Archimedean
 from residuum.syntax import Knowledge
 
@@ -28,15 +28,6 @@ STEPS: Final = 60
 
 LENGTH: Final = 0.5
 """The length of one step in the logits of each example."""
-
-MOST_DEGREES: Final = 1 << 22
-"""The most groundings times examples; of a larger sample only every n-th example is used."""
-
-ROUNDS: Final = 12
-"""How often each call is timed; the fastest counts."""
-
-SECONDS: Final = 1.0
-"""The most seconds for one self-consistency."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +46,7 @@ class Measured:
       follow the gradient of the rule alone: `mended` with an antecedent that is still predicted,
       `evaded` because it no longer is. A rule that only forbids has no `evaded`, because it does
       not say which side is wrong.
-    - `disagreement` is the mean distance of the degree of truth from the exact probability.
-    - `self_consistency` is that of one grounding with independent atoms.
     - `bytes` is the memory for one number per grounding of an example, in single precision.
-    - `seconds` is the time of one example, forward and backward; `cost` is its ratio to that of
-      the cheapest relaxation.
     """
 
     rule: str
@@ -73,10 +60,6 @@ class Measured:
     raising: float | None
     mended: float | None
     evaded: float | None
-    disagreement: float | None
-    self_consistency: float | None
-    seconds: float
-    cost: float
 
 
 class PenaltyGradients(NamedTuple):
@@ -92,65 +75,59 @@ class PenaltyGradients(NamedTuple):
 def measure(
     knowledge: Knowledge, rule: str, sample: Sample, relaxations: Sequence[Relaxation]
 ) -> list[Measured]:
-    """Return the measurements of one rule of a rule file, for each relaxation."""
-    thinned = _thinned(knowledge, rule, sample)
-    rules = [_compiled(knowledge, rule, one) for one in relaxations]
-    seconds = _seconds(rules, thinned)
+    """Return the measurements of one rule of a rule file, for each relaxation but `exact`.
+
+    All groundings of all examples are in memory at once: `fit` makes a sample small enough.
+    """
     return [
-        Measured(
-            rule=rule,
-            sample=sample.name,
-            relaxation=one.name,
-            seconds=taken,
-            cost=taken / min(seconds),
-            **_measure(knowledge, rule, compiled, thinned),
-        )
-        for one, compiled, taken in zip(relaxations, rules, seconds, strict=True)
-    ]
+        Measured(rule=rule, sample=sample.name, relaxation=one.name,
+                 **_measure(compiled_rule(knowledge, rule, one), sample))
+        for one in relaxations
+        if one != EXACT
+    ]  # fmt: skip
 
 
-def _compiled(knowledge: Knowledge, rule: str, relaxation: str | Relaxation) -> CompiledRule:
-    # The weight of the rule is left out: a weight of 0 would hide every gradient.
+def compiled_rule(knowledge: Knowledge, rule: str, relaxation: str | Relaxation) -> CompiledRule:
+    """Return one rule with a penalty for each example, and without its weight.
+
+    A weight of 0 would hide every gradient.
+    """
     formula = knowledge.rules[rule].formula
     return compile_rule(formula, relaxation, knowledge=knowledge, weight=1.0, reduction="none")
 
 
-def _inputs_of(compiled: CompiledRule, sample: Sample) -> tuple[dict[str, Tensor], Tensor | None]:
-    logits = {slot.name: sample.logits[slot.name] for slot in compiled.plan.slots}
-    return logits, sample.lengths if compiled.plan.sequence_domains else None
+class Given(NamedTuple):
+    """What one rule reads of a sample."""
+
+    tensors: Mapping[str, Tensor]
+    lengths: Tensor | None
+    observed: Mapping[str, Tensor] | None
 
 
-def _thinned(knowledge: Knowledge, rule: str, sample: Sample) -> Sample:
-    compiled = _compiled(knowledge, rule, "s-godel")
-    logits, lengths = _inputs_of(compiled, sample)
-    if not logits:
+def given_to(compiled: CompiledRule, sample: Sample) -> Given:
+    """Return what a rule reads of a sample."""
+    names = {slot.name for slot in compiled.plan.given}
+    if not names:
         raise ResiduumError(
-            f"expected a rule with atoms, but rule `{rule}` reads no predictions, so that nothing "
-            "can be measured; remove it from the file"
+            f"expected rules with atoms, but `{compiled.formula}` reads no predictions, so that "
+            "nothing can be measured; remove it from the file"
         )
-    first = {name: tensor[:1] for name, tensor in logits.items()}
-    groundings = compiled.each(first, lengths=None if lengths is None else lengths[:1])
-    examples = max(len(tensor) for tensor in logits.values())
-    most = max(1, MOST_DEGREES // max(1, groundings.counted.shape[1]))
-    step = -(-examples // most)
-    return Sample(
-        sample.name,
-        {name: tensor[::step] for name, tensor in logits.items()},
-        None if lengths is None else lengths[::step],
+    return Given(
+        {name: one for name, one in sample.logits.items() if name in names},
+        sample.lengths if compiled.plan.sequence_domains else None,
+        {name: one for name, one in sample.observed.items() if name in names} or None,
     )
 
 
-def _measure(
-    knowledge: Knowledge, rule: str, compiled: CompiledRule, sample: Sample
-) -> dict[str, Any]:
-    """Return all fields of `Measured` that depend on one relaxation, except for its speed."""
-    logits, lengths = _inputs_of(compiled, sample)
+def _measure(compiled: CompiledRule, sample: Sample) -> dict[str, Any]:
+    """Return all fields of `Measured` that depend on one relaxation."""
+    tensors, lengths, observed = given = given_to(compiled, sample)
     with torch.no_grad():
-        before = compiled.each(logits, lengths=lengths)
-        after = compiled.each(_descended(compiled, logits, lengths), lengths=lengths)
+        before = compiled.each(tensors, lengths=lengths, observed=observed)
+        after = compiled.each(_descended(compiled, given), lengths=lengths, observed=observed)
     violated = before.counted & ~before.holds
     groundings = before.counted.shape[1]
-    may_evade = isinstance(before.formula, Implies) and not _denies(before.formula.consequent)
+    may_evade = _may_evade(compiled, before.formula, sample)
     is_mended = after.holds & after.covered if may_evade else after.holds
     return {
         "examples": len(before.counted),
@@ -161,9 +138,25 @@ def _measure(
         "raising": _raising(before, compiled.relaxation, violated),
         "mended": _share(is_mended, violated),
         "evaded": _share(after.holds & ~after.covered, violated) if may_evade else None,
-        "disagreement": _disagreement(knowledge, rule, compiled, logits, lengths),
-        "self_consistency": _self_consistency(before.formula, compiled.relaxation),
     }
+
+
+def _may_evade(compiled: CompiledRule, formula: Formula, sample: Sample) -> bool:
+    """Return whether it is wrong to mend a grounding by a false antecedent.
+
+    It is not if the rule only forbids, or if its consequent is observed.
+    """
+    if not isinstance(formula, Implies) or _denies(formula.consequent):
+        return False
+    read = observed_consequents(compiled)
+    return not read or not all(map(sample.is_observed, read))
+
+
+def observed_consequents(compiled: CompiledRule) -> set[str]:
+    """Return the names of the tensors that consequents of the rule read."""
+    plan = compiled.plan
+    implications = [one for one in plan.steps if isinstance(one, Connect) and one.kind is Implies]
+    return slots_below(plan, [one.operands[1] for one in implications])
 
 
 def _denies(formula: Formula) -> bool:
@@ -220,22 +213,26 @@ def _raising(each: SingleGroundings, relaxation: Relaxation, violated: Tensor) -
         sides[name] = compile_rule(side, relaxation, inputs="probs").truth(read)
     implication = Implies(Atom("antecedent"), Atom("consequent"))
     gradients = penalty_gradients(implication, sides, each.counted, relaxation).by_part
-    lowering, raising = (gradients[name].abs() for name in ("antecedent", "consequent"))
+    lowering, raising = (
+        # What is certain, as evidence is, does not move.
+        gradients[name].abs().masked_fill(sides[name] * (1 - sides[name]) == 0, 0.0)
+        for name in ("antecedent", "consequent")
+    )
     moved = violated & (lowering + raising > 0)
     if not bool(moved.any()):
         return None
     return float((raising[moved] / (lowering + raising)[moved]).mean())
 
 
-def _descended(
-    compiled: CompiledRule, logits: Mapping[str, Tensor], lengths: Tensor | None
-) -> dict[str, Tensor]:
+def _descended(compiled: CompiledRule, given: Given) -> dict[str, Tensor]:
     """Return the logits after gradient descent on the rule alone, in steps of equal length."""
-    moving = {name: tensor.clone() for name, tensor in logits.items()}
-    for _ in range(STEPS):
+    moving = {name: tensor.clone() for name, tensor in given.tensors.items()}
+    for _ in range(STEPS if moving else 0):
         with torch.enable_grad():
             leaves = [tensor.requires_grad_() for tensor in moving.values()]
-            total = compiled(moving, lengths=lengths).sum()
+            total = compiled(moving, lengths=given.lengths, observed=given.observed).sum()
+            if not total.requires_grad:  # only comparisons are left, or what is observed
+                break
             gradients = torch.autograd.grad(total, leaves, materialize_grads=True)
         squares = [one.square().reshape(len(one), -1).sum(1) for one in gradients]
         size = torch.stack(squares).sum(0).sqrt()
@@ -244,42 +241,4 @@ def _descended(
             name: tensor.detach() - scale.reshape(-1, *(1,) * (tensor.dim() - 1)) * gradient
             for (name, tensor), gradient in zip(moving.items(), gradients, strict=True)
         }
-    return moving
-
-
-def _disagreement(
-    knowledge: Knowledge,
-    rule: str,
-    compiled: CompiledRule,
-    logits: Mapping[str, Tensor],
-    lengths: Tensor | None,
-) -> float | None:
-    try:
-        exact = _compiled(knowledge, rule, "exact").truth(logits, lengths=lengths)
-    except ResiduumError:  # the exact probability has too many states to count
-        return None
-    return float((compiled.truth(logits, lengths=lengths) - exact).abs().mean())
-
-
-def _self_consistency(formula: Formula, relaxation: Relaxation) -> float | None:
-    if not atoms_of(formula):
-        return None
-    return self_consistency(formula, relaxation, seconds=SECONDS).value
-
-
-def _seconds(rules: Sequence[CompiledRule], sample: Sample) -> list[float]:
-    """Return the seconds that one example takes under each relaxation, forward and backward.
-
-    The fastest of several rounds counts. Every round times all relaxations, so that other work of
-    the machine slows all of them down alike.
-    """
-    logits, lengths = _inputs_of(rules[0], sample)
-    singles = {name: tensor.float().requires_grad_() for name, tensor in logits.items()}
-    best = [math.inf] * len(rules)
-    for _ in range(ROUNDS):
-        for place, compiled in enumerate(rules):
-            started = time.perf_counter()
-            penalty = compiled(singles, lengths=lengths)
-            penalty.sum().backward()
-            best[place] = min(best[place], (time.perf_counter() - started) / len(penalty))
-    return best
+    return {name: tensor.detach() for name, tensor in moving.items()}

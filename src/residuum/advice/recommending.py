@@ -1,4 +1,4 @@
-"""From measurements to a recommendation, with its reasons."""
+"""From a rehearsal to a recommendation, with its reasons."""
 
 from __future__ import annotations
 
@@ -6,93 +6,110 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from residuum.advice.measuring import Measured
+from residuum.advice.rehearsing import Rehearsed
+from residuum.advice.traps import Trap
 
-TIE: Final = 0.02
-"""Shares of mended groundings that differ by less than this count as equal."""
+TIE: Final = 3.0
+"""Points that differ by no more than this count as equal: another seed changes them as much."""
+
+GAIN: Final = 0.5
+"""A rule that adds fewer points than this mends nothing."""
+
+PREFERENCE: Final = (
+    "s-product", "exact", "r-product", "lukasiewicz-maxsat", "r-godel", "lukasiewicz", "s-godel",
+)  # fmt: skip
+"""Which relaxation is taken among equals; others come after these."""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """The relaxation to begin with, or None if nothing tells them apart, and the reasons."""
+    """The relaxation to begin with, or None if nothing mends; the form of rules, and the reasons.
+
+    `forms` has the rules that are better written in another way, by name, as text.
+    """
 
     relaxation: str | None
     reasons: tuple[str, ...]
+    forms: dict[str, str]
+    traps: tuple[Trap, ...] = ()
 
 
-def recommend(measured: Sequence[Measured], studies: Sequence[str]) -> Advice:
-    """Recommend the relaxation whose gradient mends the most violated groundings.
+def recommend(
+    rehearsed: Sequence[Rehearsed],
+    rewritten: Sequence[Rehearsed] = (),
+    forms: dict[str, str] | None = None,
+    *,
+    averaged: Rehearsed | None = None,
+    traps: Sequence[Trap] = (),
+    remarks: Sequence[str] = (),
+) -> Advice:
+    """Recommend the relaxation under which networks learnt best in the rehearsal.
 
-    A grounding is mended if it becomes true and its antecedent is still predicted. Among equals
-    the relaxation with fewer stuck groundings is recommended, then the more self-consistent one,
-    then the cheaper one. `studies` are sentences that are added to the reasons.
+    Among relaxations within `TIE` points of the best, the first of `PREFERENCE` is taken.
+    `rewritten` are the results with the rules in the other `forms`, which are recommended if they
+    are better by more than `TIE`. `averaged` is the result with the mean over groundings.
     """
-    names = list(dict.fromkeys(one.relaxation for one in measured))
-    telling = [one for one in measured if one.mended is not None]
-    if not telling:
-        nothing = "No grounding is violated here, so that no gradient tells the relaxations apart"
-        return Advice(None, (nothing, *studies))
-    means = {name: _means([one for one in telling if one.relaxation == name]) for name in names}
-    most = max(mean.mended for mean in means.values())
-    equals = [name for name in names if means[name].mended > most - TIE]
-    best = min(equals, key=lambda name: means[name].order)
-    reasons = [_why(best, means[best])]
-    reasons += [_why_not(name, means[name]) for name in names if name != best]
-    limits = (
-        "Measured on the rules alone: labels hold antecedents in place, and weights and rates "
-        "matter as much; try the best two"
-    )
-    return Advice(best, (*reasons, *studies, limits))
-
-
-@dataclass(frozen=True)
-class _Means:
-    """The measurements of one relaxation, averaged over rules and samples."""
-
-    mended: float
-    evaded: float
-    stuck: float
-    raising: float | None
-    self_consistency: float
-    cost: float
-
-    @property
-    def order(self) -> tuple[float, float, float]:
-        return self.stuck, -self.self_consistency, self.cost
-
-
-def _means(found: Sequence[Measured]) -> _Means:
-    raising = [one.raising for one in found if one.raising is not None]
-    return _Means(
-        mended=_mean([one.mended or 0.0 for one in found]),
-        evaded=_mean([one.evaded or 0.0 for one in found]),
-        stuck=_mean([one.stuck or 0.0 for one in found]),
-        raising=_mean(raising) if raising else None,
-        self_consistency=_mean(
-            [1.0 if (c := one.self_consistency) is None else c for one in found]
-        ),
-        cost=_mean([one.cost for one in found]),
+    points = {one.relaxation: one for one in rehearsed}
+    without = points.pop(None, None)
+    if not points:
+        return Advice(None, ("Nothing was rehearsed to the end", *remarks), {}, tuple(traps))
+    best = _best(list(points.values()))
+    other = _best(list(rewritten)) if rewritten else None
+    is_rewritten = other is not None and other.points > best.points + TIE
+    chosen = other if is_rewritten and other is not None else best
+    if without is not None and chosen.points < without.points + GAIN:
+        nothing = (
+            f"No relaxation adds to the {without.points:.0f} points that networks reach without "
+            f"the rules; if you use them all the same, begin with {best.relaxation}"
+        )
+        return Advice(None, (nothing, *remarks), {}, tuple(traps))
+    reasons = [_why(chosen, without, list(points.values()), is_rewritten=is_rewritten)]
+    if other is not None and not is_rewritten and other.points < best.points - TIE:
+        reasons.append(f"Written with `exists` the rules reach {other.points:.0f} points at best")
+    if averaged is not None:
+        reasons.append(_about_means(averaged, points.get(averaged.relaxation, best)))
+    return Advice(
+        chosen.relaxation,
+        (*reasons, *remarks),
+        dict(forms or {}) if is_rewritten else {},
+        tuple(traps),
     )
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
-
-
-def _why(name: str, mean: _Means) -> str:
-    pull = "" if mean.raising is None else f", and {mean.raising:.0%} of its pull is on consequents"
+def _about_means(averaged: Rehearsed, summed: Rehearsed) -> str:
+    difference = averaged.points - summed.points
+    worth = "as good" if abs(difference) <= TIE else "better" if difference > 0 else "worse"
     return (
-        f"{name} mends {mean.mended:.0%} of the violated groundings and leaves {mean.stuck:.0%} "
-        f"without a gradient{pull}"
+        f'The mean over groundings, over="mean", is {worth} under {averaged.relaxation}: '
+        f"{averaged.points:.0f} points for {summed.points:.0f}, with the weight "
+        f"{averaged.weight:g}, which does not depend on the number of groundings"
     )
 
 
-def _why_not(name: str, mean: _Means) -> str:
-    why = f"{name} mends {mean.mended:.0%}"
-    if mean.stuck > 0.5:
-        why += f"; {mean.stuck:.0%} have no gradient"
-    if mean.evaded > mean.mended:
-        why += f"; making antecedents false is its easy way out ({mean.evaded:.0%})"
-    if mean.self_consistency < 1:
-        why += f"; a grounding is equivalent to itself only to {mean.self_consistency:.2f}"
-    return why
+def _best(rehearsed: Sequence[Rehearsed]) -> Rehearsed:
+    most = max(one.points for one in rehearsed)
+    equals = [one for one in rehearsed if one.points >= most - TIE]
+    return min(equals, key=_place)
+
+
+def _place(one: Rehearsed) -> tuple[int, float]:
+    is_known = one.relaxation in PREFERENCE
+    place = PREFERENCE.index(str(one.relaxation)) if is_known else len(PREFERENCE)
+    return place, -one.points
+
+
+def _why(
+    chosen: Rehearsed, without: Rehearsed | None, others: Sequence[Rehearsed], *, is_rewritten: bool
+) -> str:
+    base = "" if without is None else f", and {without.points:.0f} without the rules"
+    form = " with the rules rewritten" if is_rewritten else ""
+    equals = [
+        str(one.relaxation)
+        for one in others
+        if one.relaxation != chosen.relaxation and abs(one.points - chosen.points) <= TIE
+    ]
+    ties = f"; as good there: {', '.join(equals)}" if equals else ""
+    return (
+        f"In the rehearsal networks reach {chosen.points:.0f} points under {chosen.relaxation}"
+        f"{form}{base}, with the weight {chosen.weight:g}{ties}"
+    )

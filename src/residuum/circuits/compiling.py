@@ -49,16 +49,20 @@ MOST_NODES: Final = 2_000_000
 """The most nodes of a circuit. One number for each node and 64 examples takes a gigabyte."""
 
 
-def compile_circuit(propositions: Propositions, root: int) -> Circuit:
+def compile_circuit(
+    propositions: Propositions, root: int, work: Sequence[int] | None = None
+) -> Circuit:
     """Return the smallest circuit that the ways find within the first round in which one ends.
 
-    Raises CircuitError if none ends within the last round.
+    `work` has the steps of each round, by default `WORK`. Raises CircuitError if none ends within
+    the last round.
 
     >>> some = Propositions([2] * 20)
     >>> exactly_one = some.count_of(0b10, [some.literal(one, 0b10) for one in range(20)])
     >>> len(compile_circuit(some, exactly_one)) < 130
     True
     """
+    work = WORK if work is None else work
     if root in (propositions.FALSE, propositions.TRUE):
         build = Builder(propositions.sizes, 2)
         return build.finish(build.TRUE if root == propositions.TRUE else build.FALSE)
@@ -67,11 +71,11 @@ def compile_circuit(propositions: Propositions, root: int) -> Circuit:
     if kept is not None and kept.sizes == propositions.sizes:
         return kept
     with saying_after_a_second("compiling a rule to a circuit"):
-        rounds = (_smallest(propositions, root, steps) for steps in WORK)
+        rounds = (_smallest(propositions, root, steps) for steps in work)
         found = next((one for one in rounds if one is not None), None)
     if found is None:
         raise CircuitError(
-            f"expected a rule whose circuit takes at most {WORK[-1]:,} steps to compile and has at "
+            f"expected a rule whose circuit takes at most {work[-1]:,} steps to compile and has at "
             f"most {MOST_NODES:,} nodes, and this rule needs more; make its domains smaller, split "
             "it into several rules, or choose a relaxation other than `exact`"
         )

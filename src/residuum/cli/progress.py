@@ -42,6 +42,8 @@ def with_progress(items: Iterable[T], count: int, doing: str) -> Iterator[T]:
         showing.start()
         try:
             item = next(items)
+        except StopIteration:  # there are fewer than was thought
+            return
         finally:
             showing.cancel()
             showing.join()

@@ -159,7 +159,7 @@ def test_rules_about_different_batches_are_reported_but_not_decoded(tmp_path):
 @pytest.mark.parametrize(
     ("declared", "missing"),
     [
-        ("quantity Age scale 2\nrule r: Age >= 18", "quantities"),
+        ("quantity Age scale 2\nrule r: Age >= 18", ""),
         ("predicate A\nrule r: A | ~A & true", ""),
         ("predicate A\npredicate H hidden\nrule r: A -> H", "hidden predicate"),
         ("predicate A", "a rule or more"),

@@ -22,17 +22,17 @@ async function advise(predictions) {
   const own = running = new AbortController(), said = find("advising"), body = find("measured-rules").tBodies[0];
   body.replaceChildren();
   find("stop-advising").hidden = false;
-  said.textContent = "measuring …";
+  said.textContent = "rehearsing …";
   try {
     await ask("advice", { text: state.rules, relaxations: state.relaxations, ...predictions }, {
       signal: own.signal,
       onPart: (part) => {
         if (part.measured) {
           said.textContent = `${part.done} of ${part.of}`;
-          find("measured-rules").hidden = false;
+          if (part.measured.length) find("measured-rules").hidden = false;
           body.append(...part.measured.map(row));
         } else {
-          find("advice").replaceChildren(element("strong", {}, `Recommended: ${part.recommended ?? "no relaxation before the others"}`));
+          find("advice").replaceChildren(element("strong", {}, `Recommended: ${part.recommended ?? "no relaxation"}`));
           find("reasons").replaceChildren(...part.reasons.map((reason) => element("li", {}, `${reason}.`)));
           said.textContent = "";
         }
@@ -48,5 +48,5 @@ async function advise(predictions) {
 function row(one) {
   const percent = (share) => (share === null ? "–" : `${decimal(100 * share, 1)}%`);
   return element("tr", {}, element("th", { scope: "row" }, one.rule), ...[one.sample, one.relaxation, percent(one.violated), percent(one.stuck),
-    percent(one.raising), percent(one.mended), percent(one.evaded), decimal(one.cost, 1)].map((text) => element("td", {}, text)));
+    percent(one.raising), percent(one.mended), percent(one.evaded)].map((text) => element("td", {}, text)));
 }

@@ -168,7 +168,7 @@ def _observed_consequents(
     if not labels or truth(half_denied, {"A": 0.5}, relaxation) > 0:
         return []
     implications = [one for one in plan.steps if isinstance(one, Connect) and one.kind is Implies]
-    read = _slots_below(plan, [one.operands[1] for one in implications])
+    read = slots_below(plan, [one.operands[1] for one in implications])
     return [
         f"warning: `{name}` is observed and stands in a consequent. Under {relaxation} an "
         "implication with a false consequent is false however small its antecedent is, so that "
@@ -179,7 +179,7 @@ def _observed_consequents(
     ]
 
 
-def _slots_below(plan: Plan, numbers: list[int]) -> set[str]:
+def slots_below(plan: Plan, numbers: list[int]) -> set[str]:
     """Return the names of the slots that some steps read, directly or through their operands."""
     found, seen, waiting = set(), set(numbers), list(numbers)
     while waiting:

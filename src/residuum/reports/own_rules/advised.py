@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from residuum.errors import ResiduumError
-from residuum.relaxations import Relaxation
+from residuum.relaxations import Relaxation, default_relaxations
 from residuum.reports.advice_figures import draw_advice
 from residuum.syntax import Knowledge
 
@@ -45,23 +45,42 @@ def advise_steps(
     sample: Sample | None,
     relaxations: Sequence[Relaxation],
 ) -> Iterator[Advised | None]:
-    """Yield None after each rule, and then the advice, on random predictions without a sample."""
+    """Yield None after each part of the work, and then the advice.
+
+    Without a sample it is about random predictions.
+    """
     is_random = sample is None
-    measured: list[Measured] = []
     try:
         require_torch()
-        from residuum.advice import draw_samples, measure, recommend
+        from residuum.advice import Consultation
+        from residuum.advice.traps import as_lines
 
-        samples = draw_samples(knowledge) if sample is None else [sample]
-        for rule in knowledge.rules:
+        usual = tuple(relaxations) == default_relaxations(())
+        samples = [] if sample is None else [sample]
+        asked = Consultation(knowledge, samples, relaxations, with_exact=usual)
+        for _ in asked.steps():
             yield None
-            for one in samples:
-                measured += measure(knowledge, rule, one, relaxations)
-        found = recommend(measured, studies=())
+        found = asked.advice()
     except ResiduumError as error:
         yield Advised(None, (), is_random, missing=str(error))
         return
-    yield Advised(found.relaxation, found.reasons, is_random, measured)
+    reasons = (
+        *found.reasons,
+        *(f"Write {name} as: {form}" for name, form in found.forms.items()),
+        *(f"Trap: {line}" for line in as_lines(found.traps)),
+    )
+    yield Advised(found.relaxation, reasons, is_random, asked.measured)
+
+
+def count_parts(knowledge: Knowledge, relaxations: Sequence[Relaxation], *, is_random: bool) -> int:
+    """Return about how many parts the work of `advise_steps` has."""
+    try:
+        require_torch()
+    except ResiduumError:
+        return 1
+    from residuum.advice.advising import count_parts
+
+    return count_parts(knowledge, relaxations, samples=2 if is_random else 1)
 
 
 def draw_advised(advised: Advised) -> Figure | None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from residuum.checks import RuleCheck, check_steps
 from residuum.relaxations import Relaxation, default_relaxations
-from residuum.reports.own_rules.advised import Advised, advise_steps, read_own_sample
+from residuum.reports.own_rules.advised import Advised, advise_steps, count_parts, read_own_sample
 from residuum.reports.own_rules.obeying import Decoded, decode_worst
 from residuum.reports.own_rules.sample_facts import (
     RuleOnSample,
@@ -93,9 +93,10 @@ class OwnRules:
 
 
 def count_steps(knowledge: Knowledge, asked: Asked) -> int:
-    """Return the number of steps of `gather`."""
+    """Return about how many steps `gather` has."""
     of_sample = len(knowledge.rules) + 1 if asked.sample else 0
-    return 2 * len(knowledge.rules) + 1 + of_sample
+    of_advice = count_parts(knowledge, asked.relaxations, is_random=asked.sample is None)
+    return len(knowledge.rules) + of_advice + 1 + of_sample
 
 
 def gather(knowledge: Knowledge, asked: Asked) -> Iterator[OwnRules | None]:

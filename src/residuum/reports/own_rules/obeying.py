@@ -10,7 +10,12 @@ import numpy as np
 
 from residuum.errors import ResiduumError
 from residuum.grounding.grounding_counts import count_groundings
-from residuum.reports.own_rules.sample_facts import inputs_of, lengths_of, sequence_lengths
+from residuum.reports.own_rules.sample_facts import (
+    inputs_of,
+    lengths_of,
+    observed_by,
+    sequence_lengths,
+)
 from residuum.syntax import Domain, Knowledge
 
 if TYPE_CHECKING:
@@ -88,7 +93,11 @@ def _broken_rules(rules: CompiledKnowledge, sample: Sample) -> dict[int, list[st
     found: dict[int, list[str]] = {}
     sizes = set()
     for name, rule in rules.rules.items():
-        obeyed = rule.satisfied(inputs_of(rule, sample), lengths=lengths_of(rule, sample))
+        obeyed = rule.satisfied(
+            inputs_of(rule, sample),
+            lengths=lengths_of(rule, sample),
+            observed=observed_by(rule, sample),
+        )
         sizes.add(len(obeyed))
         for example in (~obeyed).nonzero().flatten().tolist():
             found.setdefault(example, []).append(name)
@@ -108,12 +117,17 @@ def _decode(
     }
     about_sequences = any(rule.plan.sequence_domains for rule in rules.rules.values())
     lengths = sample.lengths[order] if about_sequences and sample.lengths is not None else None
-    labels = rules.decode(tensors, lengths=lengths)
+    observed = {
+        name: labels if len(labels) == 1 else labels[order]
+        for name, labels in sample.observed.items()
+    }
+    labels = rules.decode(tensors, lengths=lengths, observed=observed or None)
     found = []
     for place, example in enumerate(order):
         changes = [
             change
             for name, slot in slots.items()
+            if name in tensors
             for change in _changes(slot, _row(tensors[name], place), _row(labels[name], place))
         ]
         found.append(Decoded(example, broken[example], changes[:MOST_CHANGES], len(changes)))

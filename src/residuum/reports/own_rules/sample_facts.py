@@ -57,7 +57,14 @@ class RuleOnSample:
 
 def inputs_of(rule: CompiledRule, sample: Sample) -> dict[str, Any]:
     """Return the tensors of a sample that a rule reads."""
-    return {slot.name: sample.logits[slot.name] for slot in rule.plan.given}
+    names = [slot.name for slot in rule.plan.given]
+    return {name: sample.logits[name] for name in names if name in sample.logits}
+
+
+def observed_by(rule: CompiledRule, sample: Sample) -> dict[str, Any] | None:
+    """Return the evidence of a sample that a rule reads, or None."""
+    names = [slot.name for slot in rule.plan.outputs]
+    return {name: sample.observed[name] for name in names if name in sample.observed} or None
 
 
 def lengths_of(rule: CompiledRule, sample: Sample) -> Any:
@@ -74,16 +81,18 @@ def facts_of_sample(
     formula = knowledge.rules[name].formula
     first = compile_rule(formula, degrees_under, knowledge=knowledge, weight=1.0)
     tensors, lengths = inputs_of(first, sample), lengths_of(first, sample)
-    obeyed = first.satisfied(tensors, lengths=lengths)
-    found = first.metrics(tensors, lengths=lengths)
-    worst = first.violations(tensors, lengths=lengths, top=TOP)
+    observed = observed_by(first, sample)
+    obeyed = first.satisfied(tensors, lengths=lengths, observed=observed)
+    found = first.metrics(tensors, lengths=lengths, observed=observed)
+    worst = first.violations(tensors, lengths=lengths, observed=observed, top=TOP)
     step = _stride(first, tensors, len(obeyed))
     thinned = {key: tensor[::step] for key, tensor in tensors.items()}
     own_lengths = None if lengths is None else lengths[::step]
+    told = {key: labels[::step] for key, labels in (observed or {}).items()} or None
     without: dict[str, float] = {}
     for relaxation in relaxations:
         compiled = compile_rule(formula, relaxation, knowledge=knowledge, weight=1.0)
-        diagnosed = compiled.diagnose(thinned, lengths=own_lengths)
+        diagnosed = compiled.diagnose(thinned, lengths=own_lengths, observed=told)
         if diagnosed["groundings"] < 1:
             without[relaxation] = diagnosed["without_gradient"]
     return RuleOnSample(
@@ -110,6 +119,8 @@ def sequence_lengths(rule: CompiledRule, tensors: Mapping[str, Any]) -> dict[str
     """Return the length of each sequence domain in the tensors, padding included."""
     found: dict[str, int] = {}
     for slot in rule.plan.given:
+        if slot.name not in tensors:  # observed in full
+            continue
         shape = tensors[slot.name].shape
         for domain, size in zip(slot.domains, shape[len(shape) - len(slot.domains) :], strict=True):
             if domain.is_sequence:

@@ -1,0 +1,1 @@
+"""The parts of `make bench-advice`: tasks, training, judging and tables."""
