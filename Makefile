@@ -5,7 +5,7 @@ EXTRAS ?= ,learn
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint types format packages bench-foundation bench-analysis bench-losses bench-circuits bench-study bench-advice bench-ltn sweep-losses soak clean
+.PHONY: demo test lint types format docs docs-serve packages bench-foundation bench-analysis bench-losses bench-circuits bench-study bench-advice bench-ltn sweep-losses soak clean
 
 demo: $(INSTALLED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -28,6 +28,16 @@ types: $(INSTALLED)
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# Opens from disk: build/docs/index.html. Warnings are errors, and so are links that lead nowhere.
+docs: $(INSTALLED)
+	rm -rf build/docs
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b html -d build/doctrees docs build/docs
+	$(BIN)/python docs/check_site.py build/docs
+	@echo build/docs/index.html
+
+docs-serve: docs
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/docs $(or $(PORT),8000)
 
 bench-foundation: $(INSTALLED)
 	$(BIN)/python benchmarks/foundation.py

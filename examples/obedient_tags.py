@@ -1,4 +1,4 @@
-"""Draws what rules do to predictions: tags of a sentence before and after (docs/exact.png)."""
+"""Draws what rules do to predictions: tags before and after (docs/guide/exact.png)."""
 
 import sys
 

@@ -114,7 +114,7 @@ def test_the_record_is_complete_and_its_seeds_are_apart():
 
 
 def test_the_page_of_advice_shows_the_record():
-    page = (ROOT / "docs/advice.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/guide/advice.md").read_text(encoding="utf-8")
     for table in markdown(RECORD).split("\n\n"):
         assert table in page
 

@@ -1,5 +1,6 @@
 """The names of the package: `residuum.__all__`, and the page that explains them."""
 
+import inspect
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 import residuum
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
 DOOR = (ROOT / "src" / "residuum" / "__init__.py").read_text(encoding="utf-8")
 
 
@@ -47,6 +48,14 @@ def test_no_name_is_listed_twice():
 @pytest.mark.parametrize("name", residuum.__all__)
 def test_every_name_is_there(name):
     assert getattr(residuum, name) is not None
+
+
+@pytest.mark.parametrize("name", residuum.__all__)
+def test_every_name_has_a_docstring_with_an_example(name):
+    thing = getattr(residuum, name)
+    described = inspect.getdoc(thing)
+    assert described
+    assert ">>> " in described, "doctests run it"
 
 
 def test_completion_offers_the_listed_names_and_no_others():

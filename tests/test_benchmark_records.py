@@ -83,7 +83,7 @@ def test_what_is_said_of_certified_bounds_is_what_was_measured():
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     seeds = [row["seed"] for row in rows]
     assert seeds == list(range(seeds[0], seeds[-1] + 1))
-    page = (ROOT / "docs" / "consistency.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "theory" / "consistency.md").read_text(encoding="utf-8")
     assert f": {analysis.summary(rows)}." in page
     assert f"--bounds {seeds[0]} {seeds[-1] + 1}`" in page
 

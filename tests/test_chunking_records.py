@@ -38,12 +38,12 @@ def mean(measure, layers=2, **where):
 
 
 def test_the_verdicts_are_counted_rightly():
-    tables = page("docs/chunking-tables.md")
+    tables = page("docs/studies/chunking-tables.md")
     confirmed, refuted, undecided = (
         tables.count(f"| {status} |") for status in ("confirmed", "refuted", "open")
     )
     said = f"{confirmed} are confirmed, {refuted} refuted, {undecided} open"
-    assert said in page("docs/chunking.md")
+    assert said in page("docs/studies/chunking.md")
 
 
 @pytest.mark.parametrize("weight", [None, *WEIGHTS])
@@ -57,7 +57,7 @@ def test_what_weights_do(weight):
         f1, broken = (mean(measure, **known) for measure in ("f1", "violations"))
         cells.append(f"{f1:.2f}, {broken:.2f}%")
     name = "no rules" if weight is None else f"{weight:g}"
-    assert f"| {name} | {' | '.join(cells)} |" in page("docs/chunking.md")
+    assert f"| {name} | {' | '.join(cells)} |" in page("docs/studies/chunking.md")
 
 
 @pytest.mark.parametrize("weight", [0.1, 1, 10])
@@ -69,7 +69,7 @@ def test_what_text_without_labels_does(weight):
         for unlabelled in (False, True)
         for measure in ("f1", "violations")
     ]
-    assert f"| {weight:g} | {' | '.join(cells)} |" in page("docs/chunking.md")
+    assert f"| {weight:g} | {' | '.join(cells)} |" in page("docs/studies/chunking.md")
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_what_warm_ups_do(name, relaxation, warm_ups):
         else f"{mean('f1', relaxation=relaxation, fraction=share, warm_up=warm_up, weight=0):.1f}"
         for share, warm_up in zip((0.1, 1), warm_ups, strict=True)
     ]  # fmt: skip
-    assert f"| {name} | {' | '.join(cells)} |" in page("docs/chunking.md")
+    assert f"| {name} | {' | '.join(cells)} |" in page("docs/studies/chunking.md")
 
 
 @pytest.mark.parametrize(("name", "layers"), [("one", 1), ("two", 2)])
@@ -99,7 +99,7 @@ def test_what_a_second_layer_does(name, layers):
         for share in (0.1, 1)
         for measure in ("f1", "violations", "viterbi_f1")
     ]
-    assert f"| {name} | {' | '.join(cells)} |" in page("docs/chunking.md")
+    assert f"| {name} | {' | '.join(cells)} |" in page("docs/studies/chunking.md")
 
 
 def test_every_run_of_the_tables_is_in_the_records():

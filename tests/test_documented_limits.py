@@ -8,7 +8,7 @@ import pytest
 
 from residuum import limits
 
-PAGE = Path(__file__).parents[1] / "docs" / "language.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "language.md"
 WRITTEN = {"LARGEST_INTEGER": "64 bits"}  # the others as decimal numbers
 
 

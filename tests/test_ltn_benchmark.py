@@ -23,7 +23,7 @@ from ltn_contest.tables import LTN, RESIDUUM, lines_of, markdown, slower, values
 ROOT = Path(__file__).parents[1]
 CONTEST = ROOT / "benchmarks" / "ltn_contest"
 RECORD = json.loads((ROOT / "benchmarks/records/ltn-cpu.json").read_text(encoding="utf-8"))
-PAGE = (ROOT / "docs" / "ltn.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "guide" / "ltn.md").read_text(encoding="utf-8")
 
 
 def drawn(name):

@@ -1,4 +1,7 @@
-"""What the documents show is run: Python as it stands, commands with the output they print."""
+"""What the documents show is run: Python as it stands, commands with the output they print.
+
+A block of `text` right after a block of Python is all that the Python prints.
+"""
 
 import re
 import shlex
@@ -12,24 +15,35 @@ import torch
 from residuum.cli import main
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = [README, *(page.read_text(encoding="utf-8") for page in sorted(ROOT.glob("docs/*.md")))]
-PYTHON = [code for page in PAGES for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL)]
-CONSOLE = [c for page in PAGES for c in re.findall(r"```console\n(\$ .*?)```", page, re.DOTALL)]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
+README = TEXTS["README.md"]
+BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
+PYTHON = [
+    pytest.param(code, printed, id=f"{page} {number}")
+    for page, text in TEXTS.items()
+    for number, (code, printed) in enumerate(BLOCK.findall(text), 1)
+]
+CONSOLE = [c for t in TEXTS.values() for c in re.findall(r"```console\n(\$ .*?)```", t, re.DOTALL)]
+FIRST = BLOCK.findall(README)[0][0]
 
 
-@pytest.mark.parametrize("code", PYTHON)
-def test_python_examples_run_as_they_stand(code, capsys, monkeypatch):
+@pytest.mark.parametrize(("code", "printed"), PYTHON)
+def test_python_examples_run_as_they_stand(code, printed, capsys, monkeypatch):
+    for library in re.findall(r"^(?:import|from) (lightning|transformers)\b", code, re.MULTILINE):
+        pytest.importorskip(library)
     monkeypatch.chdir(ROOT)
-    torch.manual_seed(torch.default_generator.initial_seed())
-    exec(compile(code, "<example>", "exec"), {"__name__": "__main__"})
+    with torch.random.fork_rng():
+        torch.manual_seed(torch.default_generator.initial_seed())
+        exec(compile(code, "<example>", "exec"), {"__name__": "__main__"})
     promised = re.findall(r"print\(.*\)  # (\S+)$", code, re.MULTILINE)
-    printed = capsys.readouterr().out.split()
-    assert all(value in printed for value in promised)
+    found = capsys.readouterr().out
+    assert all(value in found.split() for value in promised)
+    assert not printed or found == printed
 
 
 def test_the_first_example_runs_in_a_process_of_its_own():
-    done = subprocess.run([sys.executable, "-W", "error", "-c", PYTHON[0]], cwd=ROOT)
+    done = subprocess.run([sys.executable, "-W", "error", "-c", FIRST], cwd=ROOT)
     assert done.returncode == 0
 
 
@@ -47,7 +61,7 @@ def test_commands_print_what_is_shown(shown, tmp_path, monkeypatch, capsys):
 
 
 def test_the_first_example_has_ten_lines_at_most_beside_its_imports():
-    lines = [line for line in PYTHON[0].splitlines() if line.strip()]
+    lines = [line for line in FIRST.splitlines() if line.strip()]
     assert len([line for line in lines if not line.startswith("import")]) <= 10
 
 
@@ -59,10 +73,10 @@ def test_there_are_examples_to_run():
 def test_continuous_integration_runs_the_readme_command():
     assert "make test" in README
     commands = (ROOT / ".ci" / "run").read_text(encoding="utf-8").strip().splitlines()
-    assert commands[-2:] == ["make test", "make packages"]
+    assert commands[-3:] == ["make docs", "make test", "make packages"]
 
 
-@pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/*.md")))
+@pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *PAGES[1:]], ids=lambda page: page.name)
 def test_links_between_pages_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target

@@ -41,7 +41,7 @@ def page(name):
     return (ROOT / name).read_text("utf-8")
 
 
-DIGITS = page("docs/digits.md")
+DIGITS = page("docs/studies/digits.md")
 
 
 @cache
@@ -204,7 +204,7 @@ def test_the_page_of_tables_is_what_the_records_say(study, tmp_path):
         text=True,
         check=True,
     ).stdout
-    assert page(f"docs/{study}-tables.md").split("\n\n", 2)[2] == shown, (
+    assert page(f"docs/studies/{study}-tables.md").split("\n\n", 2)[2] == shown, (
         f"run `residuum study {study} --table --markdown` and put what it prints on the page"
     )
 
@@ -340,7 +340,7 @@ def test_the_findings_show_lukasiewicz_in_pipelines_with_and_without_a_warm_up()
 
 
 def test_the_findings_count_the_claims():
-    tables = page("docs/digits-tables.md")
+    tables = page("docs/studies/digits-tables.md")
     counts = [tables.count(f" | {status} | ") for status in ("confirmed", "refuted", "open")]
     told = "{} are confirmed, {} refuted and {} open".format(*counts)
     assert told in DIGITS

@@ -83,7 +83,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-# docs/api.md says in the same groups what each name is.
+# docs/reference/api.md says in the same groups what each name is.
 __all__ = [  # noqa: RUF022  # grouped by what the names are for
     # Rules as losses
     "compile", "CompiledRule", "CompiledKnowledge", "Violation", "CircuitLoss",

@@ -1,6 +1,13 @@
 """The exceptions of residuum, all of them `ResiduumError`s, and the words of their messages.
 
 A message says what was expected, what was found, and what to do.
+
+>>> import residuum as rs
+>>> try:
+...     rs.truth("P -> Q", {"P": 0.8}, "r-product")
+... except rs.errors.DegreeError as error:
+...     print("P -> Q needs Q")
+P -> Q needs Q
 """
 
 from __future__ import annotations
@@ -31,7 +38,15 @@ LONGEST_COMPARED: Final = 60
 
 
 class ResiduumError(ValueError):
-    """Base of every error residuum raises on purpose; also a ValueError."""
+    """Base of every error residuum raises on purpose; also a ValueError.
+
+    >>> import residuum as rs
+    >>> try:
+    ...     rs.parse("P ->")
+    ... except rs.ResiduumError as error:
+    ...     print(type(error).__name__, isinstance(error, ValueError))
+    FormulaSyntaxError True
+    """
 
 
 class InvalidNameError(ResiduumError):

@@ -1,4 +1,4 @@
-"""The limits that are checked before work begins; docs/language.md lists them.
+"""The limits that are checked before work begins; docs/reference/language.md lists them.
 
 Limits of one method or one kind of data stand beside the code that needs them.
 """

@@ -136,7 +136,7 @@ def test_every_record_of_the_archives_can_be_used():
 
 
 def test_the_record_of_the_documentation_is_named(capsys):
-    text = (ROOT / "docs" / "results.md").read_text("utf-8")
+    text = (ROOT / "docs" / "reference" / "results.md").read_text("utf-8")
     code = re.search(r"```python\n(.*?)\n```", text, re.DOTALL)[1].split("folder = ")[0]
     made = {}
     exec(code, made)

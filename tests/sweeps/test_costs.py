@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_page_has_the_table_that_is_computed():
-    assert cost_table() in (ROOT / "docs" / "cost.md").read_text(encoding="utf-8")
+    assert cost_table() in (ROOT / "docs" / "studies" / "cost.md").read_text(encoding="utf-8")
 
 
 def rates(is_meant):
@@ -41,7 +41,7 @@ def test_the_page_tells_how_fast_later_runs_of_the_products_were():
         for size in (5_000, 25_000)
     ]
     told = "had {} with 5,000 pairs and {} with 25,000, by their records".format(*of_sizes)
-    assert told in (ROOT / "docs" / "cost.md").read_text(encoding="utf-8")
+    assert told in (ROOT / "docs" / "studies" / "cost.md").read_text(encoding="utf-8")
 
 
 def test_the_work_is_that_of_the_papers_file_counted_run_by_run():

@@ -128,7 +128,7 @@ def test_two_processes_that_make_the_same_tables_do_not_hinder_each_other(tmp_pa
 
 def test_pauses_last_two_minutes_as_the_page_says():
     assert sum(storage.PAUSES) == 120
-    assert "two minutes" in (DOCS / "sweeps.md").read_text(encoding="utf-8")
+    assert "two minutes" in (DOCS / "studies" / "sweeps.md").read_text(encoding="utf-8")
 
 
 def opened(tmp_path, more=""):

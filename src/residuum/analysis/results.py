@@ -26,6 +26,11 @@ class Consistency:
     - "estimate": it lies between them with a confidence of 99.9%.
 
     `note` says why better methods did not apply.
+
+    >>> import residuum as rs
+    >>> found = rs.consistency("P -> (Q -> P)", "s-godel")
+    >>> found.kind, found.exact, found.decimal(4)
+    ('exact', Fraction(19, 24), '0.7917')
     """
 
     value: float

@@ -42,6 +42,14 @@ class RuleCheck:
 
     `lengths` are the lengths of sequences that were checked, and `open_domains` the domains that
     had one member each.
+
+    >>> import residuum as rs
+    >>> knowledge = rs.loads("predicate A  predicate B  rule one: A -> B  rule two: A & B -> B")
+    >>> found = rs.check(knowledge)
+    >>> found.contradictions
+    ()
+    >>> [one.rule for one in found.entailed]
+    ['two']
     """
 
     contradictions: tuple[Contradiction, ...] = ()

@@ -35,6 +35,11 @@ def load_circuit(
     is how many there are, where the file does not mention all. An `.sdd` file has its vtree in
     `vtree`, or beside it in a file of the same name that ends in `.vtree`; without one, the largest
     variable of the file is the last.
+
+    >>> import residuum as rs
+    >>> circuit = rs.load_circuit("tests/circuits/data/small.nnf")
+    >>> len(circuit.sizes)
+    5
     """
     file = path_of(path)
     form = file.suffix.lower()

@@ -33,7 +33,7 @@ sweep = typer.Typer(
     name="sweep", help="Search for settings on development data.", no_args_is_help=True
 )
 SweepFile = Annotated[
-    Path, typer.Argument(metavar="FILE.toml", help="A sweep file; see docs/sweeps.md.")
+    Path, typer.Argument(metavar="FILE.toml", help="A sweep file; see docs/studies/sweeps.md.")
 ]
 EngineName = Literal["local", "ray"]
 

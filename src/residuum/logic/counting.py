@@ -112,6 +112,10 @@ def at_most(
     """Return the formula that a number of formulas, or of groundings, or fewer are true.
 
     Formulas, or pairs and a body, are given as to `at_least`.
+
+    >>> import residuum as rs
+    >>> print(rs.at_most(1, rs.atoms("P Q R")))
+    at most 1 of (P, Q, R)
     """
     return _counted(Count("at most", number), of, body, guard)
 
@@ -122,6 +126,11 @@ def exactly(
     """Return the formula that exactly a number of formulas, or of groundings, are true.
 
     Formulas, or pairs and a body, are given as to `at_least`.
+
+    >>> import residuum as rs
+    >>> x = rs.Variable("x")
+    >>> print(rs.exactly(2, [("x", "D")], rs.Atom("Has", x)))
+    exactly 2 x in D: Has(x)
     """
     return _counted(Count("exactly", number), of, body, guard)
 

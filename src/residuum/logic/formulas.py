@@ -20,6 +20,14 @@ class Formula(Node):
     `P & Q & R` is one conjunction of three operands, as in text. `P & (Q & R)` has two operands,
     and so has `And(And(P, Q), R)`. For very many operands write `And(*operands)`, because each `&`
     copies the operands before it.
+
+    >>> import residuum as rs
+    >>> P, Q, R = rs.atoms("P Q R")
+    >>> rule = (P & ~Q) >> R
+    >>> print(rule)
+    P & ~Q -> R
+    >>> rule == rs.parse("P & ~Q -> R")
+    True
     """
 
     __slots__ = ()
@@ -58,7 +66,12 @@ def _operands(formula: Formula, kind: type[And] | type[Or]) -> tuple[Formula, ..
 
 @final
 class Truth(Formula):
-    """The constant `true` or `false`."""
+    """The constant `true` or `false`.
+
+    >>> import residuum as rs
+    >>> rs.TRUE == rs.parse("true"), rs.FALSE == rs.parse("⊥")
+    (True, True)
+    """
 
     __slots__ = ("value",)
     __match_args__ = ("value",)
@@ -74,7 +87,12 @@ FALSE: Final = Truth(False)
 
 @final
 class Atom(Formula):
-    """A predicate over terms, or a proposition when there are none."""
+    """A predicate over terms, or a proposition when there are none.
+
+    >>> import residuum as rs
+    >>> print(rs.Atom("Near", rs.Variable("x"), rs.Constant(3)))
+    Near(x, 3)
+    """
 
     __slots__ = ("arguments", "predicate")
     __match_args__ = ("predicate", "arguments")
@@ -92,7 +110,13 @@ class Atom(Formula):
 
 @final
 class Comparison(Formula):
-    """A comparison of two terms: of members in guards, of quantities elsewhere."""
+    """A comparison of two terms: of members in guards, of quantities elsewhere.
+
+    >>> import residuum as rs
+    >>> price = rs.Application("Price", rs.Variable("h"))
+    >>> print(rs.Comparison("<", price, rs.Number(2.5)))
+    Price(h) < 2.5
+    """
 
     __slots__ = ("left", "operator", "right")
     __match_args__ = ("operator", "left", "right")
@@ -117,7 +141,12 @@ class Comparison(Formula):
 
 @final
 class Not(Formula):
-    """The negation of a formula."""
+    """The negation of a formula.
+
+    >>> import residuum as rs
+    >>> rs.Not(rs.Atom("P")) == ~rs.Atom("P")
+    True
+    """
 
     __slots__ = ("operand",)
     __match_args__ = ("operand",)
@@ -129,7 +158,13 @@ class Not(Formula):
 
 @final
 class And(Formula):
-    """A conjunction. `And` of one operand returns that operand, and of none `true`."""
+    """A conjunction. `And` of one operand returns that operand, and of none `true`.
+
+    >>> import residuum as rs
+    >>> P, Q, R = rs.atoms("P Q R")
+    >>> print(rs.And(P, Q, R), rs.And(rs.And(P, Q), R), rs.And(P), rs.And(), sep="; ")
+    P & Q & R; (P & Q) & R; P; true
+    """
 
     __slots__ = ("operands",)
     __match_args__ = ("operands",)
@@ -142,7 +177,13 @@ class And(Formula):
 
 @final
 class Or(Formula):
-    """A disjunction. `Or` of one operand returns that operand, and of none `false`."""
+    """A disjunction. `Or` of one operand returns that operand, and of none `false`.
+
+    >>> import residuum as rs
+    >>> P, Q = rs.atoms("P Q")
+    >>> print(rs.Or(P, Q), rs.Or(P), rs.Or(), sep="; ")
+    P | Q; P; false
+    """
 
     __slots__ = ("operands",)
     __match_args__ = ("operands",)
@@ -155,7 +196,13 @@ class Or(Formula):
 
 @final
 class Implies(Formula):
-    """An implication between two formulas."""
+    """An implication between two formulas.
+
+    >>> import residuum as rs
+    >>> P, Q = rs.atoms("P Q")
+    >>> rs.Implies(P, Q) == (P >> Q) == rs.parse("P -> Q")
+    True
+    """
 
     __slots__ = ("antecedent", "consequent")
     __match_args__ = ("antecedent", "consequent")
@@ -168,7 +215,13 @@ class Implies(Formula):
 
 @final
 class Iff(Formula):
-    """An equivalence of two formulas."""
+    """An equivalence of two formulas.
+
+    >>> import residuum as rs
+    >>> P, Q = rs.atoms("P Q")
+    >>> rs.Iff(P, Q) == P.iff(Q) == rs.parse("P <-> Q")
+    True
+    """
 
     __slots__ = ("left", "right")
     __match_args__ = ("left", "right")
@@ -251,14 +304,27 @@ class Quantifier(Formula):
 
 @final
 class Forall(Quantifier):
-    """A universal quantifier, which is true over an empty domain."""
+    """A universal quantifier, which is true over an empty domain.
+
+    >>> import residuum as rs
+    >>> x = rs.Variable("x")
+    >>> print(rs.Forall([("x", "pet")], rs.Atom("Cat", x) >> rs.Atom("Animal", x)))
+    forall x in pet: Cat(x) -> Animal(x)
+    """
 
     __slots__ = ()
 
 
 @final
 class Exists(Quantifier):
-    """An existential quantifier, which is false over an empty domain."""
+    """An existential quantifier, which is false over an empty domain.
+
+    >>> import residuum as rs
+    >>> x, y = rs.Variable("x"), rs.Variable("y")
+    >>> pairs = [("x", "place"), ("y", "place")]
+    >>> print(rs.Exists(pairs, rs.Atom("Near", x, y), guard=rs.Comparison("<", x, y)))
+    exists x, y in place where x < y: Near(x, y)
+    """
 
     __slots__ = ()
 

@@ -55,7 +55,12 @@ def refuse_comparisons(formula: Formula) -> None:
 
 
 def free_variables(node: Node) -> frozenset[str]:
-    """Return the names of the variables that no quantifier binds."""
+    """Return the names of the variables that no quantifier binds.
+
+    >>> import residuum as rs
+    >>> sorted(rs.free_variables("forall x in D: Near(x, y)"))
+    ['y']
+    """
     return free_variables_by_node(node)[node]
 
 

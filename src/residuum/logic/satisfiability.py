@@ -33,6 +33,13 @@ class Verdict:
 
     `witness` is an assignment of every atom: a model of a satisfiable formula, or a counter-model
     of a formula that is no tautology. `reason` says why an answer is unknown.
+
+    >>> import residuum as rs
+    >>> verdict = rs.is_tautology("P -> Q")
+    >>> verdict.answer
+    False
+    >>> {str(atom): value for atom, value in verdict.witness.items()}
+    {'P': True, 'Q': False}
     """
 
     answer: bool | None
@@ -67,6 +74,10 @@ def is_satisfiable(formula: Formula) -> Verdict:
 
     Atoms are independent propositions. Quantified parts and comparisons are not examined: an answer
     that depends on one of them is unknown.
+
+    >>> import residuum as rs
+    >>> rs.is_satisfiable("P & ~P").answer
+    False
     """
     formula = compute(formula)
     opaque = _opaque_part(formula)

@@ -59,7 +59,12 @@ class Term(Node):
 
 @final
 class Variable(Term):
-    """A variable, bound by a quantifier or free."""
+    """A variable, bound by a quantifier or free.
+
+    >>> import residuum as rs
+    >>> print(rs.Atom("Tag", rs.Variable("i")))
+    Tag(i)
+    """
 
     __slots__ = ("name",)
     __match_args__ = ("name",)
@@ -71,7 +76,12 @@ class Variable(Term):
 
 @final
 class Constant(Term):
-    """An integer or a label: a member of a domain."""
+    """An integer or a label: a member of a domain.
+
+    >>> import residuum as rs
+    >>> print(rs.Constant(3), rs.Constant("NP"))
+    3 "NP"
+    """
 
     __slots__ = ("value",)
     __match_args__ = ("value",)
@@ -107,6 +117,10 @@ class Number(Term):
     """A number with decimals, such as 3.5, which quantities are compared with.
 
     Whole numbers are constants, because they may also be members of a domain.
+
+    >>> import residuum as rs
+    >>> print(rs.Comparison("<", rs.Variable("y"), rs.Number(0.5)))
+    y < 0.5
     """
 
     __slots__ = ("value",)
@@ -123,7 +137,12 @@ class Number(Term):
 
 @final
 class Application(Term):
-    """A named function or quantity of terms, such as `begin(x)`."""
+    """A named function or quantity of terms, such as `begin(x)`.
+
+    >>> import residuum as rs
+    >>> print(rs.Application("begin", rs.Variable("x")))
+    begin(x)
+    """
 
     __slots__ = ("arguments", "function")
     __match_args__ = ("function", "arguments")
@@ -145,6 +164,11 @@ class Arithmetic(Term):
 
     On integers and positions, `div` is the quotient of floor division and `mod` the remainder. `/`
     divides quantities.
+
+    >>> import residuum as rs
+    >>> x = rs.Variable("x")
+    >>> print(rs.Arithmetic("mod", rs.Arithmetic("+", x, 1), 10))
+    (x + 1) mod 10
     """
 
     __slots__ = ("left", "operator", "right")

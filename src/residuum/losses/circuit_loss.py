@@ -37,6 +37,15 @@ class CircuitLoss(ExactAnswers, nn.Module):
 
     Its tensor has one number for each variable of the circuit in its last dimension. The questions
     of `CompiledRule` take it under the name `Label`, and answer under that name.
+
+    >>> import torch
+    >>> import residuum as rs
+    >>> from residuum.circuits import load_circuit
+    >>> loss = rs.CircuitLoss(load_circuit("tests/circuits/data/small.nnf"))
+    >>> loss.count()  # states of its five variables that obey
+    6
+    >>> loss.decode(Label=torch.zeros(5))["Label"].shape
+    torch.Size([5])
     """
 
     def __init__(

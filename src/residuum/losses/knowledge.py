@@ -45,6 +45,23 @@ class CompiledKnowledge(ExactAnswers, Scheduled):
     Called with tensors, it returns the penalty of each rule by name, without its weight; `total`
     combines all rules with their weights. `together` compiles some rules, given by their names, to
     one rule under `exact`.
+
+    >>> import torch
+    >>> import residuum as rs
+    >>> knowledge = rs.loads('''
+    ...     predicate Rain
+    ...     predicate Wet
+    ...     predicate Slippery
+    ...     rule wet: Rain -> Wet
+    ...     rule slippery weight 0.5: Wet -> Slippery
+    ... ''')
+    >>> rules = rs.compile(knowledge, inputs="probs")
+    >>> half, sure = torch.tensor([0.5]), torch.tensor([1.0])
+    >>> outputs = {"Rain": sure, "Wet": half, "Slippery": half}
+    >>> {name: round(penalty.item(), 3) for name, penalty in rules(outputs).items()}
+    {'wet': 0.693, 'slippery': 0.0}
+    >>> round(rules.total(outputs).item(), 3)
+    0.693
     """
 
     def __init__(

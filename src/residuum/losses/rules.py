@@ -46,7 +46,19 @@ Tensors = Mapping[str, Tensor]
 
 @final
 class CompiledRule(ExactAnswers, Scheduled):
-    """A rule under a relaxation, as a differentiable function of tensors. It has no parameters."""
+    """A rule under a relaxation, as a differentiable function of tensors. It has no parameters.
+
+    >>> import torch
+    >>> import residuum as rs
+    >>> rule = rs.compile("Rain -> Wet", inputs="probs")
+    >>> outputs = {"Rain": torch.tensor([0.9, 0.2]), "Wet": torch.tensor([0.3, 0.6])}
+    >>> rule(outputs)  # the mean penalty
+    tensor(0.5493)
+    >>> rule.satisfied(outputs).tolist()
+    [False, True]
+    >>> print(*rule.violations(outputs))
+    example 0: Rain -> Wet, degree 0.33
+    """
 
     def __init__(
         self,

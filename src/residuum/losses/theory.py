@@ -59,6 +59,12 @@ class Assessment:
     """What a batch costs: the total to minimise, and the penalty of each rule and set of facts.
 
     Parts are without weights, the total is with weights.
+
+    >>> import torch
+    >>> import residuum as rs
+    >>> assessed = rs.Assessment(torch.tensor(1.5), {"wet": torch.tensor(1.0)})
+    >>> assessed.total.item(), assessed.parts["wet"].item()
+    (1.5, 1.0)
     """
 
     total: Tensor
@@ -87,6 +93,25 @@ class Theory(ExactAnswers, Scheduled):
     schedule: a function of `theory.epoch`. Penalties are reduced over their batches first. The
     total combines these parts with their weights, by the conjunction of the logic, or by
     `combine="sum"`.
+
+    >>> import torch
+    >>> import residuum as rs
+    >>> knowledge = rs.loads('''
+    ...     domain image
+    ...     domain pet = cat, dog
+    ...     predicate Pet(image, pet)
+    ...     predicate Barks(image, sound) independent
+    ...     domain sound = loud
+    ...     facts seen: Pet
+    ...     rule dogs: forall i in image: Pet(i, dog) -> Barks(i, loud)
+    ... ''')
+    >>> pet, barks = torch.nn.Linear(3, 2), torch.nn.Linear(3, 1)
+    >>> theory = rs.Theory(knowledge, Pet=pet, Barks=barks)
+    >>> pictures, labels = torch.randn(8, 3), torch.randint(2, (8,))
+    >>> assessed = theory({"seen": (pictures, labels)}, image=pictures)
+    >>> sorted(assessed.parts)
+    ['dogs', 'seen']
+    >>> assessed.total.backward()
     """
 
     def __init__(

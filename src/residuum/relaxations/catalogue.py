@@ -137,7 +137,12 @@ def find_meaning(name: str | Relaxation) -> Relaxation:
 
 
 def relaxation_names() -> tuple[str, ...]:
-    """Return all names of the catalogue. A family has an example of its parameter."""
+    """Return all names of the catalogue. A family has an example of its parameter.
+
+    >>> import residuum as rs
+    >>> "r-product" in rs.relaxation_names()
+    True
+    """
     names = [*PAPER, _MAXSAT.name]
     for family_name, family in _families().items():
         example = f"({family.parameter.example})" if family.parameter else ""

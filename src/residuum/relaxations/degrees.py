@@ -41,6 +41,12 @@ class Degree:
 
     At least one side is known, as a number or as a `Later`. The other sides are computed from it,
     in the way that loses the fewest digits. Negation swaps the sides and loses nothing: ¬¬x is x.
+
+    >>> import residuum as rs
+    >>> from residuum.relaxations import FLOATS
+    >>> tiny = rs.Degree(FLOATS, false=1e-30)  # 1 − 1e-30, which no float is
+    >>> tiny.true, tiny.false
+    (1.0, 1e-30)
     """
 
     __slots__ = ("_false", "_log_false", "_log_true", "_true", "on")

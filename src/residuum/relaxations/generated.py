@@ -27,6 +27,16 @@ class Generated(Archimedean):
     and the functions of the carrier `x.on`. `inverse` maps a carrier and a penalty to a Degree.
     `at_zero` is inf for a strict t-norm. A function that is no generator raises
     InvalidGeneratorError.
+
+    >>> import residuum as rs
+    >>> squared = rs.Generated(
+    ...     generator=lambda x: x.false**2,
+    ...     inverse=lambda on, penalty: rs.Degree(on, false=on.power(penalty, 1 / 2)),
+    ...     at_zero=1,
+    ... )
+    >>> rs.register("squared", squared)
+    >>> round(rs.truth("P & Q", {"P": 0.6, "Q": 0.7}, "s-squared"), 3)
+    0.5
     """
 
     generator: Callable[[Degree], Number]

@@ -26,6 +26,13 @@ class Relaxation:
     Negation is 1 − x and ∨ is dual to ∧. In an S-logic x → y is ¬x ∨ y, in an R-logic it is the
     residuum of ∧; x ↔ y is the ∧ of both implications. If `is_capped` is False, penalties of the
     outermost conjunction are added up without the limit g(0), as in weighted MAX-SAT.
+
+    >>> import residuum as rs
+    >>> logic = rs.relaxation("r-product")
+    >>> logic.name
+    'r-product'
+    >>> rs.truth("P -> Q", {"P": 0.8, "Q": 0.4}, logic)
+    0.5
     """
 
     name: str

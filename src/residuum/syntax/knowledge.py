@@ -205,6 +205,12 @@ class Quantity:
     `scale` is in the units of the quantity: a difference of a few scales counts as clear. A scale
     of 0 makes comparisons crisp, for numbers that are exactly known. `domains` are those of its
     arguments; None stands for those that a rule makes plain.
+
+    >>> import torch
+    >>> import residuum as rs
+    >>> rule = rs.compile("Age >= 18 -> Adult", quantities={"Age": rs.Quantity(scale=2.0)})
+    >>> rule.satisfied(Age=torch.tensor([17.0, 40.0]), Adult=torch.tensor([-1.0, -1.0])).tolist()
+    [True, False]
     """
 
     scale: float
@@ -261,7 +267,15 @@ class Rule:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """All declarations of a rule file by name, in the order of the text."""
+    """All declarations of a rule file by name, in the order of the text.
+
+    >>> import residuum as rs
+    >>> knowledge = rs.loads("domain pet = cat, dog  predicate Has(pet)  rule a: ~Has(cat)")
+    >>> knowledge.domains["pet"].labels
+    ('cat', 'dog')
+    >>> print(knowledge.rules["a"].formula)
+    ~Has("cat")
+    """
 
     domains: Mapping[str, Domain] = field(default_factory=FrozenMapping)
     functions: Mapping[str, Function] = field(default_factory=FrozenMapping)

@@ -37,6 +37,12 @@ def load(path: str | os.PathLike[str], *, labels: Labels | None = None) -> Knowl
     The file is a rule file (`.rsd`), DIMACS CNF (`.cnf`), or a list of clauses such as
     `a or not b`. `labels` gives names to the variables of clauses: a list in their order, or a
     mapping of variables to labels.
+
+    >>> from importlib.resources import files
+    >>> import residuum as rs
+    >>> knowledge = rs.load(files("residuum.data") / "digits.rsd")
+    >>> list(knowledge.rules)
+    ['sum_coherence', 'product_coherence']
     """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")

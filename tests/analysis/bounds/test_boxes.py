@@ -39,7 +39,7 @@ with mpmath.workdps(50):
         "P | P -> P": LOG_2,  # ∫ 1 / (2 − p)
         "P <-> P | P": LOG_2,
         "P & P -> ~P": GOLDEN + 1 / GOLDEN - 1 + mpmath.log(GOLDEN),
-        "(~P -> ~Q) -> (Q -> P)": (2 + LOG_2) / 3,  # docs/consistency.md
+        "(~P -> ~Q) -> (Q -> P)": (2 + LOG_2) / 3,  # docs/theory/consistency.md
         # With s = |1 − 2p| uniform, p(1 − p) is (1 − s²) / 4, and the degree the lesser over the
         # greater of two: 2 ∫ (2/3 − t + t³/3) / (1 − t²) dt, with the numerator
         # (1 − t)² (2 + t) / 3.

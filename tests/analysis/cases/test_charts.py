@@ -68,7 +68,7 @@ def test_charts_of_an_atlas_do_not_overlap_and_fill_the_cube(axes, place):
     ("text", "value"),
     [
         ("P <-> Q", Fraction(1, 2)),
-        ("(~P -> ~Q) -> (Q -> P)", (2 + mpmath.log(2)) / 3),  # docs/consistency.md
+        ("(~P -> ~Q) -> (Q -> P)", (2 + mpmath.log(2)) / 3),  # docs/theory/consistency.md
         ("(P -> Q) <-> (P <-> P & Q)", Fraction(2, 3)),  # max(p, q)
         ("(P -> (Q -> R)) -> ((P -> Q) -> (P -> R))", Fraction(14, 15)),
     ],

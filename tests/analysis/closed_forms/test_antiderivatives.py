@@ -24,7 +24,7 @@ DERIVED = {
     "~P -> P": "log(2)",  # ∫ p / (1 − p) up to 1/2 is log 2 − 1/2, and 1 from there
     "P | P -> P": "log(2)",  # ∫ 1 / (2 − p)
     "P <-> P | P": "log(2)",
-    "(~P -> ~Q) -> (Q -> P)": "(2 + log(2))/3",  # docs/consistency.md
+    "(~P -> ~Q) -> (Q -> P)": "(2 + log(2))/3",  # docs/theory/consistency.md
     "(P <-> Q) <-> (~P <-> ~Q)": "(4*log(2) - 1)/3",  # tests/analysis/bounds/test_boxes.py
     # With z = pq, of density −log z: 1 up to z = 1/2, then (1 − z)/z. The first part is
     # (1 + log 2)/2, and −∫ log z / z + ∫ log z from 1/2 is log² 2 / 2 − 1/2 + (log 2)/2.

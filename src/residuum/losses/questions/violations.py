@@ -26,6 +26,13 @@ class Violation:
 
     `example` is the index of the example in the batch, one number for each batch dimension. A rule
     about several members of open domains names them in the grounding, and has no index.
+
+    >>> import torch
+    >>> import residuum as rs
+    >>> rule = rs.compile("Rain -> Wet", inputs="probs")
+    >>> [found] = rule.violations(Rain=torch.tensor([0.9]), Wet=torch.tensor([0.3]))
+    >>> found.example, round(found.degree, 2)
+    ((0,), 0.33)
     """
 
     example: tuple[int, ...]

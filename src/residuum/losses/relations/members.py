@@ -80,6 +80,12 @@ def concatenated(module: nn.Module) -> nn.Module:
 
     A predicate of two people is called with the features of each: `rs.concatenated(nn.Linear(10,
     1))` reads two of five numbers.
+
+    >>> import torch
+    >>> import residuum as rs
+    >>> related = rs.concatenated(torch.nn.Linear(10, 1))
+    >>> related(torch.zeros(4, 5), torch.zeros(4, 5)).shape
+    torch.Size([4, 1])
     """
     if not isinstance(module, nn.Module):
         raise GroundingError(f"expected a torch.nn.Module, got {type(module).__name__}")
