@@ -3,8 +3,8 @@
 A rule about neighbours has a grounding at each position. Their penalties are added up, so that a
 sentence of fifty words costs ten times as much as one of five, and pulls as much harder. Here tags
 go round (when, who, what, when, …) but for one step in ten, the labels are right, and the weight of
-the rule suits short sentences. In long ones the rule drowns the labels. With `over="mean"` the
-penalty of a sentence is the mean over its positions, and one weight suits both.
+the rule suits short sentences. In long ones the rule drowns the labels, under `r-product`. With
+`over="mean"` the penalty of a sentence is the mean over its positions, and one weight suits both.
 Run it with `python examples/long_sentences.py`.
 """
 
@@ -19,6 +19,7 @@ def next_tag(over):
     """Compile the rule that tags go round, with an aggregator over positions."""
     return rs.compile(
         "forall i in position, t in tag: Tag(i, t) -> Tag(i + 1, after(t))",
+        "r-product",
         domains={"position": "sequence", "tag": TAGS},
         predicates={"Tag": ("position", "tag")},
         functions={"after": {"when": "who", "who": "what", "what": "when"}},

@@ -36,7 +36,7 @@ from residuum.losses.routes.blocks import bytes_for
 from residuum.losses.routes.definition import Comparisons, Detached
 from residuum.losses.rules import CompiledRule
 from residuum.losses.schedules import Schedule, check_scheduled_weight
-from residuum.relaxations import Relaxation
+from residuum.relaxations import DEFAULT, Relaxation
 from residuum.relaxations.catalogue import EXACT
 from residuum.syntax import Knowledge, Quantity, as_formula
 from residuum.syntax.over import CONJUNCTION, Over, read_over
@@ -104,7 +104,7 @@ def compile(  # noqa: A001
 ) -> CompiledRule: ...
 def compile(  # noqa: A001
     rule: str | Formula | Knowledge,
-    relaxation: str | Relaxation = "r-product",
+    relaxation: str | Relaxation = DEFAULT,
     *,
     knowledge: Knowledge | None = None,
     domains: Mapping[str, Any] | None = None,
@@ -134,6 +134,9 @@ def compile(  # noqa: A001
     mappings or Python functions. `quantities` maps a name that is compared, as in `Age >= 18`, to
     its scale, or to a Quantity: its tensor holds numbers, and a difference of a few scales counts
     as clear.
+
+    Without a `relaxation` it is 's-product', under which every violated grounding has a gradient.
+    `rs.relaxation_names()` lists the others; 'exact' is −log of the probability of the rule.
 
     `inputs` says what the tensors hold: 'logits', 'log_probs' or 'probs', for all predicates or by
     predicate. The last domain of a predicate is exclusive (one softmax) unless `outputs` calls it

@@ -14,13 +14,13 @@ from residuum.losses.degrees.tensors import in_full, is_traced
 from residuum.losses.inputs.checking import floating_point, refuse_meta
 from residuum.losses.inputs.evidence import IGNORED
 from residuum.losses.reductions import Reduction, check_reduction, reduce_batch
-from residuum.relaxations import Degree, Relaxation
+from residuum.relaxations import DEFAULT, Degree, Relaxation
 
 
 def facts(
     outputs: Tensor,
     labels: Any,
-    relaxation: str | Relaxation = "r-product",
+    relaxation: str | Relaxation = DEFAULT,
     *,
     inputs: Form = "logits",
     independent: bool = False,

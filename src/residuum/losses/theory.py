@@ -48,7 +48,7 @@ from residuum.losses.theory_names import (
 )
 from residuum.losses.theory_rules import TheoryRules, checked_groundings, compile_rules
 from residuum.losses.tracing import not_traced
-from residuum.relaxations import Relaxation
+from residuum.relaxations import DEFAULT, Relaxation
 from residuum.syntax import Knowledge, Predicate
 
 Answer = TypeVar("Answer")
@@ -82,7 +82,8 @@ class Theory(ExactAnswers, Scheduled):
     tensor has the name of an open domain (`pair=`), of a function (`left=`), or of a predicate
     without open arguments. In each call a network runs once on all its inputs, if their shapes fit
     into one batch. Outputs that are `observed` are given as labels, by the name of the predicate,
-    or of its use (`Digit(left(p))`) if rules read it in several ways.
+    or of its use (`Digit(left(p))`) if rules read it in several ways. Without a `relaxation` it is
+    's-product', as in `rs.compile`.
 
     Rules may relate several members of open domains: each choice of members for their outermost
     variables is one example. Members are tensors of the call, or modules given by the names of
@@ -119,7 +120,7 @@ class Theory(ExactAnswers, Scheduled):
         knowledge: Knowledge,
         /,
         *,
-        relaxation: str | Relaxation | Schedule[str | Relaxation] = "r-product",
+        relaxation: str | Relaxation | Schedule[str | Relaxation] = DEFAULT,
         weights: Mapping[str, float | Schedule[float]] | None = None,
         reduction: Reduction = "mean",
         combine: Combination = "conjunction",

@@ -3,6 +3,7 @@
 from residuum.relaxations.carriers import FLOATS as FLOATS
 from residuum.relaxations.carriers import FRACTIONS as FRACTIONS
 from residuum.relaxations.carriers import Carrier as Carrier
+from residuum.relaxations.catalogue import DEFAULT as DEFAULT
 from residuum.relaxations.catalogue import PAPER as PAPER
 from residuum.relaxations.catalogue import Parameter as Parameter
 from residuum.relaxations.catalogue import default_relaxations as default_relaxations

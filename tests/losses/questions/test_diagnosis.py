@@ -115,10 +115,10 @@ def test_blocks_and_padding_do_not_change_the_share():
     torch.manual_seed(3)
     outputs = {"P": torch.randn(3, 7) + 0.5, "Q": torch.randn(3, 7) - 0.5}
     lengths = [7, 4, 0]
-    shares = [
-        rs.compile(rule, block=block, **options).diagnose(outputs, lengths=lengths)[NAMES[-1]]
-        for block in (None, 60, 8)
-    ]
+    shares = []
+    for block in (None, 60, 8):
+        compiled = rs.compile(rule, "r-product", block=block, **options)
+        shares.append(compiled.diagnose(outputs, lengths=lengths)[NAMES[-1]])
     dead = violated = 0
     for p, q, n in zip(*(one.sigmoid().tolist() for one in outputs.values()), lengths, strict=True):
         for i, j in itertools.combinations(range(n), 2):
