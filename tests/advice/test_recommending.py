@@ -55,10 +55,20 @@ def test_another_form_is_recommended_only_where_it_is_clearly_better():
 
 
 @pytest.mark.parametrize(("points", "word"), [(20, "as good"), (30, "better"), (10, "worse")])
-def test_the_mean_over_groundings_is_compared(points, word):
-    [averaged] = rehearsed(s=points)
-    advice = recommend(rehearsed(none=5, s=20), averaged=averaged)
-    assert f'over="mean", is {word} under s-product: {points} points for 20' in advice.reasons[1]
+def test_the_best_aggregator_over_groundings_is_compared(points, word):
+    [mean], [worst] = rehearsed(s=points), rehearsed(s=points - 4)
+    advice = recommend(rehearsed(none=5, s=20), aggregated={"worst(10%)": worst, "mean": mean})
+    said = f'over="mean" instead of the conjunction of groundings is {word} under s-product'
+    assert f"{said}: {points} points for 20" in advice.reasons[1]
+    assert advice.over == ("mean" if word == "better" else None)
+
+
+def test_of_aggregators_that_are_as_good_the_first_is_taken():
+    [mean], [worst] = rehearsed(s=29), rehearsed(s=31)
+    tried = {"mean": mean, "worst(10%)": worst}
+    assert recommend(rehearsed(none=5, s=20), aggregated=tried).over == "mean"
+    under_another = recommend(rehearsed(none=5, s=20, exact=60), aggregated=tried)
+    assert (under_another.relaxation, under_another.over) == ("exact", None)
 
 
 def test_traps_of_measurements_are_the_worst_of_each_rule():

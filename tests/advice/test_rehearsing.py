@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from residuum.advice import Consultation, Rehearsal, Sample, draw_samples, rehearsing
+from residuum.advice.advising import OVERS
 from residuum.advice.forms import existential
 from residuum.advice.made_up import make_up
 from residuum.relaxations import default_relaxations, relaxation
@@ -165,4 +166,5 @@ def test_sequences_of_several_lengths_are_rehearsed(monkeypatch):
     for _ in asked.steps():
         pass
     assert [one.relaxation for one in asked.rehearsed] == [None, "r-product", "exact"]
-    assert asked.averaged.relaxation == "r-product"
+    assert list(asked.aggregated) == list(OVERS)
+    assert {one.relaxation for one in asked.aggregated.values()} == {"r-product"}

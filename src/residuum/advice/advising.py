@@ -27,6 +27,9 @@ MOST_RULES: Final = 8
 REWRITTEN: Final = ("s-product", "r-product")
 """The relaxations under which rules are rehearsed in another form."""
 
+OVERS: Final = ("mean", "p-mean(2)", "log-mean-exp(1)", "worst(10%)")
+"""The aggregators over groundings that are rehearsed, beside the conjunction."""
+
 
 class Consultation:
     """Advice about the rules of a knowledge on one or more samples of predictions.
@@ -59,7 +62,7 @@ class Consultation:
         self.measured: list[Measured] = []
         self.rehearsed: list[Rehearsed] = []
         self.rewritten: list[Rehearsed] = []
-        self.averaged: Rehearsed | None = None
+        self.aggregated: dict[str, Rehearsed] = {}
         self.count = count_parts(knowledge, chosen, samples=len(samples) or 2)
 
     def steps(self) -> Iterator[None]:
@@ -91,7 +94,7 @@ class Consultation:
         elif self._with_exact:
             self._remarks.append("`exact` is left out: its circuit is too large to try")
         yield from self._try_out(rehearsal, others, until)
-        yield from self._average(rehearsal, knowledge, sample, until)
+        yield from self._aggregate(rehearsal, knowledge, sample, until)
         changed, forms = existential(knowledge, sample)
         if forms:
             self._forms = forms
@@ -101,16 +104,18 @@ class Consultation:
                 self.rewritten += [] if result is None else [result]
                 yield
 
-    def _average(
+    def _aggregate(
         self, rehearsal: Rehearsal, knowledge: Knowledge, sample: Sample, until: float
     ) -> Iterator[None]:
-        """Rehearse the mean over groundings, if there are many or if their number varies."""
+        """Rehearse other aggregators, if there are many groundings or if their number varies."""
         most = max(groundings_by_rule(knowledge, sample).values(), default=0)
         if self._relaxations and (most >= MANY or sample.lengths is not None):
             best = recommend(self.rehearsed).relaxation
             one = self._relaxations[0] if best in (None, EXACT.name) else relaxation(str(best))
-            self.averaged = rehearsal.try_out(one, until, over="mean")
-            yield
+            for over in OVERS:
+                result = rehearsal.try_out(one, until, over=over)
+                self.aggregated |= {} if result is None else {over: result}
+                yield
 
     def _try_out(
         self, rehearsal: Rehearsal, relaxations: Sequence[Relaxation | None], until: float
@@ -133,7 +138,7 @@ class Consultation:
             self.rehearsed,
             self.rewritten,
             self._forms,
-            averaged=self.averaged,
+            aggregated=self.aggregated,
             traps=traps,
             remarks=[*self._remarks, *(late if self._skipped else []), *remarks],
         )
@@ -153,7 +158,7 @@ def _why_not(knowledge: Knowledge, sample: Sample) -> str:
 
 def count_parts(knowledge: Knowledge, relaxations: Sequence[Relaxation], *, samples: int) -> int:
     """Return how many parts the work has, at most."""
-    rehearsals = 1 + len(relaxations) + 1 + 1 + len(REWRITTEN)  # none, exact, the mean, other forms
+    rehearsals = 1 + len(relaxations) + 1 + len(OVERS) + len(REWRITTEN)  # with none and exact
     return 1 + rehearsals + samples * min(MOST_RULES, len(knowledge.rules))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,13 +25,15 @@ PREFERENCE: Final = (
 class Advice:
     """The relaxation to begin with, or None if nothing mends; the form of rules, and the reasons.
 
-    `forms` has the rules that are better written in another way, by name, as text.
+    `forms` has the rules that are better written in another way, by name, as text. `over` is the
+    aggregator over groundings that is better than the conjunction of the logic, or None.
     """
 
     relaxation: str | None
     reasons: tuple[str, ...]
     forms: dict[str, str]
     traps: tuple[Trap, ...] = ()
+    over: str | None = None
 
 
 def recommend(
@@ -39,7 +41,7 @@ def recommend(
     rewritten: Sequence[Rehearsed] = (),
     forms: dict[str, str] | None = None,
     *,
-    averaged: Rehearsed | None = None,
+    aggregated: Mapping[str, Rehearsed] | None = None,
     traps: Sequence[Trap] = (),
     remarks: Sequence[str] = (),
 ) -> Advice:
@@ -47,7 +49,9 @@ def recommend(
 
     Among relaxations within `TIE` points of the best, the first of `PREFERENCE` is taken.
     `rewritten` are the results with the rules in the other `forms`, which are recommended if they
-    are better by more than `TIE`. `averaged` is the result with the mean over groundings.
+    are better by more than `TIE`. `aggregated` has the results with other aggregators over
+    groundings, in the order in which they are preferred; the best is recommended if it is better
+    by more than `TIE` than the conjunction under the same relaxation.
     """
     points = {one.relaxation: one for one in rehearsed}
     without = points.pop(None, None)
@@ -66,23 +70,30 @@ def recommend(
     reasons = [_why(chosen, without, list(points.values()), is_rewritten=is_rewritten)]
     if other is not None and not is_rewritten and other.points < best.points - TIE:
         reasons.append(f"Written with `exists` the rules reach {other.points:.0f} points at best")
-    if averaged is not None:
-        reasons.append(_about_means(averaged, points.get(averaged.relaxation, best)))
+    over = None
+    if aggregated:
+        most = max(one.points for one in aggregated.values())
+        name, tried = next(it for it in aggregated.items() if it[1].points >= most - TIE)
+        conjoined = points.get(tried.relaxation, best)
+        reasons.append(_about_aggregator(name, tried, conjoined))
+        if tried.relaxation == chosen.relaxation and tried.points > conjoined.points + TIE:
+            over = name
     return Advice(
         chosen.relaxation,
         (*reasons, *remarks),
         dict(forms or {}) if is_rewritten else {},
         tuple(traps),
+        over,
     )
 
 
-def _about_means(averaged: Rehearsed, summed: Rehearsed) -> str:
-    difference = averaged.points - summed.points
+def _about_aggregator(over: str, tried: Rehearsed, conjoined: Rehearsed) -> str:
+    difference = tried.points - conjoined.points
     worth = "as good" if abs(difference) <= TIE else "better" if difference > 0 else "worse"
     return (
-        f'The mean over groundings, over="mean", is {worth} under {averaged.relaxation}: '
-        f"{averaged.points:.0f} points for {summed.points:.0f}, with the weight "
-        f"{averaged.weight:g}, which does not depend on the number of groundings"
+        f'over="{over}" instead of the conjunction of groundings is {worth} under '
+        f"{tried.relaxation}: {tried.points:.0f} points for {conjoined.points:.0f}, with the "
+        f"weight {tried.weight:g}, which does not depend on the number of groundings"
     )
 
 

@@ -114,7 +114,7 @@ def _as_data(asked: Consultation, advice: Advice) -> dict[str, object]:
         "advice": asdict(advice),
         "rehearsed": [asdict(one) for one in asked.rehearsed],
         "rewritten": [asdict(one) for one in asked.rewritten],
-        "averaged": None if asked.averaged is None else asdict(asked.averaged),
+        "aggregated": {over: asdict(one) for over, one in asked.aggregated.items()},
         "measured": [asdict(one) for one in asked.measured],
     }
 
@@ -131,7 +131,8 @@ def _print_text(asked: Consultation, advice: Advice) -> None:
     print_table(HEADS, _rows(asked))
     say_lines(LEGEND)
     say()
-    say(f"Recommended: {advice.relaxation or 'no relaxation'}")
+    over = "" if advice.over is None else f', over="{advice.over}"'
+    say(f"Recommended: {advice.relaxation or 'no relaxation'}{over}")
     for name, form in advice.forms.items():
         say(f"  Write {name} as: {form}")
     for reason in advice.reasons:
@@ -153,8 +154,7 @@ def _rows(asked: Consultation) -> list[list[str]]:
             row.append(_percent_or_dash(mean(values) if values else None))
         rows.append(row)
     others = [(f"{one.relaxation}, exists", one) for one in asked.rewritten]
-    if asked.averaged is not None:
-        others.append((f'{asked.averaged.relaxation}, over="mean"', asked.averaged))
+    others += [(f'{one.relaxation}, over="{over}"', one) for over, one in asked.aggregated.items()]
     dashes = ["–"] * len(MEASURES)
     rows += [[name, f"{one.points:.1f}", f"{one.weight:g}", *dashes] for name, one in others]
     return rows
