@@ -154,7 +154,7 @@ def _rows(asked: Consultation) -> list[list[str]]:
             row.append(_percent_or_dash(mean(values) if values else None))
         rows.append(row)
     others = [(f"{one.relaxation}, exists", one) for one in asked.rewritten]
-    others += [(f"{one.relaxation} {over}", one) for over, one in asked.aggregated.items()]
+    others += [(f"over {over}", one) for over, one in asked.aggregated.items()]
     dashes = ["–"] * len(MEASURES)
     rows += [[name, f"{one.points:.1f}", f"{one.weight:g}", *dashes] for name, one in others]
     return rows
