@@ -26,6 +26,7 @@ from residuum.grounding.relations import (
     is_relation,
     reading_of,
     refuse_rebound,
+    relates_members,
     split_guard,
 )
 from residuum.grounding.signatures import Signature, check_variables, quantities_in
@@ -98,7 +99,12 @@ def plan_rule(formula: Formula, signature: Signature) -> Plan:
     if TRUE in free or FALSE in free:  # constants are among the nodes
         planned = settled(formula)
         free = free_variables_by_node(planned)
-    planning = _Planning(signature, free, is_relation=is_relation(planned, signature))
+    planning = _Planning(
+        signature,
+        free,
+        is_relation=is_relation(planned, signature),
+        is_batch=not relates_members(planned, signature),
+    )
     fold_scoped(
         planned,
         {
@@ -124,11 +130,17 @@ def plan_rule(formula: Formula, signature: Signature) -> Plan:
 
 class _Planning:
     def __init__(
-        self, signature: Signature, free: Mapping[Node, frozenset[str]], *, is_relation: bool
+        self,
+        signature: Signature,
+        free: Mapping[Node, frozenset[str]],
+        *,
+        is_relation: bool,
+        is_batch: bool,
     ) -> None:
         self._signature = signature
         self._free = free
         self._is_relation = is_relation
+        self._is_batch = is_batch
         self._rows: dict[Quantifier, tuple[tuple[Axis, ...], Formula | None]] = {}
         self._observed: dict[str, Predicate] = {}
         self._slots: dict[str, Slot] = {}
@@ -159,7 +171,8 @@ class _Planning:
             )
         guards = [guard for _, guard in self._rows.values() if guard is not None]
         observed = tuple(self._observed.values())
-        return Rows(tuple(axes), And(*guards) if guards else None, observed)
+        guard = And(*guards) if guards else None
+        return Rows(tuple(axes), guard, observed, self._is_batch)
 
     def add(self, step: Step) -> int:
         self._steps.append(step)

@@ -145,12 +145,14 @@ class Rows(NamedTuple):
     """The rows of a rule that relates members of open domains, and the guard that selects them.
 
     Each choice of members for the `variables` is one example of the batch. `observed` are the
-    predicates that guards read: of these the pairs are known in a call.
+    predicates that guards read: of these the pairs are known in a call. `is_batch` says that the
+    rule is about one member of a domain, whose members other rules relate.
     """
 
     variables: tuple[Axis, ...]
     guard: Formula | None
     observed: tuple[Predicate, ...] = ()
+    is_batch: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Rules that relate members of open domains: their rows, their guards, and what atoms read.
 
 A rule with one variable over an open domain, in an outermost `forall`, is about the examples of a
-batch. Any other rule about an open domain is a relation. The variables of its outermost `forall`s
+batch if each of its atoms is about one member at most. Any other rule about an open domain is a
+relation. The variables of its outermost `forall`s
 over open domains are its rows: each choice of members for them is one example. Its other variables
 over open domains are axes, as long as their domains.
 """
@@ -16,6 +17,7 @@ from residuum.grounding.plans import Axis
 from residuum.grounding.signatures import Signature
 from residuum.logic import (
     And,
+    Application,
     Atom,
     Comparison,
     Constant,
@@ -31,6 +33,19 @@ from residuum.logic import (
 
 
 def is_relation(formula: Formula, signature: Signature) -> bool:
+    """Return whether a rule is about members of open domains, and not about examples of a batch."""
+    if not any(domain.is_open for domain in signature.domains.values()):
+        return False
+    return relates_members(formula, signature) or any(
+        signature.domains[name].is_related
+        for node in distinct_nodes(formula)
+        if isinstance(node, Quantifier)
+        for _, name in node.bindings
+        if _is_open(name, signature)
+    )
+
+
+def relates_members(formula: Formula, signature: Signature) -> bool:
     """Return whether a rule relates members of open domains, beyond one example of a batch."""
     opened = [
         (node, binding)
@@ -39,15 +54,16 @@ def is_relation(formula: Formula, signature: Signature) -> bool:
         for binding in node.bindings
         if _is_open(binding.domain, signature)
     ]
+    if _names_members(formula, signature):
+        return True
     if not opened:
-        return _names_members(formula, signature)
+        return False
     outermost = list(_outermost(formula))
     single = {binding for _, binding in opened}
-    if any(signature.domains[binding.domain].is_related for binding in single):
-        return True
     if len(single) > 1 or any(node not in outermost for node, _ in opened):
         return True
-    return _is_guarded(formula, next(iter(single)).variable) or _names_members(formula, signature)
+    variable = next(iter(single)).variable
+    return _is_guarded(formula, variable) or _reads_pairs(formula, signature)
 
 
 def _is_guarded(formula: Formula, variable: str) -> bool:
@@ -64,15 +80,39 @@ def _is_guarded(formula: Formula, variable: str) -> bool:
 
 
 def _names_members(formula: Formula, signature: Signature) -> bool:
-    """Return whether an atom is about one member of an open domain, as in `Smokes("ann")`."""
+    """Return whether an atom names a member, as in `Smokes("ann")` or `Smokes(boss("ann"))`."""
     return any(
-        isinstance(argument, Constant) and _is_open(name, signature)
-        for node in distinct_nodes(formula)
-        if isinstance(node, Atom) and node.predicate in signature.predicates
-        for argument, name in zip(
-            node.arguments, signature.predicates[node.predicate].domains, strict=False
-        )
+        _names_member(argument, name, signature)
+        for arguments in _open_arguments(formula, signature)
+        for argument, name in arguments
     )
+
+
+def _names_member(term: Term, domain: str, signature: Signature) -> bool:
+    if isinstance(term, Application) and len(term.arguments) == 1:
+        of = signature.function_domains.get(term.function, ())
+        return len(of) == 1 and _names_member(term.arguments[0], of[0], signature)
+    return isinstance(term, Constant) and _is_open(domain, signature)
+
+
+def _reads_pairs(formula: Formula, signature: Signature) -> bool:
+    """Return whether an atom is about several members, which may be one, as in `Friends(x, x)`."""
+    return any(len(arguments) > 1 for arguments in _open_arguments(formula, signature))
+
+
+def _open_arguments(formula: Formula, signature: Signature) -> Iterator[list[tuple[Term, str]]]:
+    """Yield for each atom and use of a quantity its arguments over open domains, with these."""
+    known = {**signature.predicates, **signature.quantities}
+    for node in distinct_nodes(formula):
+        if isinstance(node, Atom):
+            name = node.predicate
+        elif isinstance(node, Application):
+            name = node.function
+        else:
+            continue
+        if name in known:
+            pairs = zip(node.arguments, known[name].domains or (), strict=False)
+            yield [(argument, of) for argument, of in pairs if _is_open(of, signature)]
 
 
 def _is_open(name: str, signature: Signature) -> bool:

@@ -40,6 +40,7 @@ class Signature:
     functions: Mapping[str, Any]
     predicates: Mapping[str, Predicate]
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
+    function_domains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def domain(self, name: str, where: object) -> Domain:
         """Return a domain by name; the error message begins with `where`."""
@@ -60,7 +61,11 @@ def signature_of_knowledge(knowledge: Knowledge, functions: Mapping[str, Any]) -
     bound = {name: given for name, given in knowledge.functions.items() if given.table is not None}
     _refuse_unknown("function", functions, knowledge.functions)
     return Signature(
-        knowledge.domains, {**bound, **functions}, knowledge.predicates, knowledge.quantities
+        knowledge.domains,
+        {**bound, **functions},
+        knowledge.predicates,
+        knowledge.quantities,
+        {name: one.domains for name, one in knowledge.functions.items()},
     )
 
 

@@ -145,9 +145,14 @@ class CompiledRule(ExactAnswers, Scheduled):
         return str(self._overs[0])
 
     @property
+    def combines_rows(self) -> bool:
+        """Whether `over` combines the rows of the rule, in the place of a reduction."""
+        return aggregates_rows(self.plan, self._overs[0])
+
+    @property
     def reduces_by_sums(self) -> bool:
         """Whether the sum of all penalties, and their number, are enough to reduce them."""
-        if aggregates_rows(self.plan, self._overs[0]) or self.process_group is not None:
+        if self.combines_rows or self.process_group is not None:
             return False
         if self.reduction in ("mean", "sum"):
             return True
@@ -194,7 +199,7 @@ class CompiledRule(ExactAnswers, Scheduled):
         weight = self.weight
         with in_full(call.device):
             penalty = self.of_each_example(call)
-            if aggregates_rows(self.plan, self._overs[0]):
+            if self.combines_rows:
                 return self.reduced(penalty) * weight
             return self.reduced(penalty if weight == 1 else penalty * weight)
 
@@ -429,7 +434,13 @@ class CompiledRule(ExactAnswers, Scheduled):
             number: mask & call.bound.masks[number] if number in call.bound.masks else mask
             for number, mask in rows.masks.items()
         }
-        return call._replace(masks=masks, rows=rows)
+        call = call._replace(masks=masks, rows=rows)
+        outputs = self.plan.outputs
+        if self.check and all(
+            s.name in rows.labels and s.name not in rows.tensors for s in outputs
+        ):
+            self._refuse_contradiction(call)
+        return call
 
     def receive_for_penalty(
         self, given: Tensors | Grounded, lengths: Any, observed: Observed | None = None
@@ -467,7 +478,7 @@ class CompiledRule(ExactAnswers, Scheduled):
 
     def reduced(self, penalties: Tensor, rows: tuple[int, ...] = ()) -> Tensor:
         """Return penalties of examples reduced over the batch, separately for each of the rows."""
-        if aggregates_rows(self.plan, self._overs[0]):
+        if self.combines_rows:
             return over_rows(penalties, self._overs[0], self.relaxation)
         if self.reduction == "none":
             return penalties
@@ -479,7 +490,9 @@ class CompiledRule(ExactAnswers, Scheduled):
         """Return the rule in words, without its route."""
         weight = "" if self.weight == 1 else f", times its weight {self.weight:g}"
         returned = "one penalty per example"
-        if self.reduction != "none":
+        if self.combines_rows:
+            returned = f"{self.over} over all rows, each of which is a choice of members"
+        elif self.reduction != "none":
             returned = f"the {self.reduction} over the batch"
         told = describe(self._definition, self._bound())
         return f"{told}\nreturns {returned}{weight}"

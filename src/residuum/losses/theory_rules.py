@@ -97,7 +97,7 @@ def _checked(number: Any, rule: CompiledRule) -> int:
         raise GroundingError(
             f"groundings: expected how many are drawn in a call, 1 or more, got {number!r}"
         )
-    if rule.reduction != "mean" or rule.over not in ("conjunction", "mean"):
+    if rule.reduction != "mean" or (rule.combines_rows and rule.over != "mean"):
         raise GroundingError(
             "groundings: expected the mean over rows, which the mean of a sample estimates without "
             f"bias, got reduction={rule.reduction!r} and over={rule.over!r}; leave groundings out"

@@ -20,8 +20,14 @@ from residuum.syntax.over import CONJUNCTION, Over
 
 
 def aggregates_rows(plan: Plan, over: Over) -> bool:
-    """Return whether rows are combined by `over`, in the place of a reduction."""
-    return plan.relation is not None and bool(plan.relation.variables) and over != CONJUNCTION
+    """Return whether rows are combined by `over`, in the place of a reduction.
+
+    Those of a rule about one member of a domain are a batch, also if other rules relate members.
+    """
+    rows = plan.relation
+    if rows is None or rows.is_batch:
+        return False
+    return bool(rows.variables) and over != CONJUNCTION
 
 
 def refuse_worst_of_worst(plan: Plan, over: Over) -> None:
