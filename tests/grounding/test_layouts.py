@@ -111,7 +111,7 @@ def test_the_offending_values_are_named():
 
 
 def test_a_constant_outside_is_named():
-    with pytest.raises(GroundingError, match="`12` is 12 for its constant"):
+    with pytest.raises(GroundingError, match="`12` is 12, which is not in domain"):
         rs.compile("forall a in digit: P(a) -> P(12)", **TEN)
 
 

@@ -337,7 +337,7 @@ class Number(torch.nn.Module):
 
 def test_a_theory_binds_quantities_to_modules_or_tensors():
     price, cheap = Number(0), Number(1)
-    theory = rs.Theory(rs.loads(KNOWLEDGE), Price=price, Cheap=cheap)
+    theory = rs.Theory(rs.loads(KNOWLEDGE), relaxation="r-product", Price=price, Cheap=cheap)
     x = torch.randn(6, 3)
     rooms = {
         "Rooms(left(p))": torch.tensor([1.0, 2.0]),

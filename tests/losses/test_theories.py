@@ -232,7 +232,7 @@ def test_a_theory_about_sequences_takes_lengths():
     network = nn.Linear(3, 2)
     words, lengths = torch.randn(2, 4, 3), torch.tensor([4, 2])
     found = rs.Theory(knowledge, Tag=network)(Tag=words, lengths=lengths).parts["step"]
-    rule = rs.compile("step", "r-product", knowledge=knowledge)
+    rule = rs.compile("step", knowledge=knowledge)
     alone = [rule(Tag=network(words[k, :n])) for k, n in enumerate(lengths)]
     torch.testing.assert_close(found, torch.stack(alone).mean())
 

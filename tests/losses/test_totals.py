@@ -164,7 +164,7 @@ def test_the_penalty_of_each_rule_is_reduced_over_the_batch(text, relaxation, re
 
 
 def test_a_total_of_rules_that_are_alike_needs_no_evaluation_of_each(monkeypatch):
-    knowledge = rs.compile(rs.loads(GROUND))
+    knowledge = rs.compile(rs.loads(GROUND), "r-product")
     given = drawn((7, 6))
     expected = by_hand(GROUND, "r-product", {"Has": given})
 

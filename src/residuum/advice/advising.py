@@ -27,6 +27,11 @@ MOST_RULES: Final = 8
 REWRITTEN: Final = ("s-product", "r-product")
 """The relaxations under which rules are rehearsed in another form."""
 
+NO_LABELS: Final = (
+    "The sample has no labels: one example in eight was taken as labelled; if you train with other "
+    "labels, add them as `label:NAME`"
+)
+
 OVERS: Final = ("mean", "p-mean(2)", "log-mean-exp(1)", "worst(10%)")
 """The aggregators over groundings that are rehearsed, beside the conjunction."""
 
@@ -71,6 +76,8 @@ class Consultation:
         fitted = [fit(self._asked, one) for one in self._given] or draw_fitted(self._asked)
         knowledge, sample, left_out = fitted[0]
         self._remarks += [f"To save time: {one}" for one in left_out]
+        if self._given and not sample.labels and not sample.observed:
+            self._remarks.append(NO_LABELS)
         self._traps += traps_of_rules(self._asked, knowledge, sample)
         yield
         self._why_not = _why_not(knowledge, sample)

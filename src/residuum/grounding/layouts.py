@@ -320,9 +320,12 @@ class _Layout:
             )
             found = as_label(np.broadcast_to(values, outside.shape)[where])
             twin = domain.twin_of(found)
-            remedy = "; guard the rule (`where …`), use `mod`, or give a larger domain"
+            remedy = (
+                "; guard the rule (`where …`), or give the predicate a larger domain of its own "
+                "by predicates="
+            )
             raise GroundingError(
-                f"`{term}` is {found} for {spelt or 'its constant'}, which is not in domain "
+                f"`{term}` is {found}{f' for {spelt}' if spelt else ''}, which is not in domain "
                 f"{domain}{f'.{twin}' if twin else remedy}"
             )
         return places

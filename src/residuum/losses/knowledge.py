@@ -55,7 +55,7 @@ class CompiledKnowledge(ExactAnswers, Scheduled):
     ...     rule wet: Rain -> Wet
     ...     rule slippery weight 0.5: Wet -> Slippery
     ... ''')
-    >>> rules = rs.compile(knowledge, inputs="probs")
+    >>> rules = rs.compile(knowledge, "r-product", inputs="probs")
     >>> half, sure = torch.tensor([0.5]), torch.tensor([1.0])
     >>> outputs = {"Rain": sure, "Wet": half, "Slippery": half}
     >>> {name: round(penalty.item(), 3) for name, penalty in rules(outputs).items()}

@@ -50,7 +50,7 @@ class CompiledRule(ExactAnswers, Scheduled):
 
     >>> import torch
     >>> import residuum as rs
-    >>> rule = rs.compile("Rain -> Wet", inputs="probs")
+    >>> rule = rs.compile("Rain -> Wet", "r-product", inputs="probs")
     >>> outputs = {"Rain": torch.tensor([0.9, 0.2]), "Wet": torch.tensor([0.3, 0.6])}
     >>> rule(outputs)  # the mean penalty
     tensor(0.5493)

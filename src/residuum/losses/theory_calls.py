@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple, TypeVar, final
 
 from torch import Tensor, nn
 
+from residuum.errors import GroundingError
 from residuum.grounding.plans import Slot
 from residuum.losses.inputs.evidence import (
     Observed,
@@ -70,6 +71,13 @@ class Bindings(NamedTuple):
         related = [name for rule in self.rules.related.values() for name in observable(rule.plan)]
         known = names_of_labels(slots)
         refuse_unknown_labels(observed, [*known, *related])
+        for name, one in observed.items():
+            if isinstance(one, Pairs) and name not in related:
+                raise GroundingError(
+                    f"observed `{name}`: expected labels, one for each example, got {one!r}; rules "
+                    "about several members of a domain read rs.Pairs, and none of them is about "
+                    f"`{name}`"
+                )
         own = {n: one for n, one in observed.items() if n in known and not isinstance(one, Pairs)}
         return labels_of(slots, {slot_of(name, slots): one for name, one in own.items()})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -59,6 +60,27 @@ def check_modules(knowledge: Knowledge, modules: Mapping[str, Any], options: Ite
                 f"PyTorch has another use for the name `{name}`, so that no module can have "
                 "it; give the predicate another"
             )
+        if name in knowledge.predicates:
+            domains = knowledge.predicates[name].domains
+            count = sum(knowledge.domains[domain].is_open for domain in domains)
+            if count > 1:
+                _check_arguments(name, module, count)
+
+
+def _check_arguments(predicate: str, module: nn.Module, count: int) -> None:
+    """Raise GroundingError if a network cannot be called with a tensor for each of its members."""
+    try:
+        signature = inspect.signature(module.forward)
+    except (TypeError, ValueError):  # nothing is known of it
+        return
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        raise GroundingError(
+            f"the network of `{predicate}` is called with {count} tensors, one for each member, "
+            f"and its forward{signature} does not take them; a network of one tensor is wrapped: "
+            f"{predicate}=rs.concatenated(network)"
+        ) from None
 
 
 def given(name: str, slot: Slot, tensors: Mapping[str, Tensor]) -> Tensor:

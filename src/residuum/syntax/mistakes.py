@@ -110,7 +110,7 @@ def _advice(text: str, offset: int) -> str:
         if start >= 0 and not text.startswith("!=", start):
             return f" Did you mean `{ours}`?"
     if text[max(0, offset - 1) : offset + 1] == "==":
-        return " Did you mean `=`? Formulas are equivalent by `<->`."
+        return " Did you mean `=`? One `=` is enough. Formulas are equivalent by `<->`."
     if text.startswith(("=", "!=", "<", ">", "≠", "≤", "≥"), offset):
         equivalence = " Did you mean `<->`?" if text[offset] == "=" else ""
         return equivalence + " Only quantities are compared outside a `where` guard."

@@ -222,7 +222,7 @@ def test_the_number_of_violations_is_an_integer_from_0_on(top):
     [
         (3, '"1"', '"1" is text, and the label 1 is a number'),
         (["1", "2"], "1", '1 is a number, and the label "1" is text'),
-        (["1", "2"], "3", "give a larger domain"),
+        (["1", "2"], "3", "a larger domain of its own"),
     ],
 )
 def test_a_number_and_the_text_that_spells_it_are_told_apart(members, label, message):

@@ -360,4 +360,4 @@ def test_nothing_is_recorded_with_replay_false(device):
         rule(drawn("PQS", (5, 4), seed, device)).sum().backward()
         theory(x=torch.randn(5, 3, device=device)).total.backward()
     assert not recorded(rule)
-    assert not any(recorded(one) for one in theory._rules().rules.values())
+    assert not any(recorded(one) for one in theory._rules().whole.rules.values())

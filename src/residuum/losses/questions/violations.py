@@ -29,7 +29,7 @@ class Violation:
 
     >>> import torch
     >>> import residuum as rs
-    >>> rule = rs.compile("Rain -> Wet", inputs="probs")
+    >>> rule = rs.compile("Rain -> Wet", "r-product", inputs="probs")
     >>> [found] = rule.violations(Rain=torch.tensor([0.9]), Wet=torch.tensor([0.3]))
     >>> found.example, round(found.degree, 2)
     ((0,), 0.33)

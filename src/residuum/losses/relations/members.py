@@ -55,11 +55,13 @@ def _counted(members: Any) -> tuple[int, tuple[str, ...] | None]:
             f"expected the number of members, or a list of their names, got {shown(members)}"
         )
     names = tuple(members)
+    seen = set()
     for name in names:
         if not isinstance(name, str):
             raise GroundingError(f"expected names of members as text, got {shown(name)}")
-        if names.count(name) > 1:
+        if name in seen:
             raise GroundingError(f"two members are called {name!r}; give each a name of its own")
+        seen.add(name)
     return len(names), names
 
 

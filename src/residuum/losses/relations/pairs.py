@@ -17,7 +17,8 @@ class Pairs:
 
     `index` has one column for each pair, as `edge_index` in PyTorch Geometric: integers of shape
     (2, pairs), or (3, triples) for a relation of three. Pairs are given in `observed=`, and rules
-    may select their groundings by them: `forall x, y in paper where Cites(x, y): …`.
+    may select their groundings by them: `forall x, y in paper where Cites(x, y): …`. A pair that is
+    listed twice counts once, where it stands first.
 
     >>> Pairs(torch.tensor([[0, 1], [1, 2]]))
     Pairs(2 pairs)
@@ -28,6 +29,8 @@ class Pairs:
             given: Tensor = torch.as_tensor(index)
         except (RuntimeError, TypeError, ValueError):
             raise GroundingError(f"pairs: expected integers, got {index!r:.80}") from None
+        if not given.numel():  # of an empty list PyTorch makes floats
+            given = given.long()
         is_integral = not (given.is_floating_point() or given.is_complex())
         if given.dim() != 2 or not len(given) or not is_integral or given.dtype == torch.bool:
             hint = ""
@@ -37,8 +40,7 @@ class Pairs:
                 "pairs: expected the numbers of members as integers of shape (2, pairs), got "
                 f"{given.dtype} of shape {tuple(given.shape)}{hint}"
             )
-        once = given.long().unique(dim=1)  # type: ignore[no-untyped-call]
-        self.index = once if once.shape[1] < given.shape[1] else given.long()
+        self.index = _once(given.long())
         self._keys: dict[tuple[tuple[int, ...], torch.device], Tensor] = {}
 
     def __len__(self) -> int:
@@ -82,6 +84,18 @@ class Pairs:
         if key not in self._keys:
             self._keys = {key: _flat(list(self.index.to(device)), sizes).unique()}  # type: ignore[no-untyped-call]
         return self._keys[key]
+
+
+def _once(index: Tensor) -> Tensor:
+    """Return the columns without repetitions, in their order."""
+    different, numbers = index.unique(dim=1, return_inverse=True)  # type: ignore[no-untyped-call]
+    count = index.shape[1]
+    if different.shape[1] == count:
+        return index
+    places = torch.arange(count, device=index.device)
+    first = places.new_full((different.shape[1],), count)
+    first = first.scatter_reduce(0, numbers, places, "amin")
+    return index[:, first.sort().values]
 
 
 def _flat(columns: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:

@@ -43,8 +43,8 @@ class Sources:
                 raise GroundingError(
                     f"`{name}`: expected its members once, got a module of the theory and a tensor"
                 )
-            if relates and name in knowledge.functions and _are_numbers(given):
-                self._functions[name] = given
+            if relates and name in knowledge.functions and are_numbers(given):
+                self._functions[name] = given.long()  # of 8 bits they would be a mask
             elif name in knowledge.functions or name in knowledge.domains:
                 self._given[name] = given
 
@@ -58,7 +58,7 @@ class Sources:
                 )
             module = self._modules.get(source)
             with torch.set_grad_enabled(torch.is_grad_enabled() and source not in self._frozen):
-                given = module() if module else self._given[source]
+                given = self._given[source] if module is None else module()
             features = _checked(source, given)
             self._found[source] = features.detach() if source in self._frozen else features
         return self._found[source]
@@ -69,8 +69,11 @@ class Sources:
         return [name for name in predicate.domains if known[name].is_open]
 
     def are_members(self, domain: str) -> bool:
-        """Return whether a module gives the members of a domain, so that integers are numbers."""
-        return domain in self._modules
+        """Return whether integers are numbers of members, as their features are no integers."""
+        if domain in self._modules:
+            return True
+        given = self._given.get(domain)
+        return isinstance(given, Tensor) and given.is_floating_point()
 
     def completed(self, tensors: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
         """Return tensors with the members of these names that modules or numbers give."""
@@ -102,7 +105,7 @@ class Sources:
                 )
         for name, numbers in self._functions.items():
             result = self._knowledge.functions[name].result
-            _check_range(name, numbers, result, sizes)
+            check_range(name, numbers, result, sizes)
         devices = [one.device for one in (*self._found.values(), *self._functions.values())]
         device = devices[0] if devices else torch.device("cpu")
         names = {name: getattr(self._modules.get(name), "names", None) for name in domains}
@@ -128,14 +131,15 @@ class Sources:
         }
 
 
-def _are_numbers(given: Any) -> bool:
+def are_numbers(given: Any) -> bool:
     """Return whether a tensor holds the numbers of members: integers, one for each member."""
     if not isinstance(given, Tensor) or given.dim() != 1 or given.dtype == torch.bool:
         return False
     return not (given.is_floating_point() or given.is_complex())
 
 
-def _check_range(name: str, numbers: Tensor, domain: str, sizes: Mapping[str, int]) -> None:
+def check_range(name: str, numbers: Tensor, domain: str, sizes: Mapping[str, int]) -> None:
+    """Raise GroundingError unless a function has numbers of members of a domain as values."""
     if domain not in sizes:
         raise GroundingError(
             f"function `{name}` is given by numbers of members of `{domain}`, which are not given; "

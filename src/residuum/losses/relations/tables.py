@@ -15,6 +15,7 @@ from torch import Tensor
 from residuum.errors import GroundingError
 from residuum.grounding import Plan
 from residuum.grounding.plans import Slot
+from residuum.logic import Application
 from residuum.losses.inputs.checking import floating_point, refuse_unknown
 from residuum.losses.inputs.evidence import refuse_unknown_labels
 from residuum.losses.relations.grounded import Grounded, grounded
@@ -25,6 +26,7 @@ from residuum.losses.relations.observed import (
     relations_in,
 )
 from residuum.losses.relations.rows import numbered
+from residuum.losses.relations.sources import are_numbers, check_range
 from residuum.losses.relations.world import Chosen, World
 
 
@@ -46,7 +48,7 @@ def from_tables(plan: Plan, given: Any, observed: Mapping[str, Any] | None) -> G
     world = World(
         sizes,
         device,
-        functions=_functions(plan, device),
+        functions=_functions(plan, device, sizes),
         relations={one.name: known[one.name] for one in relations_in(plan)},
         arguments={one.name: one.domains for one in relations_in(plan)},
     )
@@ -114,10 +116,30 @@ def _refuse_unknown_sizes(plan: Plan, sizes: Mapping[str, int]) -> None:
             )
 
 
-def _functions(plan: Plan, device: torch.device) -> dict[str, Tensor]:
+def _functions(plan: Plan, device: torch.device, sizes: Mapping[str, int]) -> dict[str, Tensor]:
     """Return the functions between open domains: the number of the value for each member."""
     found = {}
     for name, values in plan.functions:
         if isinstance(values, Tensor | list | tuple):
-            found[name] = torch.as_tensor(values, device=device)
+            numbers = torch.as_tensor(values, device=device)
+            if not are_numbers(numbers):
+                raise GroundingError(
+                    f"function `{name}`: expected integers, the number of the value for each "
+                    f"member, got {numbers.dtype} of shape {tuple(numbers.shape)}"
+                )
+            found[name] = numbers.long()
+    assert plan.relation is not None
+    domains = {axis.variable: axis.domain.name for axis in plan.relation.variables}
+    for slot in plan.given:
+        for term, domain in zip(slot.members, slot.open_domains, strict=True):
+            if isinstance(term, Application) and term.function in found:
+                numbers = found[term.function]
+                check_range(term.function, numbers, domain, sizes)
+                for argument in term.arguments:
+                    count = sizes[domains.get(str(argument), domain)]
+                    if len(numbers) != count:
+                        raise GroundingError(
+                            f"function `{term.function}`: expected a value for each of the "
+                            f"{count} members, got {len(numbers)}"
+                        )
     return found

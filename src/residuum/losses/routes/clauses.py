@@ -103,7 +103,7 @@ def usable_clauses(definition: Definition, case: Case, around: Surroundings) -> 
     if case.is_broadcast:
         return "some tensors are broadcast over the batch"
     if case.is_observed:
-        return "some outputs are observed, and gradients by hand are for networks only"
+        return "some outputs are observed or compared, and gradients by hand are for networks only"
     return definition.clauses(case.sizes, case.device)
 
 
