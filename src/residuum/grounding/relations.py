@@ -30,6 +30,7 @@ from residuum.logic import (
     free_variables,
     substitute,
 )
+from residuum.syntax import Predicate, Quantity
 
 
 def is_relation(formula: Formula, signature: Signature) -> bool:
@@ -102,7 +103,7 @@ def _reads_pairs(formula: Formula, signature: Signature) -> bool:
 
 def _open_arguments(formula: Formula, signature: Signature) -> Iterator[list[tuple[Term, str]]]:
     """Yield for each atom and use of a quantity its arguments over open domains, with these."""
-    known = {**signature.predicates, **signature.quantities}
+    known: dict[str, Predicate | Quantity] = {**signature.predicates, **signature.quantities}
     for node in distinct_nodes(formula):
         if isinstance(node, Atom):
             name = node.predicate

@@ -52,6 +52,14 @@ class Bindings(NamedTuple):
         relates = bool(self.rules.related)
         return Sources(self.knowledge, modules, tensors, relates=relates, frozen=self.frozen)
 
+    def tensors_of_relations(self) -> list[str]:
+        """Return the names of tensors that rules about members may read: also of functions."""
+        names = self.rules.tensors_of_relations
+        known, domains = self.knowledge.functions, self.knowledge.domains
+        functions = [known[name] for name in names if name in known]
+        needed = [name for one in functions for name in (*one.domains, one.result)]
+        return [*names, *(name for name in needed if domains[name].is_open)]
+
     def requests(self) -> Requests:
         """Return a list of what networks are asked for in one call."""
         return Requests(self.modules, self.frozen)
@@ -131,7 +139,7 @@ class TheoryCall:
         slots = [slot for slot in slots if slot not in numbers]
         names = [name for slot in slots for name in names_of_tensors(slot)]
         names += [slot.name for slot in numbers]
-        check_names("tensor", tensors, dict.fromkeys([*names, *one.rules.tensors_of_relations]))
+        check_names("tensor", tensors, dict.fromkeys([*names, *one.tensors_of_relations()]))
         known = self._sources.completed(tensors, names)
         for slot in slots:
             own = self._labels.get(slot.name)

@@ -115,6 +115,7 @@ def tensors_of_relation(plan: Plan) -> list[str]:
         found += functions_in(slot.members)
         if slot.predicate.name in {one.predicate.name for one in plan.quantities}:
             found.append(slot.predicate.name)
+    found += [name for one in plan.relation.observed for name in one.domains]
     found += functions_in(_guards(plan))
     return list(dict.fromkeys(found))
 

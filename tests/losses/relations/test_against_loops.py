@@ -91,7 +91,7 @@ def test_a_compiled_rule_costs_what_loops_say(rule, name, seed):
         rs.compile,
         rule,
         name,
-        domains={"person": "open", "place": "open", "mood": 2},
+        domains={"person": "open", "place": "open", "mood": SIZES["mood"]},
         predicates={
             n: d
             for n, d in (PREDICATES | {n: one[:2] for n, one in LINKS.items()}).items()

@@ -13,7 +13,7 @@ from residuum.grounding import Plan
 from residuum.grounding.plans import Slot
 from residuum.losses.relations.grounded import Outputs
 from residuum.losses.relations.pairs import Pairs
-from residuum.losses.relations.world import Chosen, broadcast
+from residuum.losses.relations.world import Chosen, broadcast, unknown_size
 from residuum.syntax import Predicate
 
 
@@ -40,7 +40,15 @@ def check_relations(plan: Plan, observed: Mapping[str, Any], sizes: Mapping[str,
                 f"a guard reads `{name}`: expected the pairs between which it holds, as "
                 f"observed={{{name!r}: rs.Pairs(index)}}, got {given}"
             )
-        pairs.check(name, [sizes[domain] for domain in predicate.domains])
+        pairs.check(name, sizes_of(predicate.domains, sizes))
+
+
+def sizes_of(domains: Sequence[str], sizes: Mapping[str, int]) -> list[int]:
+    """Return the numbers of members of domains. GroundingError says which are not given."""
+    for domain in domains:
+        if domain not in sizes:
+            raise unknown_size(domain)
+    return [sizes[domain] for domain in domains]
 
 
 def labels_on(
@@ -52,7 +60,7 @@ def labels_on(
     for name, slot in slots.items():
         if name not in observed:
             continue
-        own = [sizes[domain] for domain in slot.open_domains]
+        own = sizes_of(slot.open_domains, sizes)
         labels = observed[name]
         if isinstance(labels, Pairs):
             found[name] = _from_pairs(slot, labels, own)

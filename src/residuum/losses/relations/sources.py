@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from residuum.errors import GroundingError
 from residuum.losses.relations.pairs import Pairs
-from residuum.losses.relations.world import World
+from residuum.losses.relations.world import Signature, World
 from residuum.syntax import Knowledge, Predicate
 
 
@@ -20,7 +20,8 @@ class Sources:
 
     A source is an open domain or a function into one: a tensor of the call, by its name, or for a
     domain a module of the theory, which is called once. A function may also be given by integers,
-    the number of its value for each member, if some rule `relates` members.
+    the number of its value for each member: if some rule `relates` members, or the members that
+    they number are given. Other integers are features, such as the words of an embedding.
     """
 
     def __init__(
@@ -43,10 +44,18 @@ class Sources:
                 raise GroundingError(
                     f"`{name}`: expected its members once, got a module of the theory and a tensor"
                 )
-            if relates and name in knowledge.functions and are_numbers(given):
+            is_numbered = name in knowledge.functions and are_numbers(given)
+            if is_numbered and (
+                relates or self._is_given(knowledge.functions[name].result, tensors)
+            ):
                 self._functions[name] = given.long()  # of 8 bits they would be a mask
             elif name in knowledge.functions or name in knowledge.domains:
                 self._given[name] = given
+
+    def _is_given(self, domain: str, tensors: Mapping[str, Any]) -> bool:
+        """Return whether members of a domain are given, by features that are no integers."""
+        is_tensor = domain in tensors and not are_numbers(tensors[domain])
+        return domain in self._modules or is_tensor
 
     def features(self, source: str) -> Tensor:
         """Return one row of features for each member. GroundingError says that there are none."""
@@ -83,7 +92,9 @@ class Sources:
                 found[name] = self.features(name)
             elif name in self._functions and self._known_result(name):
                 result = self._knowledge.functions[name].result
-                found[name] = self.features(result)[self._functions[name]]
+                features, numbers = self.features(result), self._functions[name]
+                check_range(name, numbers, result, {result: len(features)})
+                found[name] = features[numbers]
         return found
 
     def _known_result(self, function: str) -> bool:
@@ -118,6 +129,11 @@ class Sources:
             frozenset(name for name in self._given if name in self._knowledge.functions),
             relations,
             {name: predicates[name].domains for name in relations},
+            {
+                name: Signature(one.domains[0], one.result)
+                for name, one in self._knowledge.functions.items()
+                if len(one.domains) == 1
+            },
         )
 
     def _function_domains(self) -> dict[str, str]:

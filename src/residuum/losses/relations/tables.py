@@ -107,6 +107,7 @@ def _refuse_unknown_sizes(plan: Plan, sizes: Mapping[str, int]) -> None:
     assert plan.relation is not None
     needed = [axis.domain.name for axis in plan.relation.variables]
     needed += [name for slot in plan.given for name in slot.open_domains]
+    needed += [name for one in plan.relation.observed for name in one.domains]
     needed += plan.sequence_domains
     for domain in needed:
         if domain not in sizes:
@@ -136,7 +137,9 @@ def _functions(plan: Plan, device: torch.device, sizes: Mapping[str, int]) -> di
                 numbers = found[term.function]
                 check_range(term.function, numbers, domain, sizes)
                 for argument in term.arguments:
-                    count = sizes[domains.get(str(argument), domain)]
+                    if str(argument) not in domains:  # nothing says of which domain it is
+                        continue
+                    count = sizes[domains[str(argument)]]
                     if len(numbers) != count:
                         raise GroundingError(
                             f"function `{term.function}`: expected a value for each of the "

@@ -27,13 +27,19 @@ from residuum.logic import (
     Truth,
     Variable,
     fold_scoped,
-    free_variables,
 )
 from residuum.logic.expansion import COMPARE
 from residuum.losses.relations.pairs import Pairs
 
 Columns = Mapping[str, Tensor]
 """The numbers of members by the names of variables. The tensors broadcast."""
+
+
+class Signature(NamedTuple):
+    """The domains of the argument and of the values of a function."""
+
+    argument: str
+    result: str
 
 
 class Chosen(NamedTuple):
@@ -49,7 +55,8 @@ class World:
 
     `functions` maps a function to the number of its value for each member. `featured` are
     functions whose values are given as features: each is a source of its own. `arguments` gives
-    the domains of the arguments of each relation.
+    the domains of the arguments of each relation, `signatures` those of functions. Functions that
+    are given without declarations have none.
     """
 
     sizes: Mapping[str, int]
@@ -59,16 +66,22 @@ class World:
     featured: frozenset[str] = frozenset()
     relations: Mapping[str, Pairs] = field(default_factory=dict)
     arguments: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    signatures: Mapping[str, Signature] = field(default_factory=dict)
 
-    def choose(self, term: Term, domain: str, columns: Columns) -> Chosen:
-        """Return the members of a domain that a term names."""
+    def choose(self, term: Term, domain: str | None, columns: Columns) -> Chosen:
+        """Return the members of a domain that a term names. None is a domain that nobody declares.
+
+        Its members have numbers, and nothing says how many there are.
+        """
         match term:
             case Variable(name):
-                return Chosen(domain, columns[name])
+                return Chosen(domain or "", columns[name])
             case Constant(value):
-                return Chosen(domain, torch.tensor(self.number(value, domain), device=self.device))
+                number = torch.tensor(self.number(value, domain), device=self.device)
+                return Chosen(domain or "", number)
             case Application(name, (argument,)) if name in self.functions or name in self.featured:
-                inner = self.choose(argument, domain, columns)
+                of = self.signatures.get(name)
+                inner = self.choose(argument, of.argument if of else None, columns)
                 if inner.source in self.featured:
                     raise GroundingError(
                         f"`{term}`: the values of `{inner.source}` are given as features, so that "
@@ -76,7 +89,8 @@ class World:
                     )
                 if name in self.featured:
                     return Chosen(name, inner.numbers)
-                return Chosen(domain, self.functions[name][inner.numbers])
+                self._check_argument(term, inner)
+                return Chosen(domain or "", self.functions[name][inner.numbers])
         if isinstance(term, Application) and len(term.arguments) == 1:
             raise GroundingError(
                 f"`{term}` needs the values of `{term.function}`: pass {term.function}=… with the "
@@ -86,8 +100,26 @@ class World:
             f"`{term}`: expected a variable, a member, or a function of one of them"
         )
 
-    def number(self, value: int | str, domain: str) -> int:
+    def _check_argument(self, term: Application, inner: Chosen) -> None:
+        """Raise GroundingError if a function has no value for a single member."""
+        [argument] = term.arguments
+        count = len(self.functions[term.function])
+        if isinstance(argument, Constant) and not 0 <= int(inner.numbers) < count:
+            raise GroundingError(
+                f"`{term}`: expected a number of a member from 0 to {count - 1}, as "
+                f"`{term.function}` has {count} values, got {argument}"
+            )
+
+    def number(self, value: int | str, domain: str | None) -> int:
         """Return the number of a single member. GroundingError says that there is no such one."""
+        if domain is None:
+            if isinstance(value, int):
+                return value
+            raise GroundingError(
+                f"{Constant(value)}: expected the number of a member, as its domain is not declared"
+            )
+        if domain not in self.sizes:
+            raise unknown_size(domain)
         names = self.names.get(domain)
         if isinstance(value, str) and names is not None and value in names:
             return names.index(value)
@@ -110,11 +142,14 @@ class World:
         """Return where a guard holds. `domains` are those of its variables."""
 
         def compared(node: Comparison) -> Tensor:
-            domain = next(domains[name] for name in sorted(free_variables(node)))
-            left, right = (
-                self.choose(side, domain, columns).numbers for side in (node.left, node.right)
-            )
-            return torch.as_tensor(COMPARE[node.operator](left, right))
+            compare, sides = COMPARE[node.operator], (node.left, node.right)
+            match sides:
+                case Constant(one), Constant(other):
+                    return torch.tensor(compare(one, other), device=self.device)
+            found = [self._domain_of(side, domains) for side in sides]
+            domain = next((one for one in found if one is not None), None)
+            left, right = (self.choose(side, domain, columns).numbers for side in sides)
+            return torch.as_tensor(compare(left, right))
 
         found: Tensor = fold_scoped(
             guard,
@@ -134,6 +169,15 @@ class World:
         )
         return found
 
+    def _domain_of(self, term: Term, domains: Mapping[str, str]) -> str | None:
+        """Return the domain of a term. That of a single member is the one of the other side."""
+        match term:
+            case Variable(name):
+                return domains[name]
+            case Application(name) if name in self.signatures:
+                return self.signatures[name].result
+        return None
+
     def related(self, atom: Atom, columns: Columns) -> Tensor:
         """Return where an observed relation holds."""
         of = self.arguments[atom.predicate]
@@ -143,6 +187,14 @@ class World:
         ]
         sizes = [self.sizes[domain] for domain in of]
         return self.relations[atom.predicate].holds(broadcast(*chosen), sizes)
+
+
+def unknown_size(domain: str) -> GroundingError:
+    """Return an error that says which members are not given."""
+    return GroundingError(
+        f"rules need the members of `{domain}`, and nothing says how many there are: pass "
+        f"{domain}=… with a row of features for each, or give the theory a module"
+    )
 
 
 def broadcast(*tensors: Tensor) -> Sequence[Tensor]:
