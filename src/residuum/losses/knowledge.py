@@ -23,6 +23,7 @@ from residuum.losses.inputs.shared import NO_INPUTS, Inputs
 from residuum.losses.questions.metrics import as_numbers
 from residuum.losses.questions.violations import Violation
 from residuum.losses.reductions import Combination, check_combination
+from residuum.losses.relations.tables import check_sizes, slots_of_members
 from residuum.losses.routes import thresholds
 from residuum.losses.routes.definition import Definition, make_room
 from residuum.losses.rules import CompiledRule, Tensors, named_tensors
@@ -80,6 +81,8 @@ class CompiledKnowledge(ExactAnswers, Scheduled):
         self._predicates = list(
             dict.fromkeys(name for rule in rules.values() for name in rule.plan.read)
         )
+        are_related = any(rule.plan.relation is not None for rule in rules.values())
+        self._members = slots_of_members(r.plan for r in rules.values()) if are_related else {}
         self._prepared: set[Any] = set()
         # Rules that share a hidden predicate under `exact` have a probability together, since one
         # of them alone does not decide its values. It is found here, where nothing is traced.
@@ -470,6 +473,8 @@ class CompiledKnowledge(ExactAnswers, Scheduled):
         refuse_unknown(given.tensors, self._predicates)
         if given.observed is not None:
             refuse_unknown_labels(given.observed, self._predicates)
+        if self._members:
+            check_sizes(self._members, given.tensors, given.observed or {})
         rules = self._rules.values()
         if given.lengths is not None and not any(rule.plan.sequence_domains for rule in rules):
             raise GroundingError(

@@ -141,3 +141,33 @@ def test_integers_are_features_where_the_members_are():
     busy, boss = (network(one)[:, 0].sigmoid() for one in (words, others))
     found = theory(person=words, boss=others).total
     torch.testing.assert_close(found, -(1 - busy * (1 - boss)).log().mean())
+
+
+def test_rules_of_a_knowledge_see_the_same_number_of_members():
+    knowledge = rs.loads("""
+        domain person domain topic = 0..1
+        predicate Friends(person, person) predicate Smokes(person) predicate Likes(person, topic)
+        rule one: forall x, y in person: Friends(x, y) -> Friends(y, x)
+        rule two: forall x, y in person: Smokes(x) -> Smokes(y)
+        rule batch: forall x in person: Likes(x, 0)
+    """)
+    rules = rs.compile(knowledge)
+    friends, smokes, likes = torch.zeros(3, 3), torch.zeros(3), torch.zeros(3, 2)
+    rules(Friends=friends, Smokes=smokes, Likes=likes)
+    rules(Friends=friends, Smokes=smokes, Likes=torch.zeros(4, 5, 2))
+    words = "`person` has 3 members in one tensor and 5 in "
+    for ask in (rules, rules.total, rules.satisfied, rules.metrics):
+        with pytest.raises(GroundingError, match=words + "`Smokes`"):
+            ask(Friends=friends, Smokes=torch.zeros(5), Likes=likes)
+        with pytest.raises(GroundingError, match=words + "`Likes`"):
+            ask(Friends=friends, Smokes=smokes, Likes=torch.zeros(5, 2))
+    seen = torch.zeros(5, dtype=torch.long)
+    with pytest.raises(GroundingError, match=words + "`Smokes`"):
+        rules(Friends=friends, Likes=likes, observed={"Smokes": seen})
+    rules(Friends=friends, Likes=likes, observed={"Smokes": seen[:3]})
+    apart = rs.loads("""
+        domain person predicate A(person) predicate B(person)
+        rule one: forall x in person: A(x)
+        rule two: forall x in person: B(x)
+    """)
+    rs.compile(apart)(A=torch.zeros(3), B=torch.zeros(5))  # two batches

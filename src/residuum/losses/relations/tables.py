@@ -6,7 +6,7 @@ argument over an open domain, in front of those of its other arguments.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -81,6 +81,39 @@ def _table(slot: Slot, given: Any) -> Tensor:
             f"({', '.join(map(str, expected))}), got shape {shape}"
         )
     return table
+
+
+def slots_of_members(plans: Iterable[Plan]) -> dict[str, Slot]:
+    """Return by name the slots of several rules whose tensors have a dimension for members.
+
+    Those of rules about one member are among them if another rule relates members of the domain.
+    """
+    every = list(plans)
+    related = [slot for plan in every if plan.relation is not None for slot in plan.given]
+    domains = {name for slot in related for name in slot.open_domains}
+    found = {slot.predicate.name: slot for slot in related}
+    for slot in (slot for plan in every if plan.relation is None for slot in plan.given):
+        if slot.name == slot.predicate.name and domains & set(slot.open_domains):
+            found.setdefault(slot.name, slot)
+    return found
+
+
+def check_sizes(
+    slots: Mapping[str, Slot], given: Mapping[str, Any], observed: Mapping[str, Any]
+) -> None:
+    """Raise GroundingError if tensors of several rules show different numbers of members.
+
+    A tensor of other dimensions is the batch of a rule about one member, or refused elsewhere.
+    """
+
+    def fitting(all_given: Mapping[str, Any], name: str, is_label: bool) -> bool:
+        one, slot = all_given.get(name), slots[name]
+        others = [domain for domain in slot.domains if not domain.is_open]
+        count = len(slot.open_domains) + len(others) - (is_label and slot.is_exclusive)
+        return isinstance(one, Tensor) and not one.is_nested and one.dim() == count
+
+    tables = {name: given[name] for name in slots if fitting(given, name, False)}
+    _sizes(slots, tables, {n: observed[n] for n in slots if fitting(observed, n, True)})
 
 
 def _sizes(
