@@ -489,11 +489,14 @@ class CompiledRule(ExactAnswers, Scheduled):
     def described(self) -> str:
         """Return the rule in words, without its route."""
         weight = "" if self.weight == 1 else f", times its weight {self.weight:g}"
-        returned = "one penalty per example"
+        one, every = "example", "the batch"
+        if self.plan.relation is not None:
+            one, every = "choice of members", "all choices of members"
+        returned = f"one penalty per {one}"
         if self.combines_rows:
-            returned = f"{self.over} over all rows, each of which is a choice of members"
+            returned = f"{self.over} over {every}"
         elif self.reduction != "none":
-            returned = f"the {self.reduction} over the batch"
+            returned = f"the {self.reduction} over {every}"
         told = describe(self._definition, self._bound())
         return f"{told}\nreturns {returned}{weight}"
 

@@ -52,13 +52,11 @@ class Bindings(NamedTuple):
         relates = bool(self.rules.related)
         return Sources(self.knowledge, modules, tensors, relates=relates, frozen=self.frozen)
 
-    def tensors_of_relations(self) -> list[str]:
-        """Return the names of tensors that rules about members may read: also of functions."""
-        names = self.rules.tensors_of_relations
-        known, domains = self.knowledge.functions, self.knowledge.domains
-        functions = [known[name] for name in names if name in known]
-        needed = [name for one in functions for name in (*one.domains, one.result)]
-        return [*names, *(name for name in needed if domains[name].is_open)]
+    def around(self, names: Iterable[str]) -> list[str]:
+        """Return the open domains between which the functions among some names lead."""
+        functions = [self.knowledge.functions.get(name) for name in names]
+        needed = [name for f in functions if f is not None for name in (*f.domains, f.result)]
+        return [name for name in needed if self.knowledge.domains[name].is_open]
 
     def requests(self) -> Requests:
         """Return a list of what networks are asked for in one call."""
@@ -139,7 +137,8 @@ class TheoryCall:
         slots = [slot for slot in slots if slot not in numbers]
         names = [name for slot in slots for name in names_of_tensors(slot)]
         names += [slot.name for slot in numbers]
-        check_names("tensor", tensors, dict.fromkeys([*names, *one.tensors_of_relations()]))
+        read = [*names, *one.rules.tensors_of_relations]
+        check_names("tensor", tensors, dict.fromkeys([*read, *one.around(read)]))
         known = self._sources.completed(tensors, names)
         for slot in slots:
             own = self._labels.get(slot.name)

@@ -129,6 +129,9 @@ def test_numbers_are_values_of_a_function_where_no_rule_relates_members():
     for wrong in (3, -1):
         with pytest.raises(GroundingError, match=f"`person`, from 0 to 2, got {wrong}"):
             theory(person=members, boss=torch.tensor([1, 1, wrong]))
+    bosses = rs.loads(STAFF + "rule r: forall x in person: Busy(boss(x))")
+    theory = rs.Theory(bosses, relaxation="s-product", Busy=network)
+    torch.testing.assert_close(theory(person=members, boss=boss).total, -busy[boss].log().mean())
 
 
 def test_integers_are_features_where_the_members_are():

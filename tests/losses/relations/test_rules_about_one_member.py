@@ -89,7 +89,11 @@ def test_over_combines_the_rows_of_a_relation_with_one_variable():
     )
     worst = (-(1 - f.diagonal()).log()).sort().values[2:].mean()
     torch.testing.assert_close(rules(Friends=f)["irr"], worst)
-    assert "returns worst(50%) over all rows" in rules.explain()
+    told = rules.explain()
+    assert "returns worst(50%) over all choices of members" in told
+    assert "1 groundings per choice of members; " in told
+    mean = rs.compile(rs.loads(PEOPLE + IRREFLEXIVE), "s-product")
+    assert "returns the mean over all choices of members" in mean.explain(Friends=f)
 
 
 def test_labels_that_break_a_relation_are_refused():

@@ -40,8 +40,9 @@ def describe(definition: Definition, bound: Bound | None) -> str:
                 lines.append(f"axis {axis.variable} over {axis.domain.name}, {size}")
     if bound is not None:
         count = groundings.largest(bound.layout)
+        each = "example" if plan.relation is None else "choice of members"
         lines.append(
-            f"{count:,} groundings per example; one number for each of them takes {4 * count:,} "
+            f"{count:,} groundings per {each}; one number for each of them takes {4 * count:,} "
             "bytes in single precision"
         )
     implies = any(isinstance(s, Connect) and s.kind in (Implies, Iff) for s in plan.steps)
