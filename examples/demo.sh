@@ -59,3 +59,6 @@ echo "All of it on one page, which needs no network to be read:"
 mkdir -p build
 run report -o build/report.html
 echo "Open it in a browser: $PWD/build/report.html"
+
+echo
+echo "To try formulas, rules and small trainings on a local page:  .venv/bin/residuum explore"

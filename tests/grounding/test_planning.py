@@ -136,3 +136,8 @@ def test_a_guard_about_another_quantifiers_variable_is_refused():
 def test_a_guard_over_labels_reads_no_atoms():
     with pytest.raises(GroundingError, match="guards read relations of open domains only"):
         rs.compile("forall x in d where P(x): Q(x)", domains={"d": 3})
+
+
+def test_a_label_that_reads_like_a_difference_is_to_be_quoted():
+    with pytest.raises(GroundingError, match=r'Write the label in quotes: "B-NP"'):
+        rs.compile("P(B-NP)", domains={"tag": ["B-NP", "O"]}, predicates={"P": ("tag",)})

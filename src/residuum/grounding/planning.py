@@ -373,9 +373,13 @@ class _Planning:
         for name in sorted(self._free[term] - bound):
             if isinstance(term, Variable) and domain.has(name):
                 return Constant(name)
+            label = str(term).replace(" ", "")  # `B-NP` is read as a difference
+            advice = suggest(name, map(str, domain.labels or ()))
+            if not isinstance(term, Variable) and domain.has(label):
+                advice = f' Write the label in quotes: "{label}"'
             raise GroundingError(
                 f"`{atom}`: `{name}` is neither a variable that a quantifier binds nor a label "
-                f"of domain {domain}.{suggest(name, map(str, domain.labels or ()))}"
+                f"of domain {domain}.{advice}"
             )
         return term
 

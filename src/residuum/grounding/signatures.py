@@ -47,7 +47,7 @@ class Signature:
         if name not in self.domains:
             raise GroundingError(
                 f"`{where}`: nothing is known of domain `{name}`; pass domains={{{name!r}: ...}} "
-                f"with its size, its labels, or 'sequence'.{suggest(name, self.domains)}"
+                f"with its size, its labels, 'sequence' or 'open'.{suggest(name, self.domains)}"
             )
         return self.domains[name]
 
