@@ -174,3 +174,21 @@ def test_rules_of_a_knowledge_see_the_same_number_of_members():
         rule two: forall x in person: B(x)
     """)
     rs.compile(apart)(A=torch.zeros(3), B=torch.zeros(5))  # two batches
+
+
+def test_tables_read_functions_of_inner_variables():
+    rule = rs.compile(
+        "forall x in person: Busy(x) -> exists y in person where y != x: Big(employer(y))",
+        "s-product",
+        domains={"person": "open", "company": "open"},
+        predicates={"Big": ("company",)},
+        functions={"employer": EMPLOYER},
+        inputs="probs",
+    )
+    big, busy = torch.rand(2), torch.rand(3)
+    of = big[EMPLOYER]
+    rows = []
+    for x in range(3):
+        none = torch.stack([1 - of[y] for y in range(3) if y != x]).prod()
+        rows.append(-torch.log(1 - busy[x] * none))
+    torch.testing.assert_close(rule(Big=big, Busy=busy), torch.stack(rows).mean())

@@ -106,3 +106,13 @@ def test_labels_that_break_a_relation_are_refused():
     with pytest.raises(GroundingError, match=r"labels that obey the rule.*Friends\(1, 1\)"):
         rules(observed={"Friends": wrong})
     rs.compile(rs.loads(PEOPLE + IRREFLEXIVE))(observed={"Friends": wrong})
+
+
+def test_a_batch_is_sampled_under_any_over():
+    text = PEOPLE + "rule all: forall x in person: Smokes(x)\n" + OTHER
+    networks = {"Smokes": nn.Linear(2, 1), "Friends": rs.concatenated(nn.Linear(4, 1))}
+    over = {"all": "worst(50%)"}
+    theory = rs.Theory(rs.loads(text), over=over, groundings=3, **networks)
+    assert theory(person=torch.randn(4, 2)).total.isfinite()
+    with pytest.raises(GroundingError, match=r"over='worst\(50%\)'"):
+        rs.Theory(rs.loads(text), over="worst(50%)", groundings=3, **networks)
