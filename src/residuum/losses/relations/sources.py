@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from residuum.errors import GroundingError
 from residuum.losses.relations.pairs import Pairs
-from residuum.losses.relations.world import Signature, World
+from residuum.losses.relations.world import FunctionDomains, World
 from residuum.syntax import Knowledge, Predicate
 
 
@@ -130,7 +130,7 @@ class Sources:
             relations,
             {name: predicates[name].domains for name in relations},
             {
-                name: Signature(one.domains[0], one.result)
+                name: FunctionDomains(one.domains[0], one.result)
                 for name, one in self._knowledge.functions.items()
                 if len(one.domains) == 1
             },

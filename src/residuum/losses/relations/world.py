@@ -35,7 +35,7 @@ Columns = Mapping[str, Tensor]
 """The numbers of members by the names of variables. The tensors broadcast."""
 
 
-class Signature(NamedTuple):
+class FunctionDomains(NamedTuple):
     """The domains of the argument and of the values of a function."""
 
     argument: str
@@ -55,7 +55,7 @@ class World:
 
     `functions` maps a function to the number of its value for each member. `featured` are
     functions whose values are given as features: each is a source of its own. `arguments` gives
-    the domains of the arguments of each relation, `signatures` those of functions. Functions that
+    the domains of the arguments of each relation, `function_domains` those of functions. Functions that
     are given without declarations have none.
     """
 
@@ -66,7 +66,7 @@ class World:
     featured: frozenset[str] = frozenset()
     relations: Mapping[str, Pairs] = field(default_factory=dict)
     arguments: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    signatures: Mapping[str, Signature] = field(default_factory=dict)
+    function_domains: Mapping[str, FunctionDomains] = field(default_factory=dict)
 
     def choose(self, term: Term, domain: str | None, columns: Columns) -> Chosen:
         """Return the members of a domain that a term names. None is a domain that nobody declares.
@@ -80,7 +80,7 @@ class World:
                 number = torch.tensor(self.number(value, domain), device=self.device)
                 return Chosen(domain or "", number)
             case Application(name, (argument,)) if name in self.functions or name in self.featured:
-                of = self.signatures.get(name)
+                of = self.function_domains.get(name)
                 inner = self.choose(argument, of.argument if of else None, columns)
                 if inner.source in self.featured:
                     raise GroundingError(
@@ -174,8 +174,8 @@ class World:
         match term:
             case Variable(name):
                 return domains[name]
-            case Application(name) if name in self.signatures:
-                return self.signatures[name].result
+            case Application(name) if name in self.function_domains:
+                return self.function_domains[name].result
         return None
 
     def related(self, atom: Atom, columns: Columns) -> Tensor:
