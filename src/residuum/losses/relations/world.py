@@ -55,8 +55,8 @@ class World:
 
     `functions` maps a function to the number of its value for each member. `featured` are
     functions whose values are given as features: each is a source of its own. `arguments` gives
-    the domains of the arguments of each relation, `function_domains` those of functions. Functions that
-    are given without declarations have none.
+    the domains of the arguments of each relation, `function_domains` those of functions. Functions
+    that are given without declarations have none.
     """
 
     sizes: Mapping[str, int]
