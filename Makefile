@@ -5,7 +5,7 @@ EXTRAS ?= ,learn
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint types format docs docs-serve packages bench-foundation bench-analysis bench-losses bench-circuits bench-study bench-advice bench-ltn sweep-losses soak clean
+.PHONY: demo test lint types format docs docs-serve packages bench-foundation bench-analysis bench-losses bench-circuits bench-study bench-advice bench-balancing bench-ltn sweep-losses soak clean
 
 demo: $(INSTALLED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -60,6 +60,9 @@ bench-circuits: $(INSTALLED)
 
 bench-advice: $(INSTALLED)
 	$(BIN)/python benchmarks/advice.py
+
+bench-balancing: $(INSTALLED)
+	$(BIN)/python benchmarks/balancing.py
 
 bench-study: $(INSTALLED)
 	$(BIN)/python benchmarks/study.py

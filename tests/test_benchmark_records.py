@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import analysis
+import balancing
 import residuum as rs
 import study
 from loss_contest.tables import markdown
@@ -29,6 +30,19 @@ def test_the_page_of_benchmarks_shows_how_fast_the_study_trains():
     most = record["rows"][-1]
     step = most["runs"] * most["ms_per_run_and_step"]
     assert f"A step of {most['runs']} runs takes {step:.1f} ms" in page
+
+
+def test_the_page_of_weights_shows_what_balancing_gained():
+    record = json.loads((ROOT / "benchmarks/records/balancing.json").read_text(encoding="utf-8"))
+    page = (ROOT / "docs" / "guide" / "weights.md").read_text(encoding="utf-8")
+    assert balancing.table(record) in page
+    best = {}
+    for one in record["results"]:
+        mean = statistics.fmean(score or 0.0 for score in one["scores"])
+        row = best.setdefault((one["study"], one["relaxation"]), {"fixed": 0.0, "balanced": 0.0})
+        row[one["kind"]] = max(row[one["kind"]], mean)
+    assert len(best) == 6
+    assert sum(row["balanced"] < row["fixed"] for row in best.values()) == 5
 
 
 def test_there_are_records():
