@@ -1,10 +1,10 @@
 """Rules that relate members of open domains: their rows, their guards, and what atoms read.
 
 A rule with one variable over an open domain, in an outermost `forall`, is about the examples of a
-batch if each of its atoms is about one member at most. Any other rule about an open domain is a
-relation. The variables of its outermost `forall`s
-over open domains are its rows: each choice of members for them is one example. Its other variables
-over open domains are axes, as long as their domains.
+batch if no atom is about that member and another one, as `Friends(x, x)` is. Any other rule about
+an open domain is a relation. The variables of its outermost `forall`s over open domains are its
+rows: each choice of members for them is one example. Its other variables over open domains are
+axes, as long as their domains.
 """
 
 from __future__ import annotations
@@ -97,8 +97,14 @@ def _names_member(term: Term, domain: str, signature: Signature) -> bool:
 
 
 def _reads_pairs(formula: Formula, signature: Signature) -> bool:
-    """Return whether an atom is about several members, which may be one, as in `Friends(x, x)`."""
-    return any(len(arguments) > 1 for arguments in _open_arguments(formula, signature))
+    """Return whether an atom is about several members, which may be one, as in `Friends(x, x)`.
+
+    An atom of functions alone, such as `Larger(left(p), right(p))`, is about the example `p`.
+    """
+    return any(
+        len(arguments) > 1 and any(isinstance(argument, Variable) for argument, _ in arguments)
+        for arguments in _open_arguments(formula, signature)
+    )
 
 
 def _open_arguments(formula: Formula, signature: Signature) -> Iterator[list[tuple[Term, str]]]:

@@ -116,3 +116,26 @@ def test_a_batch_is_sampled_under_any_over():
     assert theory(person=torch.randn(4, 2)).total.isfinite()
     with pytest.raises(GroundingError, match=r"over='worst\(50%\)'"):
         rs.Theory(rs.loads(text), over="worst(50%)", groundings=3, **networks)
+
+
+@pytest.mark.parametrize("relaxation", ["s-product", "exact"])
+def test_an_atom_of_functions_alone_is_about_an_example_of_the_batch(relaxation):
+    torch.manual_seed(0)
+    knowledge = rs.loads("""
+        domain image
+        domain pair
+        function left(pair): image
+        function right(pair): image
+        predicate Larger(image, image)
+        rule asymmetric: forall p in pair: ~(Larger(left(p), right(p)) & Larger(right(p), left(p)))
+    """)
+    larger = rs.concatenated(nn.Sequential(nn.Linear(4, 1), nn.Flatten(0)).double())
+    theory = rs.Theory(knowledge, relaxation=relaxation, Larger=larger)
+    left, right = torch.randn(2, 5, 2).double()
+    x, y = (torch.sigmoid(larger(*both)) for both in ((left, right), (right, left)))
+    found = theory(left=left, right=right).parts["asymmetric"]
+    torch.testing.assert_close(found, -torch.log(1 - x * y).mean())
+    seen = {"Larger(left(p), right(p))": torch.tensor([1, 0, 1, 0, 1])}
+    known = theory(left=left, right=right, observed=seen).parts["asymmetric"]
+    expected = torch.where(seen["Larger(left(p), right(p))"] == 1, -torch.log(1 - y), 0.0)
+    torch.testing.assert_close(known, expected.mean())
