@@ -135,7 +135,7 @@ def compile(  # noqa: A001
     its scale, or to a Quantity: its tensor holds numbers, and a difference of a few scales counts
     as clear.
 
-    Without a `relaxation` it is 's-product', under which every violated grounding has a gradient.
+    Without a `relaxation` it is 's-product', which lost least in the trials of `make bench-advice`.
     `rs.relaxation_names()` lists the others; 'exact' is −log of the probability of the rule.
 
     `inputs` says what the tensors hold: 'logits', 'log_probs' or 'probs', for all predicates or by

@@ -173,8 +173,7 @@ def _observed_consequents(
     return [
         f"warning: `{name}` is observed and stands in a consequent. Under {relaxation} an "
         "implication with a false consequent is false however small its antecedent is, so that "
-        "labels hardly teach the antecedent; take s-product or exact, or write the rule with "
-        "`exists`"
+        "labels hardly teach the antecedent; take exact, or write the rule with `exists`"
         for name in labels
         if name in read
     ]
