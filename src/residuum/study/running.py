@@ -7,6 +7,7 @@ prepares a `StackOfRuns`, which builds the training of each stage and measures t
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
@@ -20,8 +21,8 @@ from residuum.training.checkpoints import ChangedError, Checkpoints, Progress
 from residuum.training.devices import environment
 from residuum.training.loop import Curves, Training
 
-MOST_TOGETHER: Final = 36
-"""Runs in one stack. More runs do not make a GPU faster, and need more memory."""
+MOST_TOGETHER: Final = 40
+"""Runs in one stack. More runs hardly make a GPU faster, and need more memory."""
 
 BETWEEN_CHECKPOINTS: Final = 60.0
 """Seconds between two checkpoints: the most training that a killed process loses."""
@@ -183,7 +184,7 @@ def id_of(experiment: Experiment[R], run: R) -> str:
     return run_id(experiment.name, run.configuration, experiment.scheme)
 
 
-def next_stack(progress: Mapping[R, Sequence[Progress]], most: int) -> list[R]:
+def next_stack(progress: Mapping[R, Sequence[Progress]], most: int) -> Sequence[R]:
     """Return the runs to train next, given how far the stages of each run have come.
 
     A run that is trained but not in the store was stopped while it was measured. Such a run is
@@ -196,16 +197,21 @@ def next_stack(progress: Mapping[R, Sequence[Progress]], most: int) -> list[R]:
     return stacks(list(progress), most, progress.__getitem__)[0]
 
 
-def stacks(runs: Sequence[R], most: int, progress: Callable[[R], object]) -> list[list[R]]:
-    """Group runs that can be trained together; runs with the same relaxation are neighbours."""
+def stacks(runs: Sequence[R], most: int, progress: Callable[[R], object]) -> list[Sequence[R]]:
+    """Group runs that can be trained together; runs with the same relaxation are neighbours.
+
+    A group that is too large is split evenly: a small stack takes almost as long as a large one.
+    """
     groups: dict[object, list[R]] = {}
     for run in sorted(runs, key=lambda run: (run.relaxation, run.warm_up_relaxation, run.warm_up)):
         groups.setdefault((run.stack, progress(run)), []).append(run)
-    return [
-        group[start : start + most]
-        for group in groups.values()
-        for start in range(0, len(group), most)
-    ]
+    return [part for group in groups.values() for part in _split(group, -(-len(group) // most))]
+
+
+def _split(runs: Sequence[R], parts: int) -> list[Sequence[R]]:
+    """Split runs into parts whose sizes differ by one at most."""
+    ends = [len(runs) * part // parts for part in range(parts + 1)]
+    return [runs[start:end] for start, end in itertools.pairwise(ends)]
 
 
 def make_records(experiment: Experiment[R], runs: Sequence[R], finish: Finish) -> list[Record]:
