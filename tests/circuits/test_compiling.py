@@ -9,6 +9,7 @@ from ground_formulas import holds, models, random_case, stated
 from residuum.circuits import compiling
 from residuum.circuits.circuit import Builder, Kind
 from residuum.circuits.compiling import compile_circuit
+from residuum.circuits.layers import layers_of
 from residuum.circuits.propositions import Propositions, members
 from residuum.circuits.top_down import OutOfWorkError
 from residuum.errors import CircuitError
@@ -81,10 +82,26 @@ def test_negation_and_renumbering_keep_the_models(seed):
     assert len(back.below(same)) == len(of.below(root))
 
 
-def test_counts_become_a_dynamic_program():
+def test_counts_are_small_and_have_few_layers():
     of = Propositions([2] * 100)
     root = of.count_of(0b1111, [of.literal(variable, 0b10) for variable in range(100)])
-    assert len(compile_circuit(of, root)) < 2_000
+    circuit = compile_circuit(of, root)
+    assert len(circuit) < 2_000
+    assert len(layers_of(circuit).layers) < 12
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_counts_of_formulas_that_share_some_variables_or_none(seed):
+    draw = random.Random(seed)
+    sizes = tuple(draw.choice([2, 2, 3]) for _ in range(8))
+    variables = [*range(8)] if seed % 2 else [draw.randrange(8) for _ in range(8)]
+    parts = [("is", v, frozenset({draw.randrange(sizes[v])})) for v in variables]
+    if seed % 3:
+        parts = [("or", *parts[:2]), *parts[2:5], ("and", *parts[5:])]
+    allowed = frozenset(n for n in range(len(parts) + 1) if draw.random() < 0.5)
+    formula = "and", ("count", allowed, *parts), ("is", 0, frozenset({0, 1}))
+    of = Propositions(sizes)
+    assert_is_right(compile_circuit(of, stated(formula, of)), formula, sizes)
 
 
 def test_a_chain_grows_linearly():

@@ -2,12 +2,17 @@
 
 For each value of a variable, what is left of the formula is simpler, and is compiled in the same
 way. Values that leave the same formula share it, and so do all places where the same formula is
-left. So counts and sums of terms become dynamic programs by themselves. A conjunction whose parts
-share no variable is a product of circuits.
+left. So sums of terms become dynamic programs by themselves. A conjunction whose parts share no
+variable is a product of circuits.
+
+A count whose halves share no variable is halved instead: for each number of formulas that are true
+in one half, some number may be true in the other. That takes as many nodes in far fewer layers.
 """
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import Final, NamedTuple, final
 
 from residuum.circuits.circuit import Builder, Circuit
@@ -39,6 +44,19 @@ class _Cases(NamedTuple):
         return tuple(formula for _, formula in self.left)
 
 
+class _Halves(NamedTuple):
+    """For each number of true formulas in one half of a count, what both halves must obey."""
+
+    pairs: tuple[tuple[int, int], ...]
+
+    @property
+    def below(self) -> tuple[int, ...]:
+        return tuple(formula for pair in self.pairs for formula in pair)
+
+
+_Step = _Product | _Cases | _Halves
+
+
 def compile_top_down(propositions: Propositions, root: int, build: Builder, work: int) -> Circuit:
     """Return a circuit of a formula. Raises OutOfWorkError after so many steps of work.
 
@@ -60,7 +78,7 @@ class _Compilation:
 
     def run(self, root: int) -> Circuit:
         """Compile a formula. The stack is a list: a rule may have thousands of variables."""
-        steps: dict[int, _Product | _Cases] = {}
+        steps: dict[int, _Step] = {}
         stack = [root]
         while stack:
             formula = stack[-1]
@@ -74,25 +92,31 @@ class _Compilation:
                 self._nodes[formula] = self._node(steps.pop(formula))
         return self._build.finish(self._nodes[root])
 
-    def _node(self, step: _Product | _Cases) -> int:
+    def _node(self, step: _Step) -> int:
         build = self._build
         if isinstance(step, _Product):
             return build.product(self._nodes[one] for one in step.formulas)
+        if isinstance(step, _Halves):
+            return build.sum(build.product(self._nodes[one] for one in pair) for pair in step.pairs)
         cases = []
         for values, formula in step.left:
             leaves = build.sum(build.leaf(step.variable, value) for value in members(values))
             cases.append(build.product([leaves, self._nodes[formula]]))
         return build.sum(cases)
 
-    def _step(self, formula: int) -> _Product | _Cases:
+    def _step(self, formula: int) -> _Step:
         of = self._of
+        if of.shapes[formula] is Shape.COUNT:
+            halves = self._halves(formula)
+            if halves is not None:
+                return halves
         if of.shapes[formula] is Shape.ALL:
             operands = of.operands[formula]
             if all(of.shapes[one] is Shape.LITERAL for one in operands):
-                # One by one, so that conjunctions of literals share what they have in common.
                 self._spend(len(operands))
-                first = min(operands, key=lambda one: of.operands[one])
-                return _Product((first, of.all_of(o for o in operands if o != first)))
+                order = sorted(operands, key=lambda one: of.operands[one])
+                half = len(order) // 2  # so that the halves of counts share them
+                return _Product((of.all_of(order[:half]), of.all_of(order[half:])))
             parts = self._components(operands)
             if len(parts) > 1:
                 return _Product(tuple(parts))
@@ -100,6 +124,25 @@ class _Compilation:
         left = self._left_by(formula, variable, {})
         cases = [(values, one) for one, values in left.items() if one != of.FALSE]
         return _Cases(variable, tuple(cases))
+
+    def _halves(self, formula: int) -> _Halves | None:
+        """Return a count as counts over its halves; None if the halves share a variable."""
+        of = self._of
+        allowed, *counted = of.operands[formula]
+        half = len(counted) // 2
+        first, second = counted[:half], counted[half:]
+        if self._mentioned(first) & self._mentioned(second):
+            return None
+        pairs = []
+        for number in range(min(half + 1, allowed.bit_length())):
+            self._spend(len(counted))
+            rest = of.count_of(allowed >> number, second)
+            if rest != of.FALSE:
+                pairs.append((of.count_of(1 << number, first), rest))
+        return _Halves(tuple(pairs))
+
+    def _mentioned(self, formulas: list[int]) -> int:
+        return reduce(or_, (self._of.variables[one] for one in formulas))
 
     def _next_variable(self, formula: int) -> int:
         """Return the variable to which literals of a conjunction leave the fewest values.
