@@ -5,7 +5,7 @@ EXTRAS ?= ,learn
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint types format docs docs-serve packages bench-foundation bench-analysis bench-losses bench-circuits bench-study bench-advice bench-balancing bench-ltn sweep-losses soak clean
+.PHONY: demo test lint types format docs docs-serve packages bench-foundation bench-analysis bench-losses bench-ablation bench-circuits bench-study bench-advice bench-balancing bench-ltn sweep-losses soak clean
 
 demo: $(INSTALLED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -54,6 +54,10 @@ soak: $(INSTALLED)
 
 bench-losses: $(INSTALLED)
 	$(BIN)/python benchmarks/losses.py
+
+# What each device of a route gains: residuum without it, beside the whole.
+bench-ablation: $(INSTALLED)
+	$(BIN)/python benchmarks/losses.py --ablation
 
 bench-circuits: $(INSTALLED)
 	$(BIN)/python benchmarks/circuits.py

@@ -2,7 +2,8 @@
 
 Every contender has its own process. All contenders are timed on a case one right after the other,
 so that other load of the machine affects them alike. A contender whose value differs from that of
-residuum is reported, not timed. `--json FILE` writes a record; `--table FILE` prints Markdown.
+residuum is reported, not timed. `--ablation` times residuum without each device of its routes.
+`--json FILE` writes a record; `--table FILE` prints Markdown.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from typing import Any
 import torch
 from rich.progress import track
 
-from loss_contest.contenders import CONTENDERS
+from loss_contest import ablation
+from loss_contest.contenders import CONTENDERS, RESIDUUM
 from loss_contest.measuring import CLOCK, Case, serve
 from loss_contest.tables import markdown, show
 from loss_contest.workloads import FULL, QUICK, RELAXATIONS, Workload
@@ -112,19 +114,25 @@ def main() -> None:
     asked.add_argument("--only", default="", help="workloads whose name contains this")
     asked.add_argument("--relaxations", nargs="+", choices=RELAXATIONS, default=RELAXATIONS)
     asked.add_argument("--contenders", nargs="+", choices=CONTENDERS, default=tuple(CONTENDERS))
+    asked.add_argument("--ablation", action="store_true", help="what each device of a route gains")
     asked.add_argument("--json", type=Path, help="where to write the record")
     asked.add_argument("--table", type=Path, help="only print this record as Markdown")
     given = asked.parse_args()
+    record: dict[str, Any] = {"results": []}
     if given.table:
-        print(markdown(json.loads(given.table.read_text())))
+        record = json.loads(given.table.read_text())
+        print(ablation.markdown(record) if given.ablation else markdown(record))
         return
     chosen = [one for one in (QUICK if given.quick else FULL) if given.only in one.name]
     seconds = 0.01 if given.quick else given.seconds
-    record: dict[str, Any] = {"results": []}
-    for record in run(chosen, given.relaxations, given.contenders, given.device, seconds):
+    names = (RESIDUUM, *ablation.CONTENDERS) if given.ablation else given.contenders
+    for record in run(chosen, given.relaxations, names, given.device, seconds):
         if given.json:  # so that an interrupted run keeps its results
             given.json.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
-    show(record)
+    if given.ablation:
+        print(ablation.markdown(record))
+    else:
+        show(record)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from loss_contest import best, plain  # noqa: E402
+from loss_contest import ablation, best, plain  # noqa: E402
 from loss_contest.workloads import RELAXATIONS, Clauses, SumRule, Transitions  # noqa: E402
 
 SCRIPT = Path(__file__).parent.parent / "benchmarks" / "losses.py"
@@ -64,3 +64,20 @@ def test_the_benchmark_runs_and_its_record_becomes_a_table(tmp_path):
         [sys.executable, SCRIPT, "--table", record], check=True, capture_output=True, text=True
     ).stdout
     assert "| sum rule, K = 12, batch 2 | r-product |" in printed
+
+
+def test_an_ablation_names_the_worst_case_of_each_device():
+    def case(relaxation, **ms):
+        return [{"workload": "w", "relaxation": relaxation, "contender": name, "ms": one}
+                for name, one in ms.items()]  # fmt: skip
+
+    slower = {f"without {name}": 2.0 for name in ablation.DEVICES}
+    results = [
+        *case("r-product", residuum=2.0, **slower),
+        *case("s-godel", residuum=2.0, **slower | {"without minima": 5.0, "without cross": 2.2}),
+        *case("s-product", residuum=2.0, **slower | {"without minima": 2.4}),
+    ]
+    table = ablation.markdown({"machine": {"CPU": "one"}, "clock": "a clock", "results": results})
+    minima, cross, *_ = table.splitlines()[4:]
+    assert "| 2.50 | w, `s-godel` | 1, 1.20 to 1.20 times | yes |" in minima
+    assert "| 1.10 | w, `s-godel` | none | no |" in cross

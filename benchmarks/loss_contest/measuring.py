@@ -13,9 +13,11 @@ import torch
 from torch import Tensor
 
 import residuum as rs
+from loss_contest import ablation
 from loss_contest.contenders import COMPILED, CONTENDERS, RESIDUUM
 from loss_contest.workloads import Inputs, Penalties, Workload
 
+ALL = {**CONTENDERS, **ablation.CONTENDERS}
 TOLERANCE = 1e-4
 CLOCK = {
     "cpu": "CPU time of the process (time.process_time), one thread",
@@ -49,14 +51,14 @@ def measure(case: Case) -> dict[str, Any]:
         "workload": case.workload.name,
         "relaxation": case.relaxation,
         "contender": case.contender,
-        "note": CONTENDERS[case.contender].note,
+        "note": ALL[case.contender].note,
     }
     inputs = case.workload.inputs(case.device)
     step(CONTENDERS["plain"].make(case.workload, case.relaxation), inputs)  # warms up torch
     rs.compile("P -> Q")  # warms up the grammar and the imports
     start = time.perf_counter()
     try:
-        penalties = CONTENDERS[case.contender].make(case.workload, case.relaxation)
+        penalties = ALL[case.contender].make(case.workload, case.relaxation)
         loss = step(penalties, inputs)
     except ImportError as missing:
         return record | {"note": f"skipped: {missing}"}
