@@ -15,7 +15,9 @@ torch = pytest.importorskip("torch")
 from circuit_contest.contenders import (  # noqa: E402
     KLAY,
     KLAY_COMPILED,
+    KLAY_GRAPH,
     KLAY_REAL,
+    KLAY_REAL_GRAPH,
     RESIDUUM,
     log_probabilities,
     logits,
@@ -26,7 +28,11 @@ from circuit_contest.tables import markdown  # noqa: E402
 from circuit_contest.workloads import rules  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
-RECORD = json.loads((ROOT / "benchmarks/records/circuits-cpu.json").read_text(encoding="utf-8"))
+RECORDS = {
+    device: json.loads((ROOT / f"benchmarks/records/circuits-{device}.json").read_text("utf-8"))
+    for device in ("cpu", "h200")
+}
+RECORD = RECORDS["cpu"]
 PAGE = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
 
 
@@ -63,23 +69,39 @@ def test_the_benchmark_runs_and_its_record_becomes_a_table(tmp_path):
     assert "| exactly one of 100 | 3 |" in markdown(json.loads(record.read_text(encoding="utf-8")))
 
 
-def test_the_page_of_benchmarks_shows_the_record():
-    assert markdown(RECORD) in PAGE
+@pytest.mark.parametrize("device", RECORDS)
+def test_the_page_of_benchmarks_shows_the_record(device):
+    assert markdown(RECORDS[device]) in PAGE
 
 
-def _least(peers):
-    """Return how many times as long as residuum the fastest peer takes, at least, on a file."""
+def _ratios(peers, device="cpu", kind="file"):
+    """Return how many times as long as residuum the fastest peer takes, for each circuit."""
     ratios = []
-    for one in RECORD["results"]:
+    for one in RECORDS[device]["results"]:
         times = [one["ms"][peer] for peer in peers if peer in one["ms"]]
-        if one["kind"] == "file":
+        if one["kind"] == kind:
             ratios.append(min(times) / one["ms"][RESIDUUM])
-    return min(ratios)
+    return ratios
+
+
+def _least(peers, device="cpu"):
+    return min(_ratios(peers, device))
 
 
 def test_what_is_said_of_klay_is_what_was_measured():
     assert f"at least {_least([KLAY, KLAY_COMPILED]):.1f} times as long by logarithms" in PAGE
     assert f"at least {_least([KLAY, KLAY_COMPILED, KLAY_REAL]):.1f} times as long in" in PAGE
+
+
+def test_what_is_said_of_klay_on_a_gpu_is_what_was_measured():
+    by_logarithms, real = (KLAY, KLAY_GRAPH), (KLAY_REAL, KLAY_REAL_GRAPH)
+    least = _least(by_logarithms, "h200"), _least((*by_logarithms, *real), "h200")
+    assert f"at least {least[0]:.1f} times as long there by logarithms" in PAGE
+    assert f"{least[1]:.1f} times as long in its fastest way" in PAGE
+    counts = _ratios((*by_logarithms, *real), "h200", "rule")
+    assert f"three counts it takes {min(counts):.2f} to {max(counts):.2f} times as long" in PAGE
+    slowest = max(one["ms"][RESIDUUM] for one in RECORDS["h200"]["results"])
+    assert f"at most {slowest:.1f} ms" in PAGE
 
 
 def test_what_is_said_of_counts_is_what_was_measured():
