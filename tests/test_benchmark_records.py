@@ -11,6 +11,7 @@ import analysis
 import balancing
 import residuum as rs
 import study
+from loss_contest import ablation
 from loss_contest.tables import markdown
 
 ROOT = Path(__file__).parents[1]
@@ -21,6 +22,13 @@ RECORDS = sorted((ROOT / "benchmarks" / "records").glob("losses-*.json"))
 def test_the_page_of_benchmarks_shows_the_record(record):
     page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     assert markdown(json.loads(record.read_text(encoding="utf-8"))) in page
+
+
+def test_the_page_of_benchmarks_shows_what_devices_gain():
+    record = json.loads((ROOT / "benchmarks/records/ablation-cpu.json").read_text(encoding="utf-8"))
+    assert ablation.markdown(record) in (ROOT / "docs" / "benchmarks.md").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_the_page_of_benchmarks_shows_how_fast_the_study_trains():

@@ -34,8 +34,6 @@ def _no_minima() -> None:
 DEVICES: Mapping[str, Device] = {
     "minima": Device("only the worst groundings are differentiated (`minima.py`)", _no_minima),
     "cross": Device("the cross of a table (`crosses.py`)", partial(_never, "WORTH_OF_A_CROSS")),
-    "places": Device("places of literals beside a matrix (`clause_sums.py`)",
-                     partial(_never, "WORTH_OF_A_LITERAL")),
     "marks": Device("marks of the likeliest class beside its place (`fused_logits.py`)",
                     partial(_never, "MANY_SOFTMAXES")),
 }  # fmt: skip

@@ -1,8 +1,7 @@
 """The total penalty of the clauses of rules, and its gradients.
 
-A clause is a sum of literals. The sum is computed by a row of the matrix, or by the places of the
-literals, and its gradient goes back the same way. A matrix needs one operation for any number of
-literals, but multiplies mostly by 0.
+A clause is a sum of literals, computed by a row of the matrix; its gradient goes back the same way.
+Literals of products are read by their places, since their truths are multiplied.
 """
 
 from __future__ import annotations
@@ -83,28 +82,9 @@ def back_to_columns(
     For products they are gradients of the logarithms of the columns. For the column of a falsity,
     the result is the gradient with respect to the truth.
     """
-    if _takes_places(clauses, gradient):
-        is_signed = clauses.cost == "excess"
-        pool = gradient.new_zeros(clauses.width * (1 + is_signed) + 1, gradient.shape[1])
-        for place in _places(clauses, own):
-            pool.index_add_(0, place, gradient)
-        found = pool[: clauses.width]
-        if is_signed:
-            found -= pool[clauses.width : -1]
-        found *= clauses.signs
-        return found if total is None else total.add_(found)
     back = clauses.transposed if own == _ALL else clauses.transposed[:, own]
     back = back if gradient.dtype == torch.float32 else back.to(gradient.dtype)
     return torch.mm(back, gradient) if total is None else total.addmm_(back, gradient)
-
-
-def _takes_places(clauses: Clauses, like: Tensor) -> bool:
-    """Return whether literals are summed by their places instead of by the matrix."""
-    return (
-        clauses.count * like.shape[1] > thresholds.FEW_GROUNDINGS
-        and len(clauses.literals) * thresholds.WORTH_OF_A_LITERAL < clauses.width
-        and not like.is_cuda
-    )
 
 
 def _matrix(clauses: Clauses, like: Tensor, own: slice) -> Tensor:
@@ -120,13 +100,10 @@ def _places(clauses: Clauses, own: slice) -> Sequence[Tensor]:
 def _read(clauses: Clauses, sides: Sides, rows: Tensor) -> tuple[Tensor, ...]:
     """Return the tensors that literals read, with neutral rows that fill up short clauses.
 
-    For products these are truths and falsities. If literals are summed by their places, the second
-    tensor has the rows, their negatives and a row of 0.
+    For products these are truths and falsities.
     """
     if clauses.cost == "complement":
         return _filled_up(clauses, rows, 1.0), _filled_up(clauses, sides.falsities(), 0.0)
-    if _takes_places(clauses, rows):
-        return rows, torch.cat([rows, -rows, rows.new_zeros(1, rows.shape[1])])
     return (rows,)
 
 
@@ -140,23 +117,10 @@ def _costs(
     """Return the penalties of the rows `own` and their gradients, written to buffers if given."""
     if clauses.cost == "complement":
         return _complement(_places(clauses, own), read[0], read[1], to)
-    cost, weight, part = to or (None, None, None)
-    if len(read) == 1:
-        cost = torch.mm(_matrix(clauses, read[0], own), read[0], out=cost)
-    else:
-        cost = _sum(_places(clauses, own), read[1], cost, part)
+    cost, weight, _ = to or (None, None, None)
+    cost = torch.mm(_matrix(clauses, read[0], own), read[0], out=cost)
     cost.clamp_(min=0)  # the amount by which antecedents exceed consequents
     return cost, torch.sign(cost, out=weight)
-
-
-def _sum(
-    places: Sequence[Tensor], pool: Tensor, total: Tensor | None, part: Tensor | None
-) -> Tensor:
-    total = torch.index_select(pool, 0, places[0], out=total)
-    for place in places[1:]:
-        part = torch.index_select(pool, 0, place, out=part)
-        total += part
-    return total
 
 
 def _complement(

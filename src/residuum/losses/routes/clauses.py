@@ -1,9 +1,9 @@
 """The route for rules made of clauses, which evaluates all groundings by one matrix product.
 
 The penalty of a clause is a function of a sum over its literals. All sums are a matrix of 0, 1 and
-−1 times the sides that literals read; its transpose takes the gradients back. Where the matrix is
-sparse, literals are read by their places instead. The routes for tables and minima share the rest
-of this file: from logits to sides, and from penalties of groundings to a loss with its gradients.
+−1 times the sides that literals read; its transpose takes the gradients back. The routes for tables
+and minima share the rest of this file: from logits to sides, and from penalties of groundings to a
+loss with its gradients.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Kernel(Protocol):
 
 @final
 class ClausesRoute:
-    """Evaluates clauses by one matrix product each way, or by the places of their literals."""
+    """Evaluates clauses by one matrix product each way."""
 
     name: Final = "clauses"
     hands_over_because: Final = NEEDS_CARE

@@ -51,16 +51,6 @@ LARGEST_MATRIX: Final = 1 << 17
 MOST_ROWS: Final = 1 << 20
 """The most groundings that are listed as clauses."""
 
-FEW_GROUNDINGS: Final = 1 << 14
-"""Groundings up to which one matrix product is faster than several smaller operations."""
-
-WORTH_OF_A_LITERAL: Final = 6
-"""The most columns of a matrix on a CPU, for each literal of a clause.
-
-With more columns, to read literals by their places is faster than to multiply by 0: 200 clauses
-under Łukasiewicz take 1.3 times as long by a matrix.
-"""
-
 # Tables and crosses
 
 FEWEST_EXAMPLES: Final = 4
