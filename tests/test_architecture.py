@@ -17,10 +17,11 @@ SOURCE = Path(residuum.__file__).parent
 LAYERS = [
     "limits", "errors", "printable", "files", "logic", "syntax", "relaxations", "analysis",
     "grounding", "checks", "circuits", "losses", "integrations", "results", "training", "study",
-    "sweeps", "advice", "reports", "explorer", "cli",
+    "field", "sweeps", "advice", "reports", "explorer", "cli",
 ]  # fmt: skip
 TORCH_LAYERS = {
-    "circuits", "losses", "integrations", "training", "study", "sweeps", "advice", "explorer",
+    "circuits", "losses", "integrations", "training", "study", "field", "sweeps", "advice",
+    "explorer",
 }  # fmt: skip
 FILES = sorted(SOURCE.rglob("*.py"))
 

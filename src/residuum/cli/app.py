@@ -13,6 +13,7 @@ from residuum.cli.check import check
 from residuum.cli.consistency import consistency, self_consistency
 from residuum.cli.errors import PrintableErrors
 from residuum.cli.explore import explore
+from residuum.cli.field import field
 from residuum.cli.gradients import gradients
 from residuum.cli.outputs import say
 from residuum.cli.relaxations import relaxations
@@ -37,6 +38,7 @@ VERBS: Final = (
     check,
     advise,
     explore,
+    field,
     score,
     archive,
     report,

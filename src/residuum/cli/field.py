@@ -1,0 +1,190 @@
+"""`residuum field`: the tasks by which the field compares itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from residuum.cli.inputs import AsJson
+from residuum.cli.outputs import print_json, print_pairs, print_table, say, say_lines
+from residuum.cli.study.options import AsMarkdown, Device, StoreFile, check_markdown, seeds_in
+from residuum.errors import ResiduumError
+from residuum.results import Record, Store, default_store, find_records
+from residuum.results.records import Scalar
+from residuum.study.table_format import to_markdown
+from residuum.training.devices import find_device
+
+if TYPE_CHECKING:
+    from residuum.field import Run, Task, TaskTable
+
+
+def field(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A task of --list.")] = None,
+    as_list: Annotated[bool, typer.Option("--list", help="Name the tasks, and stop.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One seed on small or generated data, in a minute.")
+    ] = False,
+    method: Annotated[
+        list[str] | None, typer.Option(help="A method of the task, or several; by default all.")
+    ] = None,
+    part: Annotated[
+        list[str] | None,
+        typer.Option(help="A size or data set of the task, or several; by default all."),
+    ] = None,
+    seeds: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NUMBERS", help="By default 1 to 10, and 101 to 103 to choose."),
+    ] = None,
+    valid: Annotated[
+        bool, typer.Option("--valid", help="Measure on validation data, to choose settings.")
+    ] = False,
+    replaced: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Replace a setting of the page."),
+    ] = None,
+    device: Device = "auto",
+    store: StoreFile = None,
+    table: Annotated[
+        bool,
+        typer.Option(
+            "--table",
+            help="Train nothing: print the tables from the records in the store and in "
+            "results/*.jsonl.",
+        ),
+    ] = False,
+    markdown: AsMarkdown = False,
+    as_json: AsJson = False,
+) -> None:
+    """Train on a task of the field with rules, under each method, and compare.
+
+    Each task is a page of code in examples/field. Runs that are in the store are not run again;
+    after Ctrl-C the same command goes on with the run that was stopped.
+
+    \b
+    residuum field --list
+    residuum field grid-paths --quick
+    residuum field grid-paths --method exact --seeds 1,2,3
+    residuum field grid-paths --table --markdown
+    """
+    from residuum.field import find_task
+
+    check_markdown(markdown=markdown, table=table)
+    if as_list or name is None:
+        _list_tasks(as_json=as_json, is_asked=as_list)
+        return
+    if replaced and not (valid or quick):
+        raise ResiduumError(
+            "--set: settings are chosen on validation data; add --valid, or write them into the page"
+        )
+    task = find_task(name)
+    split = "valid" if valid else "test"
+    if table:
+        records = find_records(store, [task.study])
+    else:
+        records = _train(
+            task,
+            store,
+            device=find_device(device),
+            methods=_listed(method),
+            parts=_listed(part),
+            seeds=seeds_in(seeds),
+            split=split,
+            is_quick=quick,
+            replaced=dict(map(_setting, replaced or ())),
+        )
+        if replaced:
+            _print_records(records, as_json=as_json)
+            return
+    _print_tables(task, records, split, is_quick=quick, as_json=as_json, markdown=markdown)
+
+
+def _train(task: Task, path: Path | None, **wanted: Any) -> list[Record]:
+    from residuum.field import plan, run_all
+
+    runs: list[Run] = plan(task, wanted.pop("device"), tell=_tell, **wanted)
+    with Store(path or default_store()) as opened:
+        opened.check_writable()
+        known = sum(run.id in opened for run in runs)
+        say(f"{len(runs)} runs, {known} of them found in {opened.path}", err=True)
+        try:
+            return run_all(runs, opened)
+        except KeyboardInterrupt:
+            kept = sum(run.id in opened for run in runs)
+            say(f"stopped: {kept} of {len(runs)} runs are kept; the same command goes on", err=True)
+            raise
+
+
+def _tell(line: str) -> None:
+    say(line, err=True)
+
+
+def _list_tasks(*, as_json: bool, is_asked: bool) -> None:
+    from residuum.field import find_task, task_names
+
+    tasks = [find_task(name) for name in task_names()]
+    if as_json:
+        print_json([{"name": one.name, "title": one.title, "shows": one.shows} for one in tasks])
+    else:
+        print_pairs((one.name, f"{one.title}: {one.shows}") for one in tasks)
+    if not is_asked:
+        say("name one of these: residuum field NAME --quick", err=True)
+
+
+def _print_tables(
+    task: Task,
+    records: Sequence[Record],
+    split: str,
+    *,
+    is_quick: bool,
+    as_json: bool,
+    markdown: bool,
+) -> None:
+    from residuum.field import tables_of
+
+    tables: list[TaskTable] = tables_of(task, records, split=split, is_quick=is_quick)
+    if as_json:
+        print_json([table.to_json() for table in tables])
+        return
+    for table in tables:
+        if markdown:
+            say_lines(to_markdown(table))
+        else:
+            say(table.title)
+            print_table(table.heads, table.lines(""))
+    if not tables:
+        say(f"there are no runs of {task.name} yet; run: residuum field {task.name} --quick")
+
+
+def _print_records(records: Sequence[Record], *, as_json: bool) -> None:
+    """Print runs with settings that are not those of the page, one line each."""
+    if as_json:
+        print_json(
+            [
+                {"configuration": dict(one.configuration), "measures": dict(one.measures)}
+                for one in records
+            ]
+        )
+        return
+    for one in records:
+        known = one.configuration
+        found = one.diverged or ", ".join(f"{n} {v:.2f}" for n, v in one.measures.items())
+        say(f"{known['part']} {known['method']}, seed {known['seed']}: {found}".lstrip())
+
+
+def _listed(given: list[str] | None) -> list[str]:
+    return [part for text in given or () for part in text.split(",")]
+
+
+def _setting(text: str) -> tuple[str, Scalar]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise ResiduumError(f"--set: expected NAME=VALUE such as rate=0.01, got {text!r}")
+    for kind in (int, float):
+        try:
+            return name, kind(value)
+        except ValueError:
+            continue
+    return name, {"true": True, "false": False}.get(value, value)

@@ -1,0 +1,56 @@
+"""The pages of tasks: found in `examples/field`, below the current folder or beside the source."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Final
+
+import residuum
+from residuum.errors import ResiduumError, suggest
+from residuum.field.task import Task
+
+FOLDER: Final = Path("examples") / "field"
+
+
+def task_names() -> list[str]:
+    """Return the names of all tasks, in alphabetical order.
+
+    A task is called as its file is, with dashes.
+    """
+    return sorted(path.stem.replace("_", "-") for path in _folder().glob("[a-z]*.py"))
+
+
+def find_task(name: str) -> Task:
+    """Return the task of this name, from its page of code."""
+    names = task_names()
+    if name not in names:
+        raise ResiduumError(
+            f"expected a task of `residuum field --list`, got {name!r}.{suggest(name, names)}"
+        )
+    path = _folder() / f"{name.replace('-', '_')}.py"
+    module = f"residuum_field_{path.stem}"
+    if module not in sys.modules:
+        spec = importlib.util.spec_from_file_location(module, path)
+        assert spec is not None
+        assert spec.loader is not None
+        sys.modules[module] = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(sys.modules[module])
+        except BaseException:
+            del sys.modules[module]
+            raise
+    task = sys.modules[module].TASK
+    assert isinstance(task, Task)
+    return task
+
+
+def _folder() -> Path:
+    beside_source = Path(residuum.__file__).parents[2] / FOLDER
+    for folder in (FOLDER, beside_source):
+        if folder.is_dir():
+            return folder
+    raise ResiduumError(
+        f"expected the folder {FOLDER} with the tasks, found none; run this in a clone of residuum"
+    )
