@@ -77,7 +77,7 @@ def field(
         return
     if replaced and not (valid or quick):
         raise ResiduumError(
-            "--set: settings are chosen on validation data; add --valid, or write them into the page"
+            "--set: settings are chosen on validation data; add --valid, or change the page"
         )
     task = find_task(name)
     split = "valid" if valid else "test"
