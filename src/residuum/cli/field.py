@@ -55,6 +55,12 @@ def field(
             "results/*.jsonl.",
         ),
     ] = False,
+    compare: Annotated[
+        bool,
+        typer.Option(
+            "--compare", help="Train nothing: print one table of all tasks from the records."
+        ),
+    ] = False,
     markdown: AsMarkdown = False,
     as_json: AsJson = False,
 ) -> None:
@@ -68,10 +74,16 @@ def field(
     residuum field grid-paths --quick
     residuum field grid-paths --method exact --seeds 1,2,3
     residuum field grid-paths --table --markdown
+    residuum field --compare
     """
     from residuum.field import find_task
 
-    check_markdown(markdown=markdown, table=table)
+    check_markdown(markdown=markdown, table=table or compare)
+    if compare:
+        if name is not None:
+            raise ResiduumError(f"--compare is about all tasks; leave out {name!r}")
+        _compare_tasks(store, as_json=as_json, markdown=markdown)
+        return
     if as_list or name is None:
         _list_tasks(as_json=as_json, is_asked=as_list)
         return
@@ -156,6 +168,21 @@ def _print_tables(
             print_table(table.heads, table.lines(""))
     if not tables:
         say(f"there are no runs of {task.name} yet; run: residuum field {task.name} --quick")
+
+
+def _compare_tasks(store: Path | None, *, as_json: bool, markdown: bool) -> None:
+    from residuum.field import compare_tasks, find_task, task_names
+
+    tasks = [find_task(name) for name in task_names()]
+    found = compare_tasks(tasks, find_records(store, [one.study for one in tasks]))
+    if as_json:
+        print_json(found.to_json())
+    elif not found.columns:
+        say("no task has runs of two methods yet; run: residuum field NAME")
+    elif markdown:
+        say_lines(to_markdown(found))
+    else:
+        print_table(found.heads, found.lines(""))
 
 
 def _print_records(records: Sequence[Record], *, as_json: bool) -> None:

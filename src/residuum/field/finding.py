@@ -41,8 +41,12 @@ def find_task(name: str) -> Task:
         except BaseException:
             del sys.modules[module]
             raise
-    task = sys.modules[module].TASK
-    assert isinstance(task, Task)
+    task = getattr(sys.modules[module], "TASK", None)
+    if not isinstance(task, Task):
+        raise ResiduumError(
+            f"{path}: expected a page that defines `TASK = residuum.field.Task(...)`, found "
+            f"{'no TASK' if task is None else type(task).__name__}; correct the page"
+        )
     return task
 
 

@@ -67,7 +67,7 @@ class TaskTable:
             for name in self.task.measures:
                 found = row.measures.get(name)
                 is_best = not row.source and found is not None and found.mean == best[name]
-                cells.append(_shown(found, bold if is_best else None))
+                cells.append(shown_summary(found, bold if is_best else None))
             runs = f"{row.runs}, {row.broken} broken" if row.broken else f"{row.runs}"
             seconds = MISSING if row.seconds is None else f"{row.seconds:.0f}"
             source = row.source or "this run"
@@ -159,7 +159,8 @@ def _printed(method: str, figures: Any, source: str) -> Row:
     return Row(method, measures, 0, 0, None, source)
 
 
-def _shown(found: Summary | None, bold: str | None) -> str:
+def shown_summary(found: Summary | None, bold: str | None) -> str:
+    """Return a mean and its deviation as text; the mean stands out unless `bold` is None."""
     if found is None:
         return MISSING
     spread = "" if found.deviation is None else f" ± {found.deviation:.1f}"
