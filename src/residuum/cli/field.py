@@ -13,12 +13,12 @@ from residuum.cli.outputs import print_json, print_pairs, print_table, say, say_
 from residuum.cli.study.options import AsMarkdown, Device, StoreFile, check_markdown, seeds_in
 from residuum.errors import ResiduumError
 from residuum.results import Record, Store, default_store, find_records
-from residuum.results.records import Scalar
 from residuum.study.table_format import to_markdown
 from residuum.training.devices import find_device
 
 if TYPE_CHECKING:
     from residuum.field import Run, Task, TaskTable
+    from residuum.field.running import Split
 
 
 def field(
@@ -92,8 +92,12 @@ def field(
             "--set: settings are chosen on validation data; add --valid, or change the page"
         )
     task = find_task(name)
-    split = "valid" if valid else "test"
+    split: Split = "valid" if valid else "test"
     if table:
+        if method or part or seeds or replaced:
+            raise ResiduumError(
+                "--table shows all records of a task; leave out --method, --part, --seeds and --set"
+            )
         records = find_records(store, [task.study])
     else:
         records = _train(
@@ -148,7 +152,7 @@ def _list_tasks(*, as_json: bool, is_asked: bool) -> None:
 def _print_tables(
     task: Task,
     records: Sequence[Record],
-    split: str,
+    split: Split,
     *,
     is_quick: bool,
     as_json: bool,
@@ -167,7 +171,8 @@ def _print_tables(
             say(table.title)
             print_table(table.heads, table.lines(""))
     if not tables:
-        say(f"there are no runs of {task.name} yet; run: residuum field {task.name} --quick")
+        others = f" with the settings of its page; {len(records)} others are known" * bool(records)
+        say(f"there are no runs of {task.name}{others}; run: residuum field {task.name}")
 
 
 def _compare_tasks(store: Path | None, *, as_json: bool, markdown: bool) -> None:
@@ -205,13 +210,8 @@ def _listed(given: list[str] | None) -> list[str]:
     return [part for text in given or () for part in text.split(",")]
 
 
-def _setting(text: str) -> tuple[str, Scalar]:
+def _setting(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise ResiduumError(f"--set: expected NAME=VALUE such as rate=0.01, got {text!r}")
-    for kind in (int, float):
-        try:
-            return name, kind(value)
-        except ValueError:
-            continue
-    return name, {"true": True, "false": False}.get(value, value)
+    return name, value

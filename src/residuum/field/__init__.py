@@ -17,3 +17,5 @@ from residuum.field.tables import tables_of as tables_of
 from residuum.field.task import Measure as Measure
 from residuum.field.task import Published as Published
 from residuum.field.task import Task as Task
+from residuum.study.digits.data.images import Images as Images
+from residuum.study.digits.data.images import load_images as load_images
