@@ -99,12 +99,12 @@ def make_loss(run):
     )
 
 
-def lenet():
-    """Return LeNet: ten logits of an image."""
+def lenet(dropout):
+    """Return LeNet with dropout before its linear layers: ten logits of an image."""
     return nn.Sequential(
         nn.Conv2d(1, 6, 5), nn.MaxPool2d(2), nn.ReLU(),
         nn.Conv2d(6, 16, 5), nn.MaxPool2d(2), nn.ReLU(), nn.Flatten(),
-        nn.Linear(256, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10),
+        nn.Dropout(dropout), nn.Linear(256, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10),
     )  # fmt: skip
 
 
@@ -112,7 +112,7 @@ def train(data, run):
     """Train on the sums alone; return the accuracy of sums and of digits, in percent."""
     images, digits, test_images, test_digits = draw(data, run)
     columns, rule = columns_of(digits), make_loss(run) if run["form"] else None
-    network = lenet().to(run.device, memory_format=torch.channels_last)
+    network = lenet(run["dropout"]).to(run.device, memory_format=torch.channels_last)
     optimizer = torch.optim.AdamW(network.parameters(), weight_decay=run["decay"])
     count, batch = len(columns), max(run["batch"] // run["digits"], 1)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
@@ -133,6 +133,7 @@ def train(data, run):
             optimizer.step()
             schedule.step()
         run.check(epoch, loss=loss.detach())
+    network.eval()
     with torch.no_grad():
         read = network(test_images.flatten(0, 2)).argmax(-1).view_as(test_digits)
     is_right = (columns_of(read) == columns_of(test_digits)).all(-1)
@@ -166,7 +167,7 @@ TASK = Task(
         **{f"{one}-implies": {"form": IMPLIES, "relaxation": one} for one in RELAXATIONS},
     },
     only_in={f"{one}-{form}": ["N=1"] for one in RELAXATIONS for form in ("exists", "implies")},
-    settings={"epochs": 6, "batch": 32, "rate": 0.003, "decay": 0.01},
+    settings={"epochs": 8, "batch": 64, "rate": 0.006, "decay": 0.01, "dropout": 0.2},
     quick={"epochs": 12},
     published=[
         *published("DeepProbLog", ANESI, 97.2, 95.2, None, None),
