@@ -103,8 +103,8 @@ def lenet(dropout):
     """Return LeNet with dropout before its linear layers: ten logits of an image."""
     return nn.Sequential(
         nn.Conv2d(1, 6, 5), nn.MaxPool2d(2), nn.ReLU(),
-        nn.Conv2d(6, 16, 5), nn.MaxPool2d(2), nn.ReLU(), nn.Flatten(),
-        nn.Dropout(dropout), nn.Linear(256, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10),
+        nn.Conv2d(6, 16, 5), nn.MaxPool2d(2), nn.ReLU(), nn.Flatten(), nn.Dropout(dropout),
+        nn.Linear(256, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10),
     )  # fmt: skip
 
 

@@ -85,7 +85,7 @@ def train(data, run):
     """Train on the sums, and on a few labels if the method has them; return accuracies."""
     (images, digits), (test_images, test_digits) = split(data, run)
     torch.manual_seed(run.seed)
-    seen = torch.tensor([[int(digit) for digit in one.split("+")] for one in run["pairs"].split()]).T
+    seen = torch.tensor([[int(pair[0]), int(pair[2])] for pair in run["pairs"].split()]).T
     needed = find_shortcuts(run, seen).labels_needed["Left"]
     labels = torch.tensor(needed).repeat(run["labels"])
     labelled, labels = images[draw(digits, labels)], labels.to(run.device)
