@@ -23,7 +23,7 @@ from residuum.logic.satisfiability import encode
 from residuum.syntax import Knowledge
 from residuum.syntax.knowledge import FrozenMapping
 
-MOST_ATOMS: Final = 1_000_000
+MOST_ATOMS: Final = 200_000
 """The most atoms in the rules of all different examples together: several seconds."""
 
 MOST_CONFLICTS: Final = 200_000
@@ -116,8 +116,10 @@ def _ground_rules(knowledge: Knowledge, signature: Signature) -> Formula:
     """Return all rules for one example, without quantifiers."""
     grounder = Grounder(signature, MOST_ATOMS)
     for name, rule in knowledge.rules.items():
-        named = [signature.domains[one] for one in domains_of_variables(rule.formula)]
-        if any(domain.labels is None for domain in named):
+        named = domains_of_variables(rule.formula)
+        for atom in atoms_of(rule.formula):
+            named.update(signature.predicates[atom.predicate].domains)
+        if any(signature.domains[one].labels is None for one in named):
             raise ResiduumError(
                 f"rule {name}: expected domains of listed members, got a sequence or an open "
                 "domain; write the rule for one example with a fixed number of parts"
@@ -154,6 +156,12 @@ class _Labels:
         self.given = {name: self._read(name, labels) for name, labels in examples.items()}
         self._check_numbers(read)
         self.different = _first_of_each([*self.given.values()])
+        count = len(self.different) * len(atoms)
+        if count > MOST_ATOMS:
+            raise ResiduumError(
+                f"expected at most {MOST_ATOMS:,} atoms in the rules of all different examples, "
+                f"got {count:,}; give fewer examples"
+            )
 
     def classes(self, network: str) -> Sequence[Class]:
         """Return the classes that a network tells apart."""
@@ -208,7 +216,7 @@ class _Labels:
         try:
             labels = np.asarray(given).astype(np.int64, casting="same_kind")
         except (TypeError, ValueError):
-            labels = np.zeros(0, np.int64)
+            labels = np.zeros((), np.int64)
         if labels.ndim == 0 or list(labels.shape[1:]) != sizes:
             shape = ", ".join(map(str, ["examples", *sizes]))
             raise ResiduumError(
@@ -261,7 +269,6 @@ class _Solver:
         self._always = free
         self._solver.add_clause([free])
         self._free = free + 1
-        self._left = MOST_ATOMS
 
     def close(self) -> None:
         self._solver.delete()
@@ -269,12 +276,6 @@ class _Solver:
     def add(self, rules: Formula, number: int) -> None:
         """Let the rules hold for an example; refuse one that breaks them with its true classes."""
         labels = self._labels
-        self._left -= len(labels.atoms)
-        if self._left < 0:
-            raise ResiduumError(
-                f"expected at most {MOST_ATOMS:,} atoms in the rules of all different examples, "
-                "got more; give fewer examples"
-            )
         unknown: dict[Atom, int] = {}
         variables = {atom: self._literal(atom, number, unknown) for atom in labels.atoms}
         self._free = add_softmaxes(self._solver, unknown, self._signature, 0, self._free)
