@@ -19,7 +19,7 @@ TASK = Task(
     train=train,
     measures={
         "right": Measure("right", chance=5.0),
-        "wrong": Measure("wrong", lower_is_better=True),
+        "wrong": Measure("wrong", chance=99.0, lower_is_better=True),
     },
     methods={"slow": {"rate": 0.5}, "fast": {"rate": 1.0}, "wild": {"rate": 2.0}},
     parts={"small": {}, "large": {}},
@@ -27,6 +27,7 @@ TASK = Task(
     settings={"epochs": 2, "is_kind": True, "name": "x"},
     quick={"epochs": 1},
     published=[Published("others", "large", {"right": 50.0}, "a book")],
+    notes=["Nobody made these figures."],
 )
 """
 

@@ -39,7 +39,7 @@ def test_quick_runs_are_kept_and_not_run_again(residuum):
     _, large = json.loads(out)
     assert [row["method"] for row in large["rows"]] == ["slow", "fast", "wild"]
     assert [row["broken"] for row in large["rows"]] == [0, 0, 1]
-    assert large["rows"][2]["measures"] == {"right": 5.0, "wrong": 0.0}
+    assert large["rows"][2]["measures"] == {"right": 5.0, "wrong": 99.0}
     assert "5 runs, 5 of them found" in residuum("field", "made-up", "--quick")[2]
 
 
@@ -76,12 +76,25 @@ def test_tables_are_printed_from_a_store_or_an_archive(residuum, tmp_path):
 
 
 def test_without_runs_the_command_says_what_to_do(residuum):
-    expected = "there are no runs of made-up; run: residuum field made-up\n"
+    expected = "there are no runs; run: residuum field made-up\n"
     assert residuum("field", "made-up", "--table")[1] == expected
     assert "no task has runs of two methods yet" in residuum("field", "--compare")[1]
     residuum("field", "made-up", "--valid", "--seeds", "101")
-    expected = expected.replace(";", " with the settings of its page; 5 others are known;")
+    expected = expected.replace(";", " with the settings of the page; 5 others are known;")
     assert residuum("field", "made-up", "--table")[1] == expected
+
+
+def test_the_tables_of_all_tasks_are_one_page(residuum):
+    _, out, _ = residuum("field", "--table", "--markdown")
+    assert out.startswith("## Made up\n\nThat pages are found: `residuum field made-up`.\n")
+    assert "There are no runs of all seeds yet." in out
+    residuum("field", "made-up", "--seeds", "1")
+    _, out, _ = residuum("field", "--table", "--markdown")
+    assert out.startswith("All tasks (TEST)\n\n| method | made-up large: right | mean rank |\n")
+    assert out.index("\n## Made up\n") < out.index("\nMade up, small (TEST)\n")
+    assert out.endswith("| a book |\n\n- Nobody made these figures.\n")
+    assert "Made up, small" in residuum("field", "--table")[1]
+    assert len(json.loads(residuum("field", "--table", "--json")[1])) == 2
 
 
 def test_trials_are_printed_run_by_run(residuum):
@@ -126,7 +139,7 @@ def test_all_tasks_are_compared(residuum):
         (["made-up", "--set", "rate=1"], "add --valid, or change the page"),
         (["made-up", "--valid", "--set", "rate"], "expected NAME=VALUE such as rate=0.01"),
         (["made-up", "--valid", "--set", "rat=1"], "got 'rat'"),
-        (["made-up", "--table", "--method", "slow"], "--table shows all records"),
+        (["made-up", "--table", "--method", "slow"], "--table and --compare read all records"),
         (["made-up", "--markdown"], "--markdown is a form of --table"),
         (["made-up", "--compare"], "--compare is about all tasks; leave out 'made-up'"),
         (["made-up", "--table", "--store", "none.sqlite"], "there is no store none.sqlite"),

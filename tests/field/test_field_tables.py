@@ -37,8 +37,8 @@ def test_diverged_runs_count_at_chance_and_as_broken():
         (Measure("x"), [90, 90, 90, 90, 81.9], 1),
         (Measure("x"), [90, 90, 90, 90, 82.1], 0),
         (Measure("x"), [90, 90, 90, 10], 0),  # of so few runs no one can say which is broken
-        (Measure("x", lower_is_better=True), [9, 9, 9, 9, 17.1], 1),
-        (Measure("x", lower_is_better=True), [9, 9, 9, 9, 0], 0),
+        (Measure("x", 90, lower_is_better=True), [9, 9, 9, 9, 17.1], 1),
+        (Measure("x", 90, lower_is_better=True), [9, 9, 9, 9, 0], 0),
         (Measure("x", unit="s"), [90, 90, 90, 90, 10], 0),  # points are percent
     ],
 )
@@ -80,7 +80,7 @@ def test_published_figures_stand_beside_full_runs_on_test_and_never_in_bold():
 
 
 def test_the_lowest_value_stands_out_where_lower_is_better():
-    task = make_task(measures={"right": Measure("time", unit="s", lower_is_better=True)})
+    task = make_task(measures={"right": Measure("time", chance=99, unit="s", lower_is_better=True)})
     [table] = tables_of(task, [make_record(task, m, 1, v) for m, v in (("a", 3.0), ("b", 2.0))])
     assert [line[1] for line in table.lines("")] == ["3.0", "2.0*", "50.0"]
     assert table.heads[1] == "time, s"
@@ -96,7 +96,9 @@ def test_a_part_without_runs_has_no_table():
 def test_tasks_are_compared_by_the_part_with_most_methods_and_by_shared_ranks():
     easy = make_task(name="easy", parts={"x": {}, "y": {}}, published=[],
                      methods={"a": {}, "b": {}, "c": {}})  # fmt: skip
-    hard = make_task(name="hard", measures={"right": Measure("s", unit="", lower_is_better=True)})
+    hard = make_task(
+        name="hard", measures={"right": Measure("s", chance=99, unit="", lower_is_better=True)}
+    )
     lone = make_task(name="lone")
     records = [
         *(make_record(easy, m, 1, v, part="x") for m, v in (("a", 90.0), ("b", 80.0))),

@@ -37,7 +37,7 @@ def test_settings_of_a_method_replace_those_of_a_part_and_quick_ones_replace_all
 
 
 def test_a_measure_knows_which_values_are_better():
-    high, low = Measure("accuracy"), Measure("time", unit="s", lower_is_better=True)
+    high, low = Measure("accuracy"), Measure("time", chance=9, unit="s", lower_is_better=True)
     assert (high.best([1, 3, 2]), low.best([2, 1, 3]), low.best([])) == (3, 1, None)
     assert (high.behind(1, 3), low.behind(3, 1), low.behind(1, 3)) == (2, 2, -2)
 
@@ -94,3 +94,8 @@ def test_an_unknown_task_is_refused_with_a_suggestion(pages):
     (pages / "made_up.py").write_text(PAGE)
     with pytest.raises(ResiduumError, match=r"--list.*'maid-up'.*`made-up`"):
         find_task("maid-up")
+
+
+def test_a_diverged_run_never_counts_as_the_best():
+    with pytest.raises(ResiduumError, match="measure time: expected a `chance` above 0"):
+        Measure("time", unit="s", lower_is_better=True)

@@ -23,6 +23,11 @@ def task_names() -> list[str]:
     return sorted(path.stem.replace("_", "-") for path in _folder().glob("[a-z]*.py"))
 
 
+def find_tasks() -> list[Task]:
+    """Return all tasks, by their names."""
+    return [find_task(name) for name in task_names()]
+
+
 def find_task(name: str) -> Task:
     """Return the task of this name, from its page of code."""
     names = task_names()

@@ -34,6 +34,13 @@ class Measure:
     unit: str = "%"
     lower_is_better: bool = False
 
+    def __post_init__(self) -> None:
+        if self.lower_is_better and self.chance <= 0:
+            raise ResiduumError(
+                f"measure {self.words}: expected a `chance` above 0, because lower is better, got "
+                f"{self.chance}; say what a run that diverged counts with"
+            )
+
     def best(self, values: Iterable[float]) -> float | None:
         """Return the best of some values, or None if there are none."""
         return (min if self.lower_is_better else max)(values, default=None)
