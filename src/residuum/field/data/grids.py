@@ -18,14 +18,16 @@ from residuum.field.data.published_files import broken, read_published
 from residuum.printable import printable
 from residuum.study.data_files import DataFile
 
+_ADDRESS: Final = (
+    "https://raw.githubusercontent.com/UCLA-StarAI/Semantic-Loss/"
+    "86764c2294b89fc36fac8979e46bb0a6e062f1ec/complex_constraints/"
+)
+
 PATHS: Final = DataFile(
     "test.data",
     "benchmarks/grid",
     "d973484deb511634db6058c03661ebb9d23f52cf8d383c3554bd73f53372b360",
-    (
-        "https://raw.githubusercontent.com/UCLA-StarAI/Semantic-Loss/"
-        "86764c2294b89fc36fac8979e46bb0a6e062f1ec/complex_constraints/",
-    ),
+    (_ADDRESS,),
 )
 """The grids of Xu, Zhang, Friedman, Liang and Van den Broeck (ICML 2018)."""
 
