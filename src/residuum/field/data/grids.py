@@ -60,6 +60,29 @@ def grid_edges(size: int) -> list[Edge]:
     return right + down
 
 
+def grid_cycles(size: int) -> list[list[int]]:
+    """Return the edges of each cycle of a square grid that meets no node twice.
+
+    >>> grid_cycles(2)
+    [[0, 1, 2, 3]]
+    """
+    edges, found = grid_edges(size), set()
+
+    def walk(start: int, node: int, walked: frozenset[int], visited: frozenset[int]) -> None:
+        for place, edge in enumerate(edges):
+            other = sum(edge) - node
+            if node not in edge or place in walked:
+                continue
+            if other == start:
+                found.add(walked | {place})
+            elif other > start and other not in visited:
+                walk(start, other, walked | {place}, visited | {other})
+
+    for node in range(size * size):
+        walk(node, node, frozenset(), frozenset([node]))
+    return sorted(map(sorted, found))
+
+
 def read_grids(content: bytes, source: object, size: int = 4) -> Grids:
     """Return the grids of a text; a line of another form raises DataError.
 
