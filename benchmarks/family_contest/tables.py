@@ -1,0 +1,1 @@
+def markdown(record): return ""
