@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from itertools import product
 from statistics import fmean
 from typing import Any, Final, NamedTuple
@@ -57,12 +56,13 @@ def contenders() -> list[Contender]:
         for kind in "sr"
         for value in values
     ]
-    basic = [Contender(name, _family_of(name), name[0] if "-" in name[:2] else "") for name in BASIC]
+    basic = [Contender(name, *_parts_of(name)) for name in BASIC]
     return [*basic, *families, Contender(EXACT, EXACT, "")]
 
 
-def _family_of(name: str) -> str:
-    return name[2:] if name[1] == "-" else name.removesuffix("-maxsat")
+def _parts_of(name: str) -> tuple[str, str]:
+    """Return the family and the kind of a basic relaxation; Łukasiewicz is both S and R."""
+    return (name[2:], name[0]) if name[1] == "-" else ("lukasiewicz", "")
 
 
 Job = tuple[str, Size]

@@ -71,9 +71,7 @@ def _rounded(found: Mapping[str, float]) -> dict[str, float]:
 def _drawn(**truth: int) -> dict[str, Any]:
     """Return degrees that are at most `CLEAR` from the truth, uniformly."""
     generator = np.random.default_rng(0)
-    return {
-        atom: np.abs(value - CLEAR * generator.random(POINTS)) for atom, value in truth.items()
-    }
+    return {atom: np.abs(value - CLEAR * generator.random(POINTS)) for atom, value in truth.items()}
 
 
 def alignment(name: str, confidence: float, examples: int = 512) -> float:

@@ -1,1 +1,2 @@
-def markdown(record): return ""
+def markdown(record):
+    return ""
