@@ -1,9 +1,9 @@
 """Which t-norm of all learns best? `make bench-families` prints and draws the record.
 
 `--train FILE --workers N` trains what FILE lacks, N jobs at once with one thread each, and appends
-a line for each relaxation and size as soon as it is done. `--record FILE` measures the predictors
-of the relaxations in FILE, and writes the record. Without either the record is printed as Markdown,
-and with `--pictures FOLDER` drawn.
+a line for each relaxation and size as soon as it is done. `--results FILE` puts these lines into
+the record, and `--predict` measures what can be known beforehand. Otherwise the record is printed
+as Markdown, and with `--pictures FOLDER` drawn.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Final
 import torch
 from rich.progress import track
 
-from family_contest.contest import jobs, result
+from family_contest.contest import contenders, jobs, result
 from family_contest.pictures import draw
 from family_contest.predictors import predictors
 from family_contest.tables import markdown
@@ -31,16 +31,26 @@ def main() -> None:
     asked.add_argument("--train", type=Path, metavar="FILE", help="train, and append to this file")
     asked.add_argument("--workers", type=int, default=1, help="jobs at once")
     asked.add_argument("--only", default="", help="only relaxations whose name contains this")
-    asked.add_argument("--record", type=Path, metavar="FILE", help="make the record of this file")
+    asked.add_argument("--results", type=Path, metavar="FILE", help="put this file into the record")
+    asked.add_argument("--predict", action="store_true", help="measure the predictors anew")
     asked.add_argument("--pictures", type=Path, metavar="FOLDER", help="also draw the record")
     given = asked.parse_args()
     if given.train:
         _train(given.train, given.workers, given.only)
         return
-    if given.record:
-        _write(given.record)
     record = json.loads(RECORD.read_text(encoding="utf-8"))
-    print(markdown(record))
+    if given.results:
+        record["results"] = sorted(
+            _lines(given.results), key=lambda one: (one["relaxation"], one["size"])
+        )
+    if given.predict:
+        record["predictors"] = [
+            {"relaxation": one.name, **predictors(one.name)}
+            for one in track(contenders(), "measuring")
+        ]
+    if given.results or given.predict:
+        _write(record)
+    print(markdown(record) if record["results"] else "no results yet")
     if given.pictures:
         draw(record, given.pictures)
 
@@ -64,14 +74,11 @@ def _lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def _write(path: Path) -> None:
+def _write(record: dict[str, list[dict[str, Any]]]) -> None:
     """Write the record, with one line for each result and each relaxation."""
-    results = sorted(_lines(path), key=lambda one: (one["relaxation"], one["size"]))
-    names = list(dict.fromkeys(one["relaxation"] for one in results))
-    known = [{"relaxation": name, **predictors(name)} for name in track(names, "measuring")]
     parts = [
         f' "{part}": [\n  ' + ",\n  ".join(map(json.dumps, rows)) + "\n ]"
-        for part, rows in (("results", results), ("predictors", known))
+        for part, rows in record.items()
     ]
     RECORD.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
 
