@@ -10,6 +10,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 
 import pytest
 import torch
@@ -51,6 +52,7 @@ def somewhere_else(tmp_path, monkeypatch):
 @pytest.fixture
 def small_sets(monkeypatch):
     """One pair or triple for each image of TEST: what takes longest here is to measure networks."""
+    import_module("residuum.study.digits.findings")  # it keeps a copy of the number
     monkeypatch.setattr(sets, "DRAWS_PER_IMAGE", 1)
     monkeypatch.setattr(experiment, "_sets", cache(experiment._sets.__wrapped__))
 
@@ -215,6 +217,7 @@ def test_a_missing_library_is_named_with_how_to_install_it(residuum, monkeypatch
             raise ImportError(f"No module named {name!r}", name=missing)
         return plain(name, *rest, **options)
 
+    experiment._sets.cache_clear()
     monkeypatch.setattr(builtins, "__import__", without)
     code, _, err = residuum("study", "digits", *TINY, "--store", "runs.sqlite")
     assert code == 2
