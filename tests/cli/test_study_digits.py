@@ -112,7 +112,6 @@ def test_a_run_that_diverged_is_said_to_have_diverged(residuum, store, monkeypat
     assert "joint: parameters" in wild["diverged"]["not_finite"]
 
 
-@pytest.mark.usefixtures("small_sets")
 def test_a_norm_for_gradients_makes_other_runs(residuum, store):
     words = ("study", "digits", *TINY, "--epochs", "1", "-r", "r-product", "--store", str(store))
     code, out, _ = residuum(*words, "--clip", "0.5", "--json")
