@@ -9,6 +9,8 @@ import sys
 import time
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
+from importlib import import_module
 from typing import get_args
 
 import pytest
@@ -17,6 +19,8 @@ import torch
 from made_up_runs import run, runs
 from residuum.results import Store, write_archive
 from residuum.study.decisions import Status
+from residuum.study.digits import experiment
+from residuum.study.digits.data import sets
 from residuum.study.digits.task import JointTask
 
 TINY = ("--digit-size", "20", "--pair-size", "40", "--seeds", "0")
@@ -28,6 +32,8 @@ MEASURES = {
 # A test runner in the background may have taught its children to ignore interrupts.
 COMMAND = """
 import signal
+from residuum.study.digits.data import sets
+sets.DRAWS_PER_IMAGE = 1
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from residuum.cli import main
 main()
@@ -45,6 +51,15 @@ def somewhere_else(tmp_path, monkeypatch):
     monkeypatch.delenv("RESIDUUM_STORE", raising=False)
 
 
+@pytest.fixture
+def small_sets(monkeypatch):
+    """One pair or triple for each image of TEST: what takes longest here is to measure networks."""
+    import_module("residuum.study.digits.findings")  # it keeps a copy of the number
+    monkeypatch.setattr(sets, "DRAWS_PER_IMAGE", 1)
+    monkeypatch.setattr(experiment, "_sets", cache(experiment._sets.__wrapped__))
+
+
+@pytest.mark.usefixtures("small_sets")
 def test_a_run_is_trained_once_and_found_again(residuum, store):
     words = ("study", "digits", *TINY, "--epochs", "1", "-r", "r-product", "--store", str(store))
     code, out, err = residuum(*words, "--json")
@@ -64,6 +79,7 @@ def test_a_run_is_trained_once_and_found_again(residuum, store):
     assert f"{found['digit_accuracy']:.1f}" in out
 
 
+@pytest.mark.usefixtures("small_sets")
 def test_a_pipeline_learns_in_three_stages(residuum, store):
     words = ("study", "digits", *TINY, "--epochs", "1", "--protocol", "pipeline")
     code, out, _ = residuum(*words, "-r", "r-product", "--json", "--store", str(store))
@@ -74,6 +90,7 @@ def test_a_pipeline_learns_in_three_stages(residuum, store):
     assert stages == {"Digit", "Sum", "Product"}
 
 
+@pytest.mark.usefixtures("small_sets")
 def test_a_run_that_diverged_is_said_to_have_diverged(residuum, store, monkeypatch):
     losses = JointTask.losses
 
@@ -201,8 +218,6 @@ def test_a_missing_library_is_named_with_how_to_install_it(residuum, monkeypatch
             raise ImportError(f"No module named {name!r}", name=missing)
         return plain(name, *rest, **options)
 
-    from residuum.study.digits import experiment
-
     experiment._sets.cache_clear()
     monkeypatch.setattr(builtins, "__import__", without)
     code, _, err = residuum("study", "digits", *TINY, "--store", "runs.sqlite")
@@ -254,6 +269,8 @@ def test_training_imports_no_tables_no_claims_and_no_other_study(store):
     code = (
         "import sys\n"
         "from residuum.cli import main\n"
+        "from residuum.study.digits.data import sets\n"
+        "sets.DRAWS_PER_IMAGE = 1\n"
         f"sys.argv = {['residuum', *words, '--store', str(store)]!r}\n"
         "try:\n    main()\n"
         "finally:\n    print(*sorted(sys.modules), file=sys.stderr)"
@@ -299,10 +316,18 @@ def wait_for(text, path, process):
 
 
 @posix
-def test_an_interrupted_study_goes_on_where_it_was(tmp_path, store):
-    words = (*TINY, "--epochs", "100000", "-r", "r-product", "--json", "--store", str(store))
-    log = tmp_path / "log"
-    with log.open("w") as err, running(*words, stderr=err) as process:
+@pytest.mark.usefixtures("small_sets")
+def test_a_study_that_is_interrupted_or_killed_goes_on_and_keeps_what_is_finished(
+    residuum, tmp_path, store
+):
+    sizes = ("--digit-size", "20", "--pair-size", "40", "-r", "r-product", "--json")
+    sizes, log = (*sizes, "--store", str(store)), tmp_path / "log"
+    quick, endless = ("--epochs", "1", "--seeds", "0,1"), ("--epochs", "100000", "--seeds", "2")
+    code, out, _ = residuum("study", "digits", *sizes, *quick)
+    finished = json.loads(out)
+    assert (code, len(finished)) == (0, 2)
+
+    with log.open("w") as err, running(*sizes, *endless, stderr=err) as process:
         wait_for("joint: epoch", log, process)
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
@@ -313,30 +338,20 @@ def test_an_interrupted_study_goes_on_where_it_was(tmp_path, store):
     assert "Traceback" not in log.read_text()
     [checkpoint] = tmp_path.glob("runs.sqlite.checkpoints/*")
     first = last_epoch(log)
-    with log.open("w") as err, running(*words, stderr=err) as process:
+
+    with log.open("w") as err, running(*sizes, *endless, stderr=err) as process:
         wait_for("joint: epoch", log, process)
-        process.kill()
+        process.send_signal(signal.SIGKILL)
+        process.wait()
     assert last_epoch(log) > first
     assert checkpoint.exists()
+
+    code, out, err = residuum("study", "digits", *sizes, *quick)
+    assert code == 0
+    assert "2 of them found" in err
+    assert json.loads(out) == finished
 
 
 def last_epoch(log):
     lines = [line for line in log.read_text().splitlines() if line.startswith("joint: epoch")]
     return int(lines[-1].split()[2])
-
-
-@posix
-def test_a_kill_loses_no_run_that_was_finished(residuum, tmp_path, store):
-    sizes = ("--digit-size", "20", "--pair-size", "40", "-r", "r-product", "--store", str(store))
-    log = tmp_path / "log"
-    quick, endless = ("--epochs", "1", "--seeds", "0,1"), ("--epochs", "100000", "--seeds", "2")
-    code, out, _ = residuum("study", "digits", *sizes, *quick, "--json")
-    finished = json.loads(out)
-    with log.open("w") as err, running(*sizes, *endless, stderr=err) as process:
-        wait_for("joint: epoch", log, process)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    code, out, err = residuum("study", "digits", *sizes, *quick, "--json")
-    assert code == 0
-    assert "2 of them found" in err
-    assert json.loads(out) == finished

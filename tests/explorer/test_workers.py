@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from textwrap import indent
+from unittest import mock
 
 import pytest
 
@@ -17,15 +18,31 @@ COMMAND = workers.COMMAND
 def answers(name, *given):
     """Return the lines of one answer for each request, all asked at the same time."""
 
+    async def ask(crew):
+        return await asyncio.gather(*(all_lines(crew, name, one) for one in given))
+
+    return with_workers(ask)
+
+
+def with_workers(ask):
+    """Return what `ask` makes of workers, which have ended afterwards."""
+    start, started = workers._start, []
+
+    async def start_and_remember():
+        started.append(await start())
+        return started[-1]
+
     async def run():
         crew = workers.Workers()
         try:
-            return await asyncio.gather(*(all_lines(crew, name, one) for one in given))
+            return await ask(crew)
         finally:
             crew.stop()
-            await asyncio.sleep(0.1)
+            for one in started:
+                await one.communicate()
 
-    return asyncio.run(run())
+    with mock.patch.object(workers, "_start", start_and_remember):
+        return asyncio.run(run())
 
 
 async def all_lines(crew, name, given):
@@ -60,17 +77,12 @@ def answers_by_a_worker_that(does, monkeypatch):
     )
     monkeypatch.setattr(workers, "COMMAND", (sys.executable, "-P", "-c", code))
 
-    async def run():
-        crew = workers.Workers()
-        try:
-            ill = await all_lines(crew, "formula", {})
-            monkeypatch.setattr(workers, "COMMAND", COMMAND)
-            return ill, await all_lines(crew, "formula", {"text": "P"})
-        finally:
-            crew.stop()
-            await asyncio.sleep(0.1)
+    async def ask(crew):
+        ill = await all_lines(crew, "formula", {})
+        monkeypatch.setattr(workers, "COMMAND", COMMAND)
+        return ill, await all_lines(crew, "formula", {"text": "P"})
 
-    return asyncio.run(run())
+    return with_workers(ask)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux keeps to the limit of memory")

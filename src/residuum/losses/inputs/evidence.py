@@ -158,7 +158,7 @@ def _nothing(tensors: Mapping[str, Tensor], labels: Mapping[str, Tensor]) -> Ten
     dtype = torch.float32
     for one in tensors.values():
         dtype = torch.promote_types(dtype, one.dtype)
-    like = next(iter((*tensors.values(), *labels.values())), torch.empty(()))
+    like = (*tensors.values(), *labels.values(), torch.empty(()))[0]
     return torch.full((), torch.nan, dtype=dtype, device=like.device)
 
 

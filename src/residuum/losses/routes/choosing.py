@@ -178,7 +178,8 @@ class Chooser:
             or self.definition.plan.quantities  # an operator knows comparisons only
             or self.definition.plan.relation is not None  # nor guards about members
             or (case.is_observed and self.definition.jumps_at_false)  # unknown to an operator
-            or torch.compiler._is_exporting_flag  # PyTorch 2.11 traces `is_exporting()` as True
+            # PyTorch 2.11 traces `is_exporting()` as True; 2.6 has neither it nor the flag.
+            or getattr(torch.compiler, "_is_exporting_flag", False)
             or torch._C._are_functorch_transforms_active()
         ):
             return decided(call)

@@ -24,7 +24,13 @@ from residuum.losses.routes.clauses import (
     sums,
     usable_clauses,
 )
-from residuum.losses.routes.cuda_recording import Recording, Recordings, is_plain, place_of
+from residuum.losses.routes.cuda_recording import (
+    Recording,
+    Recordings,
+    hook_on_saved_tensors,
+    is_plain,
+    place_of,
+)
 from residuum.losses.routes.definition import Definition
 from residuum.losses.routes.gradients import Backward, KnownGradients, with_gradients
 from residuum.losses.routes.listing import Clauses
@@ -68,6 +74,8 @@ class CudaGraphsRoute:
             return f"{case.groundings:,} groundings do not fit one block"
         if not is_launch_bound(case.groundings, case.device):
             return f"kernels take longer than their launch, or {case.device} is no GPU"
+        if hook_on_saved_tensors is None:
+            return "this version of PyTorch does not tell which hooks must see saved tensors"
         if around.why_not_ordinary is not None:
             return around.why_not_ordinary
         if case.is_broadcast or not case.examples:

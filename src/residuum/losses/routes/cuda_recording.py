@@ -31,6 +31,8 @@ PyTorch has 32 streams of each priority and hands them out in turn. If another t
 kernel on a stream that records, the kernel would be recorded instead of run.
 """
 
+hook_on_saved_tensors: Final = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)
+"""Asks PyTorch which hook sees saved tensors. PyTorch 2.6 does not tell: nothing is recorded."""
 
 class _Place:
     """The stream and the memory for all recordings that are replayed on one stream.
@@ -103,7 +105,8 @@ def is_plain(inputs: Sequence[Tensor]) -> bool:
         all(type(one) in (Tensor, nn.Parameter) for one in inputs)
         and not torch.are_deterministic_algorithms_enabled()
         and not torch.is_inference_mode_enabled()
-        and torch._C._autograd._top_saved_tensors_default_hooks(True) is None
+        and hook_on_saved_tensors is not None
+        and hook_on_saved_tensors(True) is None
         and not torch._C._len_torch_dispatch_stack()
     )
 
