@@ -15,7 +15,7 @@ FINDINGS = ROOT / "docs" / "studies" / "field.md"
 # What makes a quick run quicker still, and the least that its first measure must reach.
 QUICK = {
     "addition": ("exact", "N=2", {"epochs": "4"}, 20),
-    "shortcuts": ("exact-10-labels", "half", {"epochs": "1", "steps": "60"}, 25),
+    "shortcuts": ("exact-10-named", "half", {"epochs": "1", "steps": "100"}, 60),
 }
 
 
