@@ -4,6 +4,8 @@ A page says what a task is (`Task`) and how one run of it learns; this package r
 method and seed, keeps records in the store, and makes tables beside published figures.
 """
 
+from residuum.field.citation_networks import CitationNetwork as CitationNetwork
+from residuum.field.citation_networks import load_citations as load_citations
 from residuum.field.comparing import Comparison as Comparison
 from residuum.field.comparing import compare_tasks as compare_tasks
 from residuum.field.finding import find_task as find_task

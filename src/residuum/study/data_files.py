@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import textwrap
 import zipfile
@@ -112,6 +113,7 @@ UNREADABLE: Final = (
 """The exceptions for files that are damaged, or packed in an unknown way."""
 
 _GZIP: Final = b"\x1f\x8b"
+_XZ: Final = b"\xfd7zXZ\x00"
 _ZIP: Final = b"PK\x03\x04"
 
 
@@ -129,16 +131,18 @@ def unpack(path: Path, member: str | None = None) -> bytes:
 
 @contextmanager
 def opened(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
-    """Open a plain, gzip or zip file for reading; its first bytes decide which of them it is.
+    """Open a plain, gzip, xz or zip file for reading; its first bytes decide which of them it is.
 
     In a zip archive the file called `member`, in any folder, is opened; without `member`, the
     only file of the archive.
     """
     try:
         with path.open("rb") as file:
-            start = file.read(len(_ZIP))
+            start = file.read(len(_XZ))
             file.seek(0)
-            if start == _ZIP:
+            if start == _XZ:
+                yield _open_xz(file)
+            elif start.startswith(_ZIP):
                 with zipfile.ZipFile(file) as archive:
                     found = _find_member(archive, member, path)
                     yield open_member(archive, found, f"`{printable(path)}`")
@@ -149,6 +153,27 @@ def opened(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
         raise
     except UNREADABLE as error:
         raise DataError(f"`{printable(path)}` cannot be read ({error}); replace it") from None
+
+
+XZ_MEMORY: Final = 2**27
+"""The most bytes of memory for unpacking an xz file. The highest level needs half of them."""
+
+
+def _open_xz(file: IO[bytes]) -> IO[bytes]:
+    """Return the content of an xz file, of which no more than `LARGEST_FILE` + 1 bytes are read."""
+    import lzma  # some builds of Python lack it
+
+    unpacking = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY)
+    try:
+        content = unpacking.decompress(file.read(LARGEST_FILE), LARGEST_FILE + 1)
+    except lzma.LZMAError as error:
+        raise OSError(str(error)) from None
+    if len(content) <= LARGEST_FILE:
+        if not unpacking.eof:
+            raise EOFError("the file ends too early")
+        if unpacking.unused_data:
+            raise OSError("something follows the packed content")
+    return io.BytesIO(content)
 
 
 def open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> IO[bytes]:

@@ -1,0 +1,1 @@
+"""The data of tasks: read from published files, checked, or generated where that is enough."""

@@ -1,0 +1,96 @@
+"""Data sets whose classes form a tree: the eleven that C-HMCNN was tried on, and a made-up one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import resources
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from residuum.errors import ResiduumError, suggest
+from residuum.field.data.arff import Examples, Hierarchy, read_arff
+from residuum.field.data.published_files import read_published
+from residuum.study.data_files import DataFile
+
+_ADDRESS: Final = (
+    "https://raw.githubusercontent.com/EGiunchiglia/C-HMCNN/"
+    "e887855ab4b3b8f22e4fafc80a0a33c1d1ac0041/HMC_data/"
+)
+
+_FUN: Final = ("cellcycle", "derisi", "eisen", "gasch1", "gasch2", "seq", "spo")
+_OTHERS: Final = {
+    "diatoms": ("Diatoms_train", "Diatoms_test"),
+    "enron": ("Enron_corr_trainvalid", "Enron_corr_test"),
+    "imclef07a": ("ImCLEF07A_Train", "ImCLEF07A_Test"),
+    "imclef07d": ("ImCLEF07D_Train", "ImCLEF07D_Test"),
+}
+
+HIERARCHIES: Final = (*_FUN, *_OTHERS)
+"""The names of the data sets. FUN sets are about the functions of genes of yeast."""
+
+
+class HierarchicalData(NamedTuple):
+    """A data set. `valid` is None if the authors of the data set kept no part for validation."""
+
+    train: Examples
+    valid: Examples | None
+    test: Examples
+
+
+def load_hierarchy(name: str) -> HierarchicalData:
+    """Return a data set of `HIERARCHIES`, from RESIDUUM_DATA or from the address of C-HMCNN."""
+    if name not in HIERARCHIES:
+        raise ResiduumError(
+            f"expected one of {', '.join(HIERARCHIES)}, got {name!r}.{suggest(name, HIERARCHIES)}"
+        )
+    if name in _OTHERS:
+        train, test = (_read(f"others/{stem}.arff") for stem in _OTHERS[name])
+        return HierarchicalData(train, None, test)
+    stem = f"datasets_FUN/{name}_FUN/{name}_FUN"
+    return HierarchicalData(*(_read(f"{stem}.{part}.arff") for part in ("train", "valid", "test")))
+
+
+def _read(place: str) -> Examples:
+    folder, _, name = place.rpartition("/")
+    address = (f"{_ADDRESS}{folder}/",)
+    file = DataFile(name, "benchmarks/hmc", _digests()[place], address, (f"{name}.xz",))
+    return read_arff(read_published(file), name)
+
+
+def _digests() -> dict[str, str]:
+    """Return the SHA-256 of each file, by its place at the address."""
+    listed = resources.files("residuum.data").joinpath("hierarchies.sha256").read_text("utf-8")
+    return {place: digest for digest, place in map(str.split, listed.splitlines())}
+
+
+def made_up_hierarchy(number: int = 300, seed: int = 0) -> HierarchicalData:
+    """Return made-up examples: `number` for each part, and a tree of 3 classes, with 3 below each
+    and 2 below these.
+
+    A class is a place in space near that of its parent. An example has one class or two.
+    """
+    tree = _made_up_tree((3, 3, 2))
+    drawn = np.random.default_rng(seed)
+    places = np.zeros((len(tree.classes), 12))
+    above = np.zeros((len(tree.classes), len(tree.classes)), dtype=bool)
+    for one, parent in enumerate(tree.parents):
+        nearness = 0.5 ** tree.classes[one].count("/")
+        places[one] = places[parent] * (parent >= 0) + nearness * drawn.normal(size=12)
+        above[one] = above[parent] & (parent >= 0)
+        above[one, one] = True
+    parts = []
+    for _ in range(3):
+        chosen = drawn.integers(len(places), size=(2, number))
+        features = places[chosen].mean(0) + 0.5 * drawn.normal(size=(number, 12))
+        parts.append(Examples(features, above[chosen].any(0), tree))
+    return HierarchicalData(*parts)
+
+
+def _made_up_tree(branches: Sequence[int]) -> Hierarchy:
+    levels: list[list[str]] = [[""]]
+    for number in branches:
+        levels.append([f"{one}/{k}".strip("/") for one in levels[-1] for k in range(number)])
+    classes = tuple(name for level in levels[1:] for name in level)
+    places = {name: place for place, name in enumerate(classes)}
+    return Hierarchy(classes, tuple(places.get(name.rpartition("/")[0], -1) for name in classes))
