@@ -132,7 +132,7 @@ def train(data, run):
             loss.backward()
             optimizer.step()
             schedule.step()
-        run.check(epoch, loss=loss.detach())
+        run.check(epoch, loss=loss)
     network.eval()
     with torch.no_grad():
         read = network(test_images.flatten(0, 2)).argmax(-1).view_as(test_digits)

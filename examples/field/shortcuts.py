@@ -115,7 +115,7 @@ def train_on(train_set, test_set, run):
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-        run.check(epoch, loss=loss.detach())
+        run.check(epoch, loss=loss)
     with torch.no_grad():
         read = network(test_images).argmax(-1)
     every = torch.cartesian_prod(*[torch.arange(run["digits"])] * 2).T
