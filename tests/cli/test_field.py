@@ -122,6 +122,13 @@ def test_trials_are_printed_run_by_run(residuum):
     assert "0 of them found" in residuum("field", "made-up", "--valid", "--seeds", "101")[2]
 
 
+def test_names_are_separated_by_commas_and_may_have_some(residuum, page):
+    page.write_text(PAGE.replace('"slow"', '"slow, late"'))
+    words = ("field", "made-up", "--quick", "--part", "small")
+    assert "1 runs," in residuum(*words, "--method", "slow, late")[2]
+    assert "2 runs," in residuum(*words, "--method", "fast,wild", "--method", "slow, late")[2]
+
+
 def test_all_tasks_are_compared(residuum):
     residuum("field", "made-up", "--seeds", "1")
     _, out, _ = residuum("field", "--compare", "--markdown")
