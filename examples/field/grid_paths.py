@@ -48,7 +48,9 @@ def path_rule(size, relaxation):
         functions={
             "has": {(n, s): int(s < len(meeting[n])) for n, s in places},
             "edge": {(n, s): (meeting[n] + [0, 0])[s] for n, s in places},
-            "on": {(c, e): int(e in cycles[c]) for c in range(len(cycles)) for e in range(len(edges))},
+            "on": {
+                (c, e): int(e in cycles[c]) for c in range(len(cycles)) for e in range(len(edges))
+            },
         },
         predicates={"Path": ("edge",), "End": ("node",)},
         outputs={"Path": "independent", "End": "independent"},

@@ -12,6 +12,8 @@ from residuum.field import Measure, Published, find_task, task_names
     [
         ({"train": None}, "neither"),
         ({"together": lambda _data, _runs: []}, "both"),
+        ({"methods": {}}, "none of them"),
+        ({"measures": {}}, "none of them"),
         ({"only_in": {"c": [""]}}, "'c'"),
         ({"only_in": {"a": ["large"]}}, "'large'"),
         ({"published": [Published("x", "large", {}, "y")]}, "'large'"),

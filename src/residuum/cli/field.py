@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -105,8 +105,8 @@ def field(
             task,
             store,
             device=find_device(device),
-            methods=_listed(method),
-            parts=_listed(part),
+            methods=_named(method, task.methods),
+            parts=_named(part, task.parts),
             seeds=seeds_in(seeds),
             split=split,
             is_quick=quick,
@@ -225,8 +225,9 @@ def _print_records(records: Sequence[Record], *, as_json: bool) -> None:
         say(f"{known['part']} {known['method']}, seed {known['seed']}: {found}".lstrip())
 
 
-def _listed(given: list[str] | None) -> list[str]:
-    return [part for text in given or () for part in text.split(",")]
+def _named(given: list[str] | None, known: Iterable[str]) -> list[str]:
+    """Return the names that are given, which commas may separate; names may have commas too."""
+    return [name for text in given or () for name in ([text] if text in known else text.split(","))]
 
 
 def _setting(text: str) -> tuple[str, str]:

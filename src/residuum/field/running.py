@@ -96,7 +96,11 @@ class Run:
 
     def check(self, epoch: int, **losses: torch.Tensor | float) -> None:
         """Raise DivergedError if a loss is not finite."""
-        broken = [name for name, one in losses.items() if not math.isfinite(float(one))]
+        values = {
+            name: float(one) if isinstance(one, int | float) else float(one.detach())
+            for name, one in losses.items()
+        }
+        broken = [name for name, value in values.items() if not math.isfinite(value)]
         if broken:
             raise DivergedError(epoch, *broken)
 

@@ -79,9 +79,9 @@ class Task:
     title: str
     shows: str
     load: Callable[[bool], Any]
-    methods: Mapping[str, Mapping[str, Scalar]]
-    measures: Mapping[str, Measure]
     train: Callable[[Any, Run], Outcome] | None = None
+    methods: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
+    measures: Mapping[str, Measure] = field(default_factory=dict)
     together: Callable[[Any, Sequence[Run]], Iterable[Outcome]] | None = None
     parts: Mapping[str, Mapping[str, Scalar]] = field(default_factory=lambda: {"": {}})
     only_in: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -95,6 +95,8 @@ class Task:
         if (self.train is None) == (self.together is None):
             found = "neither" if self.train is None else "both"
             raise self.mistake("one of `train` and `together`", found)
+        if not self.methods or not self.measures:
+            raise self.mistake("methods and measures", "none of them")
         self._check("a method", self.methods, self.only_in)
         for parts in self.only_in.values():
             self._check("a part", self.parts, parts)

@@ -43,7 +43,11 @@ class Shortcuts:
     A network has the name of its first predicate. `count` is the number of relabellings, the true
     one not counted; there are more if `is_all` is False. `example` is one that changes few classes:
     for each network, what classes are taken for. `labels_needed` are the fewest classes, for each
-    network, that labelled examples must show so that no relabelling is left.
+    network, that labelled examples must show so that no relabelling is left; of several such sets,
+    one whose classes occur in many examples.
+
+    >>> Shortcuts(0).is_all
+    True
     """
 
     count: int
@@ -90,8 +94,8 @@ def shortcuts(
     2
     >>> found.example
     {'Left': {2: 3, 3: 2, 4: 3}}
-    >>> len(found.labels_needed["Left"])
-    1
+    >>> found.labels_needed
+    {'Left': (2,)}
     """
     if not isinstance(knowledge, Knowledge):
         raise ResiduumError(
@@ -174,6 +178,12 @@ class _Labels:
         group = next(one for one in self.networks if one[0] == network)
         return sorted({int(k) for name in group for k in np.unique(self.given[name])})
 
+    def occurrences(self, network: str, number: int) -> int:
+        """Return in how many different examples a network meets a class."""
+        group = next(one for one in self.networks if one[0] == network)
+        found = [self.given[name][self.different] == number for name in group]
+        return int(np.any([one.reshape(len(one), -1).any(1) for one in found], 0).sum())
+
     def value(self, atom: Atom, number: int) -> tuple[int, int]:
         """Return the label that an atom is about in an example, and the class it asks for."""
         outputs, asked = self._place(atom)
@@ -214,7 +224,7 @@ class _Labels:
         sizes = [len(domain.labels or ()) for domain in domains]
         classes = 2 if self._is_independent(name) else sizes.pop()
         try:
-            labels = np.asarray(given).astype(np.int64, casting="same_kind")
+            labels = _array(given).astype(np.int64, casting="same_kind")
         except (TypeError, ValueError):
             labels = np.zeros((), np.int64)
         if labels.ndim == 0 or list(labels.shape[1:]) != sizes:
@@ -335,10 +345,17 @@ class _Solver:
         return {(name, k): taken for (name, k, taken), one in self._takes.items() if one in true}
 
     def _needed(self, changes: Sequence[Sequence[tuple[str, int]]]) -> Sequence[tuple[str, int]]:
-        """Return the fewest classes whose labels exclude every relabelling, found or not."""
+        """Return the fewest classes whose labels exclude every relabelling, found or not.
+
+        Of several such sets, take one whose classes occur in many examples: what their labels say
+        reaches other classes in fewer steps.
+        """
         from pysat.examples.hitman import Hitman
 
-        with Hitman(bootstrap_with=changes, solver="glucose4", htype="sorted") as hitting:
+        counts = {one: self._labels.occurrences(*one) for one in self._truth}
+        most = 1 + sum(counts.values())
+        weights = {one: most - count for one, count in counts.items()}
+        with Hitman(bootstrap_with=changes, weights=weights, htype="sorted") as hitting:
             while True:
                 needed: Sequence[tuple[str, int]] = hitting.get()
                 left = self._solve([self._truth[one] for one in needed])
@@ -384,6 +401,14 @@ def _check_names(what: str, given: Any, known: Mapping[str, Any]) -> None:
             )
 
 
+def _array(given: Any) -> npt.NDArray[Any]:
+    """Return labels as an array; tensors may be on any device."""
+    return np.asarray(given.cpu() if hasattr(given, "cpu") else given)
+
+
 def _shape_of(given: Any) -> str:
-    array = np.asarray(given)
+    try:
+        array = _array(given)
+    except (TypeError, ValueError):
+        return "lists of different lengths"
     return f"{array.dtype} of the shape {array.shape}"

@@ -122,6 +122,13 @@ def test_hidden_carries_are_summed_out(numbers):
     assert found.count == count
 
 
+def test_of_several_fewest_sets_one_of_frequent_classes_is_named():
+    found = rs.shortcuts(addition(5), sums_of([(0, 0), (0, 1), (2, 3), (2, 4)]), READER)
+    assert found.labels_needed == {"Left": (2,)}  # 3 or 4 would do as well
+    found = rs.shortcuts(addition(5), sums_of([(0, 0), (0, 1), (3, 2), (4, 3)]), READER)
+    assert found.labels_needed == {"Left": (3,)}
+
+
 def test_what_is_not_observed_restricts_nothing():
     seen = {"Left": [0, 2], "Right": [1, 3], "Sum": [1, -100]}
     assert rs.shortcuts(addition(4), seen, READER).count == 2 * 4 * 4 - 1
@@ -209,3 +216,8 @@ def test_too_many_examples_are_refused():
         rs.shortcuts("P", {}, ["P"])
     with pytest.raises(ResiduumError, match="most: expected a whole number"):
         rs.shortcuts(addition(2), sums_of([(0, 0)]), READER, most=0)
+
+
+def test_ragged_labels_are_refused():
+    with pytest.raises(ResiduumError, match="for `Sum`, got lists of different lengths"):
+        rs.shortcuts(addition(2), sums_of([(0, 0)]) | {"Sum": [[0], [0, 1]]}, READER)
