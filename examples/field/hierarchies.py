@@ -1,0 +1,228 @@
+"""Hierarchies of classes: 46 to 499 labels in a tree, and one rule: a class implies its parent.
+
+Eleven data sets, among them the functions of genes of yeast, with few examples and many rare
+classes. The rule can be obeyed in three ways. As a loss it is added to cross-entropy, which makes
+violations rarer. In decoding, each score is raised to the largest below it, however the network was
+trained. As a layer, scores are the probabilities of the classes given that the rule holds, and what
+is trained is the probability of the labels given the rule. "max layer" is the way of C-HMCNN
+(Giunchiglia and Lukasiewicz, NeurIPS 2020), which trains the raised scores.
+
+All seeds of a method train at once, each as if it were alone: their parameters are stacked. With
+`members` a prediction is the mean of several such networks.
+"""
+
+import functools
+import math
+
+import numpy as np
+import torch
+from sklearn.metrics import average_precision_score
+
+import residuum as rs
+from residuum.field import DivergedError, Measure, Published, Task
+from residuum.field.data.hierarchies import HIERARCHIES, load_hierarchy, made_up_hierarchy
+from residuum.training.layers import linear
+from residuum.training.randomness import dropped_out, permutations, purpose, starting_values
+
+RULE = "forall c in class where parent(c) != c: Has(c) -> Has(parent(c))"
+
+
+def load(quick):
+    """Return a function of the name of a data set."""
+    return functools.cache(lambda name: made_up_hierarchy() if quick else load_hierarchy(name))
+
+
+def hierarchy_rule(tree, relaxation):
+    """Return the rule of a tree of classes, with one penalty per example."""
+    above = {c: c if p < 0 else p for c, p in enumerate(tree.parents)}
+    return rs.compile(
+        RULE,
+        relaxation,
+        domains={"class": len(above)},
+        functions={"parent": above},
+        predicates={"Has": ("class",)},
+        outputs={"Has": "independent"},
+        reduction="none",
+    )
+
+
+def prepare(data, runs):
+    """Return features, labels, and the rows from which each run learns and on which it is measured.
+
+    Missing values are replaced by the mean, and all are scaled by what is known before the test.
+    """
+    known = [part for part in (data.train, data.valid) if part is not None]
+    seen = np.concatenate([part.features for part in known])
+    mean, deviation = np.nanmean(seen, 0), np.nanstd(seen, 0)
+    deviation[deviation == 0] = 1.0
+    parts = [*known, data.test]
+    features = (np.concatenate([part.features for part in parts]) - mean) / deviation
+    labels = np.concatenate([part.labels for part in parts])
+    first, total, device = len(data.train.features), len(seen), runs[0].device
+    if runs[0].split == "test":
+        learnt = torch.arange(total).expand(len(runs), -1)
+        measured = torch.arange(total, len(features)).expand(len(runs), -1)
+    elif data.valid is not None:
+        learnt = torch.arange(first).expand(len(runs), -1)
+        measured = torch.arange(first, total).expand(len(runs), -1)
+    else:  # a fifth is held out, another one for each seed
+        order = permutations(total, torch.tensor([run.seed for run in runs]))
+        learnt, measured = order[:, total // 5 :], order[:, : total // 5]
+    read = torch.tensor(np.nan_to_num(features, nan=0.0), dtype=torch.float32)
+    return read.to(device), torch.tensor(labels).to(device), learnt.to(device), measured
+
+
+def shares(labels, tree, is_layer):
+    """Return logits of the shares of the classes, from which training starts.
+
+    A layer starts from the shares among the examples of the parent.
+    """
+    count = labels.float().sum(0)
+    if not is_layer:
+        return torch.logit((count + 1) / (len(labels) + 2))
+    parents = torch.tensor(tree.parents, device=count.device)
+    given = torch.where(parents >= 0, count[parents], len(labels))
+    share = (count + 0.5) / (given + 1)
+    without_children = torch.zeros_like(share)
+    is_below = parents >= 0
+    without_children.index_add_(0, parents[is_below], torch.log1p(-share)[is_below])
+    return torch.logit(share) + without_children
+
+
+def raised(scores, tree):
+    """Return scores in which a class has at least the score of each class below it."""
+    depths = [name.count("/") for name in tree.classes]
+    for depth in range(max(depths), 0, -1):
+        level = [c for c, own in enumerate(depths) if own == depth]
+        parents = torch.tensor([tree.parents[c] for c in level], device=scores.device)
+        index = parents.expand(*scores.shape[:-1], -1)
+        scores = scores.scatter_reduce(-1, index, scores[..., level], "amax")
+    return scores
+
+
+class Networks:
+    """Stacked networks with three layers, one for each seed and member."""
+
+    def __init__(self, seeds, widths, start):
+        """Start with random weights, and with the shares of the classes as the last bias."""
+        self.seeds, self.parameters = seeds, []
+        for layer, (inputs, outputs) in enumerate(zip(widths, widths[1:], strict=False)):
+            is_last = layer == len(widths) - 2
+            bound = (0.1 if is_last else 1.0) / math.sqrt(inputs)
+            weight = starting_values(seeds, f"weight {layer}", (inputs, outputs), bound).float()
+            bias = start if is_last else torch.zeros(outputs, device=seeds.device)
+            self.parameters += [weight, bias.repeat(len(seeds), 1)]
+        for parameter in self.parameters:
+            parameter.requires_grad_()
+
+    def __call__(self, x, step=0, dropout=(0.0, 0.0)):
+        """Return logits (networks, examples, classes); with `dropout` of inputs and of units."""
+        for layer in range(0, len(self.parameters), 2):
+            share = dropout[layer > 0]
+            if share:
+                x = dropped_out(x, share, self.seeds, purpose(f"dropout {layer}"), step)
+            x = linear(x, *self.parameters[layer : layer + 2])
+            x = x.relu() if layer < len(self.parameters) - 2 else x
+        return x
+
+
+def losses(run, rule, tree, outputs, labels):
+    """Return what a method minimises, the sum over all examples."""
+    if run["loss"] == "layer":
+        return -rule.log_likelihood({"Has": outputs}, {"Has": labels}).sum()
+    if run["loss"] == "max layer":  # for a class that is there, only those below that are there too
+        found = raised(outputs.where(labels, -100.0), tree)
+        outputs = found.where(labels, raised(outputs, tree))
+    facts = rs.facts(outputs, labels.long(), independent=True, reduction="sum")
+    return facts if rule is None else facts + run["weight"] * rule(Has=outputs).sum()
+
+
+def together(data, runs):
+    """Train all runs of one method on one data set, and measure each."""
+    run, parts = runs[0], data(runs[0].part)
+    tree, members = parts.train.hierarchy, run["members"]
+    read, labels, learnt, measured = prepare(parts, runs)
+    name, is_layer = run["loss"], run["loss"] == "layer"
+    logic = {"none": None, "max layer": None, "layer": "exact"}.get(name, name)
+    rule = None if logic is None else hierarchy_rule(tree, logic)
+    seeds = torch.tensor([run.seed * 100 + member for run in runs for member in range(members)])
+    seeds, learnt = seeds.to(run.device), learnt.repeat_interleave(members, 0)
+    widths = (read.shape[1], run["units"], run["units"], labels.shape[1])
+    networks = Networks(seeds, widths, shares(labels[learnt[0]], tree, is_layer))
+    optimizer = torch.optim.Adam(networks.parameters, lr=run["rate"], weight_decay=1e-5)
+    size, step = run["batch"], 0
+    for epoch in run.epochs():
+        order = permutations(learnt.shape[1], seeds, torch.full_like(seeds, epoch))
+        for rows in learnt.gather(1, order).split(size, 1):
+            step += 1
+            outputs = networks(read[rows], step, (run["input_dropout"], run["dropout"]))
+            loss = losses(run, rule, tree, outputs, labels[rows])
+            optimizer.zero_grad()
+            (loss / labels.shape[1] / rows.shape[1]).backward()
+            optimizer.step()
+    for one, rows in zip(range(0, len(seeds), members), measured.to(run.device), strict=True):
+        with torch.no_grad():
+            outputs = networks(read[rows].expand(len(seeds), -1, -1))[one : one + members]
+            scores = rule.marginals(Has=outputs)["Has"] if is_layer else outputs.sigmoid()
+            scores = raised(scores, tree) if run["decode"] else scores
+        yield measure(scores.mean(0), labels[rows], tree, epoch)
+
+
+def measure(scores, labels, tree, epoch):
+    """Return the measures of the scores of one run."""
+    if not bool(scores.isfinite().all()):
+        return DivergedError(epoch, "scores").divergence
+    found = scores > 0.5
+    obeys = (raised(found.float(), tree) == found).all(1)
+    precision = average_precision_score(labels.cpu(), scores.cpu(), average="micro")
+    return {
+        "precision": 100 * float(precision),
+        "exact": 100 * (found == labels).all(1).float().mean().item(),
+        "violations": 100 * (~obeys).float().mean().item(),
+    }
+
+
+RELAXED = ("s-product", "r-product", "lukasiewicz-maxsat", "s-godel", "exact")
+SIZES = {"cellcycle": 500, "derisi": 500, "eisen": 500, "gasch1": 1000, "gasch2": 500, "seq": 2000,
+         "spo": 250, "diatoms": 2000, "enron": 1000, "imclef07a": 1000, "imclef07d": 1000}  # fmt: skip
+C_HMCNN = (25.5, 19.5, 30.6, 28.6, 25.8, 29.2, 21.5, 75.8, 75.6, 95.6, 92.7)
+
+TASK = Task(
+    name="hierarchies",
+    title="Hierarchies of classes",
+    shows="500 labels and one rule, as a loss, as a layer, and in decoding",
+    load=load,
+    train=None,
+    together=together,
+    parts={name: {"units": SIZES[name]} for name in HIERARCHIES},
+    methods={
+        "plain": {"loss": "none"},
+        **{name: {"loss": name} for name in RELAXED},
+        "plain, raised": {"loss": "none", "decode": True},
+        "s-product, raised": {"loss": "s-product", "decode": True},
+        "max layer": {"loss": "max layer", "decode": True},
+        "layer": {"loss": "layer"},
+        "plain, raised, mean of 5": {"loss": "none", "decode": True, "members": 5},
+        "layer, mean of 5": {"loss": "layer", "members": 5},
+    },
+    measures={
+        "precision": Measure("AU(PRC)"),
+        "exact": Measure("all classes right"),
+        "violations": Measure("predictions that break the rule", chance=100.0),
+    },
+    settings={
+        "decode": False,
+        "members": 1,
+        "dropout": 0.7,
+        "input_dropout": 0.2,
+        "rate": 0.002,
+        "batch": 128,
+        "epochs": 45,
+        "weight": 0.1,
+    },
+    quick={"epochs": 20, "units": 64, "members": 2},
+    published=[
+        Published("C-HMCNN", name, {"precision": figure}, "Giunchiglia and Lukasiewicz, 2020")
+        for name, figure in zip(HIERARCHIES, C_HMCNN, strict=True)
+    ],
+)
