@@ -12,15 +12,20 @@ All seeds of a method train at once, each as if it were alone: their parameters 
 """
 
 import functools
+import itertools
 import math
 
-import numpy as np
 import torch
 from sklearn.metrics import average_precision_score
 
 import residuum as rs
 from residuum.field import DivergedError, Measure, Published, Task
-from residuum.field.data.hierarchies import HIERARCHIES, load_hierarchy, made_up_hierarchy
+from residuum.field.data.hierarchies import (
+    HIERARCHIES,
+    load_hierarchy,
+    made_up_hierarchy,
+    scaled,
+)
 from residuum.training.layers import linear
 from residuum.training.randomness import dropped_out, permutations, purpose, starting_values
 
@@ -29,7 +34,7 @@ RULE = "forall c in class where parent(c) != c: Has(c) -> Has(parent(c))"
 
 def load(quick):
     """Return a function of the name of a data set."""
-    return functools.cache(lambda name: made_up_hierarchy() if quick else load_hierarchy(name))
+    return functools.cache(lambda name: made_up_hierarchy(100) if quick else load_hierarchy(name))
 
 
 def hierarchy_rule(tree, relaxation):
@@ -49,27 +54,21 @@ def hierarchy_rule(tree, relaxation):
 def prepare(data, runs):
     """Return features, labels, and the rows from which each run learns and on which it is measured.
 
-    Missing values are replaced by the mean, and all are scaled by what is known before the test.
+    Settings are chosen on the part for validation. Where there is none, a fifth of the examples is
+    held out, another one for each seed.
     """
-    known = [part for part in (data.train, data.valid) if part is not None]
-    seen = np.concatenate([part.features for part in known])
-    mean, deviation = np.nanmean(seen, 0), np.nanstd(seen, 0)
-    deviation[deviation == 0] = 1.0
-    parts = [*known, data.test]
-    features = (np.concatenate([part.features for part in parts]) - mean) / deviation
-    labels = np.concatenate([part.labels for part in parts])
-    first, total, device = len(data.train.features), len(seen), runs[0].device
-    if runs[0].split == "test":
-        learnt = torch.arange(total).expand(len(runs), -1)
-        measured = torch.arange(total, len(features)).expand(len(runs), -1)
-    elif data.valid is not None:
-        learnt = torch.arange(first).expand(len(runs), -1)
-        measured = torch.arange(first, total).expand(len(runs), -1)
-    else:  # a fifth is held out, another one for each seed
-        order = permutations(total, torch.tensor([run.seed for run in runs]))
-        learnt, measured = order[:, total // 5 :], order[:, : total // 5]
-    read = torch.tensor(np.nan_to_num(features, nan=0.0), dtype=torch.float32)
-    return read.to(device), torch.tensor(labels).to(device), learnt.to(device), measured
+    features, labels = (torch.tensor(one).to(runs[0].device) for one in scaled(data))
+    first = len(data.train.labels)
+    total = len(labels) - len(data.test.labels)
+    order = torch.arange(len(labels)).expand(len(runs), -1)
+    learnt, measured = order[:, :total], order[:, total:]
+    if runs[0].split == "valid":
+        order = order[:, :total]
+        if data.valid is None:
+            order = permutations(total, torch.tensor([run.seed for run in runs]))
+            first = total - total // 5
+        learnt, measured = order[:, :first], order[:, first:]
+    return features, labels, learnt.to(features.device), measured.to(features.device)
 
 
 def shares(labels, tree, is_layer):
@@ -106,7 +105,7 @@ class Networks:
     def __init__(self, seeds, widths, start):
         """Start with random weights, and with the shares of the classes as the last bias."""
         self.seeds, self.parameters = seeds, []
-        for layer, (inputs, outputs) in enumerate(zip(widths, widths[1:], strict=False)):
+        for layer, (inputs, outputs) in enumerate(itertools.pairwise(widths)):
             is_last = layer == len(widths) - 2
             bound = (0.1 if is_last else 1.0) / math.sqrt(inputs)
             weight = starting_values(seeds, f"weight {layer}", (inputs, outputs), bound).float()
@@ -160,7 +159,7 @@ def together(data, runs):
             optimizer.zero_grad()
             (loss / labels.shape[1] / rows.shape[1]).backward()
             optimizer.step()
-    for one, rows in zip(range(0, len(seeds), members), measured.to(run.device), strict=True):
+    for one, rows in zip(range(0, len(seeds), members), measured, strict=True):
         with torch.no_grad():
             outputs = networks(read[rows].expand(len(seeds), -1, -1))[one : one + members]
             scores = rule.marginals(Has=outputs)["Has"] if is_layer else outputs.sigmoid()
@@ -183,8 +182,7 @@ def measure(scores, labels, tree, epoch):
 
 
 RELAXED = ("s-product", "r-product", "lukasiewicz-maxsat", "s-godel", "exact")
-SIZES = {"cellcycle": 500, "derisi": 500, "eisen": 500, "gasch1": 1000, "gasch2": 500, "seq": 2000,
-         "spo": 250, "diatoms": 2000, "enron": 1000, "imclef07a": 1000, "imclef07d": 1000}  # fmt: skip
+UNITS = (500, 500, 500, 1000, 500, 2000, 250, 2000, 1000, 1000, 1000)
 C_HMCNN = (25.5, 19.5, 30.6, 28.6, 25.8, 29.2, 21.5, 75.8, 75.6, 95.6, 92.7)
 
 TASK = Task(
@@ -194,7 +192,7 @@ TASK = Task(
     load=load,
     train=None,
     together=together,
-    parts={name: {"units": SIZES[name]} for name in HIERARCHIES},
+    parts={name: {"units": units} for name, units in zip(HIERARCHIES, UNITS, strict=True)},
     methods={
         "plain": {"loss": "none"},
         **{name: {"loss": name} for name in RELAXED},
@@ -220,7 +218,7 @@ TASK = Task(
         "epochs": 45,
         "weight": 0.1,
     },
-    quick={"epochs": 20, "units": 64, "members": 2},
+    quick={"epochs": 10, "units": 64, "members": 2},
     published=[
         Published("C-HMCNN", name, {"precision": figure}, "Giunchiglia and Lukasiewicz, 2020")
         for name, figure in zip(HIERARCHIES, C_HMCNN, strict=True)

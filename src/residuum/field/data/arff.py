@@ -11,13 +11,17 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from residuum.errors import DataError
 from residuum.field.data.published_files import broken
 from residuum.printable import printable
+
+Floats: TypeAlias = NDArray[np.float64]
+Booleans: TypeAlias = NDArray[np.bool_]
 
 UNKNOWN: Final = "?"
 
@@ -41,8 +45,8 @@ class Examples:
     example and for all above them.
     """
 
-    features: np.ndarray  # type: ignore[type-arg]
-    labels: np.ndarray  # type: ignore[type-arg]
+    features: Floats
+    labels: Booleans
     hierarchy: Hierarchy
 
 
@@ -190,11 +194,11 @@ def _one_hot(number: int, attribute: _Attribute, value: str, source: object) -> 
     return [float(value == one) for one in attribute.values]
 
 
-def _ancestors(hierarchy: Hierarchy) -> dict[str, np.ndarray]:  # type: ignore[type-arg]
+def _ancestors(hierarchy: Hierarchy) -> dict[str, Booleans]:
     """Return for each class the labels of an example of it: itself and all above are true."""
-    found: dict[str, np.ndarray] = {}  # type: ignore[type-arg]
+    found: dict[str, Booleans] = {}
     for place, (name, parent) in enumerate(zip(hierarchy.classes, hierarchy.parents, strict=True)):
-        row = np.zeros(len(hierarchy.classes), dtype=bool)
+        row = np.zeros(len(hierarchy.classes), dtype=np.bool_)
         row[place] = True
         found[name] = row if parent < 0 else row | found[hierarchy.classes[parent]]
     return found
@@ -203,13 +207,13 @@ def _ancestors(hierarchy: Hierarchy) -> dict[str, np.ndarray]:  # type: ignore[t
 def _labels(
     number: int,
     classes: str,
-    above: dict[str, np.ndarray],  # type: ignore[type-arg]
+    above: dict[str, Booleans],
     source: object,
-) -> np.ndarray:  # type: ignore[type-arg]
-    each = []
+) -> Booleans:
+    found = np.zeros(len(above), dtype=np.bool_)
     for name in classes.split("@"):
         if name not in above:
             expected = "classes of the header, joined by @"
             raise broken(source, number, expected, f"`{printable(name[:60])}`")
-        each.append(above[name])
-    return np.logical_or.reduce(each)
+        found |= above[name]
+    return found
