@@ -41,7 +41,7 @@ def _marked(chosen, length):
 
 def test_the_rule_says_what_a_path_is_in_a_grid_of_9_nodes():
     paths = _paths(3)
-    rule = PAGE.path_rule(3, "exact")
+    rule = PAGE.path_rule(3, "exact", True)
     assert rule.count() == len(paths) == 322
     every = torch.tensor(list(itertools.product((0, 1), repeat=12)))
     walks = {(walked, *sorted(ends)) for walked, ends in paths}
@@ -54,7 +54,7 @@ def test_the_rule_says_what_a_path_is_in_a_grid_of_9_nodes():
 
 def test_paths_of_16_nodes_obey_and_no_longer_if_an_edge_is_changed():
     paths = _paths(4)
-    rule = PAGE.path_rule(4, "exact")
+    rule = PAGE.path_rule(4, "s-product", True)
     assert len(paths) == 14_248  # as many as its authors' circuit has models
     paths = paths[::97]
     found, ends = _marked([one for one, _ in paths], 24), _marked([two for _, two in paths], 16)
@@ -73,7 +73,7 @@ def test_the_layer_is_trained_by_the_share_of_the_right_path_among_all(are_edges
     _, labels = PAGE.inputs_and_labels(grids, run)
     told = PAGE.known(grids, run)
     outputs = torch.randn(6, 12, generator=torch.Generator().manual_seed(1))
-    found = PAGE.penalty(run, PAGE.path_rule(3, "exact"), outputs, labels, told)
+    found = PAGE.penalty(run, PAGE.path_rule(3, "exact", True), outputs, labels, told)
     every = _marked([walked for walked, _ in _paths(3)], 12)
     ends = _marked([two for _, two in _paths(3)], 9)
     expected = []
