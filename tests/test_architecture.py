@@ -15,7 +15,7 @@ import residuum
 SOURCE = Path(residuum.__file__).parent
 # A package may import any package before it in this list.
 LAYERS = [
-    "limits", "errors", "printable", "files", "logic", "syntax", "relaxations", "analysis",
+    "doors", "limits", "errors", "printable", "files", "logic", "syntax", "relaxations", "analysis",
     "grounding", "checks", "circuits", "losses", "integrations", "results", "training", "study",
     "field", "sweeps", "advice", "reports", "explorer", "cli",
 ]  # fmt: skip

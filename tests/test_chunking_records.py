@@ -3,6 +3,7 @@
 from functools import cache
 from pathlib import Path
 from statistics import fmean
+from typing import get_args
 
 import pytest
 
@@ -11,6 +12,7 @@ from residuum.results.records import run_id
 from residuum.study.chunking.published import published_f1
 from residuum.study.chunking.settings import SCHEME, STUDY, preset
 from residuum.study.common_settings import PAPER, SEEDS
+from residuum.study.decisions import Status
 
 ROOT = Path(__file__).parents[1]
 WEIGHTS = (0.0001, 0.001, 0.01, 0.1, 1, 10)
@@ -39,10 +41,8 @@ def mean(measure, layers=2, **where):
 
 def test_the_verdicts_are_counted_rightly():
     tables = page("docs/studies/chunking-tables.md")
-    confirmed, refuted, undecided = (
-        tables.count(f"| {status} |") for status in ("confirmed", "refuted", "open")
-    )
-    said = f"{confirmed} are confirmed, {refuted} refuted, {undecided} open"
+    counts = [tables.count(f"| {status} |") for status in get_args(Status)]
+    said = "{} are confirmed, {} refuted, {} open and {} undecidable".format(*counts)
     assert said in page("docs/studies/chunking.md")
 
 

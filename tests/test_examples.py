@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -37,6 +38,30 @@ def test_the_first_picture_is_of_a_loss_that_falls_and_violations_that_vanish(ru
     assert losses[-1] < losses[0] / 10
     assert violated[0] > 0.5
     assert violated[-1] == 0
+
+
+@pytest.fixture(scope="module")
+def cookbook():
+    """The names of the program that draws the pictures of the cookbook."""
+    return runpy.run_path(str(EXAMPLES / "cookbook_pictures.py"))
+
+
+def test_the_pictures_of_the_cookbook_are_drawn_from_its_recipes(cookbook, tmp_path):
+    with torch.random.fork_rng():
+        cookbook["main"](tmp_path)
+    drawn = {path.stem: path.read_bytes() for path in tmp_path.iterdir()}
+    assert drawn.keys() == cookbook["PICTURES"].keys()
+    for name, picture in drawn.items():
+        assert picture.startswith(b"\x89PNG"), name
+        assert len(picture) < 40_000, name
+
+
+def test_the_cookbook_shows_each_of_its_pictures_on_the_page_of_the_recipe(cookbook):
+    folder = cookbook["RECIPES"]
+    assert {path.stem for path in folder.glob("*.png")} == cookbook["PICTURES"].keys()
+    for name in cookbook["PICTURES"]:
+        assert (folder / f"{name}.png").stat().st_size < 40_000
+        assert f"]({name}.png)" in (folder / f"{name}.md").read_text(encoding="utf-8")
 
 
 def test_a_penalty_falls_while_the_rule_is_broken_more_often(run):

@@ -77,7 +77,7 @@ def test_numbers_are_moved_until_they_are_in_order():
 
 def test_digits_are_learnt_from_sums_where_the_form_allows_it():
     rehearsal = Rehearsal(SUMS, sums())
-    assert rehearsal.is_feasible()
+    assert rehearsing.is_feasible(SUMS, sums())
     points = {
         name: rehearsal.try_out(one).points
         for name, one in (("exact", EXACT), ("r", relaxation("r-product")), ("none", None))
@@ -168,3 +168,51 @@ def test_sequences_of_several_lengths_are_rehearsed(monkeypatch):
     assert [one.relaxation for one in asked.rehearsed] == [None, "r-product", "exact"]
     assert list(asked.aggregated) == list(OVERS)
     assert {one.relaxation for one in asked.aggregated.values()} == {"r-product"}
+
+
+CARRIES = loads(
+    "domain digit = 0..2\ndomain bit = 0, 1\npredicate Left(digit)\npredicate Right(digit)\n"
+    "predicate Carry(bit) hidden\npredicate Large\n"
+    "rule more: forall a, b in digit where a + b >= 3: Left(a) & Right(b) -> Carry(1)\n"
+    "rule less: forall a, b in digit where a + b < 3: Left(a) & Right(b) -> Carry(0)\n"
+    "rule large: Carry(1) <-> Large\n"
+)
+
+
+def test_truth_of_rules_with_hidden_predicates_obeys_them():
+    [sample, _] = draw_samples(CARRIES, examples=60, takes_hidden=True)
+    made = make_up(CARRIES, sample, 1, 0).outputs
+    assert set(made) == {"Left", "Right", "Large"}
+    left, right, large = (made[name].truth[0] for name in ("Left", "Right", "Large"))
+    assert torch.equal(left + right >= 3, large == 1)
+    assert 5 < int(large.sum()) < 55
+    told = sample._replace(labels={"Left": torch.full((60,), 2)})
+    made = make_up(CARRIES, told, 1, 0).outputs
+    assert made["Left"].truth.unique().tolist() == [2]
+
+
+def test_hidden_predicates_are_rehearsed_under_exact_alone():
+    asked = Consultation(CARRIES, [], default_relaxations([]))
+    assert sum(1 for _ in asked.steps()) <= asked.count
+    assert [one.relaxation for one in asked.rehearsed] == [None, "exact"]
+    assert asked.measured == []
+    said = "Only `exact` sums out the hidden `Carry`: no other relaxation was tried"
+    assert said in asked.advice().reasons
+    without = Consultation(CARRIES, [], default_relaxations([]), with_exact=False)
+    for _ in without.steps():
+        pass
+    advice = without.advice()
+    assert (advice.relaxation, advice.reasons[0]) == (
+        None,
+        f"{said}, and `exact` was not asked for",
+    )
+
+
+def test_hidden_predicates_that_are_observed_are_evidence(monkeypatch):
+    monkeypatch.setattr(rehearsing, "STEPS", 2)
+    [sample, _] = draw_samples(CARRIES, examples=20, takes_hidden=True)
+    told = sample._replace(observed={"Carry": torch.arange(20) % 2})
+    asked = Consultation(CARRIES, [told], [relaxation("s-product")])
+    for _ in asked.steps():
+        pass
+    assert {one.relaxation for one in asked.rehearsed} == {None, "s-product", "exact"}

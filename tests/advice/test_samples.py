@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from residuum.advice import draw_samples, read_sample, samples
+from residuum.advice import archives, draw_samples, read_sample
 from residuum.errors import DataError, ResiduumError
 from residuum.syntax import loads
 
@@ -212,7 +212,7 @@ def test_arrays_behind_a_password_are_refused(tmp_path):
 
 
 def test_no_array_is_read_before_its_size_is_known(tmp_path, monkeypatch):
-    monkeypatch.setattr(samples, "MOST_NUMBERS", 10)
+    monkeypatch.setattr(archives, "MOST_NUMBERS", 10)
     size = 2**25
     header = npy([0.5], a=(b"(1,), }         ", b"(%d,), }" % (size // 8)))[:-8]
     long_header = npy([0.5])[:6] + b"\2\0" + b"\xff\xff\xff\x7f"  # it says it has 2 GB
@@ -228,9 +228,9 @@ def test_no_array_is_read_before_its_size_is_known(tmp_path, monkeypatch):
 
 
 def test_the_limit_is_that_of_all_arrays_together(tmp_path, monkeypatch):
-    monkeypatch.setattr(samples, "MOST_NUMBERS", 8)
+    monkeypatch.setattr(archives, "MOST_NUMBERS", 8)
     assert read_sample(written(tmp_path, **GOOD), TAGS)
-    monkeypatch.setattr(samples, "MOST_NUMBERS", 7)
+    monkeypatch.setattr(archives, "MOST_NUMBERS", 7)
     with pytest.raises(DataError, match=r"`S`: expected at most 7 numbers in all arrays together"):
         read_sample(written(tmp_path, **GOOD), TAGS)
 

@@ -122,7 +122,7 @@ def test_predictions_that_obey_the_rules_recommend_none(residuum, folder):
         (("rules.rsd", "-r", "fuzzy"), "no relaxation is called"),
         (("rules.rsd", "--sample", "half.npz", "--inputs", "odds"), "expected predictions as"),
         (("empty.rsd",), "a rule or more"),
-        (("related.rsd",), "`friends`, which relates several; list some members"),
+        (("related.rsd", "--sample", "half.npz"), "nothing reads `A`"),
     ],
 )
 def test_mistakes_end_with_a_message(residuum, folder, words, message):
@@ -136,6 +136,20 @@ def test_mistakes_end_with_a_message(residuum, folder, words, message):
     assert (code, out) == (2, "")
     assert message in " ".join(err.split())
     assert "Traceback" not in err
+
+
+@pytest.mark.usefixtures("quick")
+def test_tables_of_members_come_with_the_predictions(residuum, folder):
+    (folder / "related.rsd").write_text(
+        "domain person\npredicate Smokes(person)\npredicate Knows(person, person)\n"
+        "rule alike: forall x, y in person where Knows(x, y): Smokes(x) -> Smokes(y)\n"
+    )
+    np.savez(folder / "p.npz", Smokes=[0.9, 0.2, 0.8], **{"pairs:Knows": [[0, 2], [1, 1]]})
+    words = ("advise", "related.rsd", "--sample", "p.npz", "-r", "s-product,exact")
+    code, out, err = residuum(*words)
+    assert (code, err) == (0, "")
+    assert "alike: 2 groundings in each example, violated: 100.0% of p.npz" in out
+    assert "`exact` is left out: it takes no rules that relate members" in " ".join(out.split())
 
 
 def test_without_torch_the_extra_is_named(residuum, monkeypatch):

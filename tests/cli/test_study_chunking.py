@@ -3,11 +3,13 @@
 import json
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 
 from made_up_chunk_runs import run, runs
 from residuum.results import Store, write_archive
+from residuum.study.decisions import Status
 
 SHORT = ("--seeds", "0", "--epochs", "1", "-r", "r-product")
 TINY = (*SHORT, "--fraction", "0.2")
@@ -174,7 +176,7 @@ def test_tables_and_claims_come_from_the_store_and_from_archives(chunking, tmp_p
         "viterbi_f1",
         "violations",
     }
-    assert {claim["status"] for claim in content["claims"]} <= {"open", "confirmed", "refuted"}
+    assert {claim["status"] for claim in content["claims"]} <= {*get_args(Status)}
     code, out, _ = chunking("--table", "--markdown", "--fraction", "1", "--decode", "viterbi")
     assert "| 100% | – | **" not in out
     assert "| 100% | – |" in out

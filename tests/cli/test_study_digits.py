@@ -9,12 +9,14 @@ import sys
 import time
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 import torch
 
 from made_up_runs import run, runs
 from residuum.results import Store, write_archive
+from residuum.study.decisions import Status
 from residuum.study.digits.task import JointTask
 
 TINY = ("--digit-size", "20", "--pair-size", "40", "--seeds", "0")
@@ -225,7 +227,7 @@ def test_tables_and_claims_come_from_the_store_and_from_archives(residuum, tmp_p
     content = json.loads(out)
     assert content["left_out"] == 1
     assert {table["measure"] for table in content["tables"]} >= {"digit_accuracy", "coherence"}
-    assert {claim["status"] for claim in content["claims"]} <= {"open", "confirmed", "refuted"}
+    assert {claim["status"] for claim in content["claims"]} <= {*get_args(Status)}
     code, out, _ = residuum(
         "study", "digits", "--table", "--markdown", "-r", "s-product", "--store", str(store)
     )

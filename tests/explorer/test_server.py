@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import closing
 from importlib import resources
 from urllib.parse import urlsplit
 
@@ -127,8 +128,10 @@ def test_work_is_streamed_and_stops_when_the_page_goes_away(explorer):
 
 
 def test_ctrl_c_ends_the_server_with_its_workers_in_the_middle_of_their_work():
-    with running_explorer() as running:
-        connection = http.client.HTTPConnection(running.host, timeout=60)
+    with (
+        running_explorer() as running,
+        closing(http.client.HTTPConnection(running.host, timeout=60)) as connection,
+    ):
         asked = {"text": HARD, "relaxations": ["r-godel", "r-product"], "seconds": 60}
         headers = {"Cookie": running.cookie, "content-type": "application/json"}
         connection.request("POST", "/tasks/consistency", json.dumps(asked), headers)
@@ -136,7 +139,6 @@ def test_ctrl_c_ends_the_server_with_its_workers_in_the_middle_of_their_work():
         workers = running.workers()
         assert len(workers) >= 2
         assert running.stop() == 130
-        connection.close()
         until(lambda: not any(map(is_running, workers)))
 
 

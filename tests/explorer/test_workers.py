@@ -4,11 +4,14 @@ import asyncio
 import json
 import subprocess
 import sys
+from textwrap import indent
 
 import pytest
 
-from residuum.explorer import tasks, worker, workers
+from residuum.explorer import limits, memory, tasks, worker, workers
 from residuum.explorer.tasks import TASKS, Task
+
+COMMAND = workers.COMMAND
 
 
 def answers(name, *given):
@@ -47,6 +50,58 @@ def test_more_requests_than_may_wait_are_refused(monkeypatch):
     assert all(lines[-1] == {"done": True} for lines in found if lines not in refused)
 
 
+def answers_by_a_worker_that(does, monkeypatch):
+    """Return the answers to two requests, by workers that run `does` for the first of them."""
+    code = (
+        "import residuum.explorer.formulas, residuum.explorer.worker\n"
+        f"def work(_):\n{indent(does, '    ')}\n"
+        "residuum.explorer.formulas.read_formula = work\n"
+        "residuum.explorer.worker.main()"
+    )
+    monkeypatch.setattr(workers, "COMMAND", (sys.executable, "-P", "-c", code))
+
+    async def run():
+        crew = workers.Workers()
+        try:
+            ill = await all_lines(crew, "formula", {})
+            monkeypatch.setattr(workers, "COMMAND", COMMAND)
+            return ill, await all_lines(crew, "formula", {"text": "P"})
+        finally:
+            crew.stop()
+            await asyncio.sleep(0.1)
+
+    return asyncio.run(run())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux keeps to the limit of memory")
+def test_a_task_that_takes_too_much_memory_is_ended_in_words(monkeypatch):
+    never_touched = "import numpy; return len([numpy.empty(2**26, 'u1') for _ in range(1000)])"
+    (refused,), following = answers_by_a_worker_that(never_touched, monkeypatch)
+    most = memory.memory_of_a_worker(sum(tasks.WORKERS.values())) / 2**30
+    assert refused["refused"].startswith(f"expected work that needs at most {most:.1f} GiB")
+    assert following[-1] == {"done": True}  # by a new worker
+
+
+def test_torch_says_in_one_way_that_memory_is_refused():
+    torch = pytest.importorskip("torch")
+    with pytest.raises(RuntimeError) as refusal:
+        torch.empty(2**56, dtype=torch.uint8)
+    assert memory.lacks_memory(refusal.value)
+
+
+def test_a_worker_that_ends_by_itself_is_told_of_and_replaced(monkeypatch):
+    (refused,), following = answers_by_a_worker_that("import os; os._exit(3)", monkeypatch)
+    assert "the worker ended" in refused["refused"]
+    assert following[-1] == {"done": True}
+
+
+def test_all_workers_fit_into_the_machine_together():
+    assert memory.memory_of_a_worker(1) <= limits.MOST_MEMORY
+    assert memory.memory_of_a_worker(10**9) == limits.LEAST_MEMORY
+    shares = [memory.memory_of_a_worker(workers) for workers in range(1, 100)]
+    assert shares == sorted(shares, reverse=True)
+
+
 @pytest.mark.parametrize("name", TASKS)
 def test_every_task_refuses_a_request_without_fields_in_words(name):
     *_, last = (json.loads(line[1:]) for line in worker.answer(name, b"{}"))
@@ -63,7 +118,9 @@ def test_defects_and_missing_libraries_are_told_in_words(monkeypatch):
         return json.loads(line[1:])["refused"]
 
     assert told(ZeroDivisionError("x")) == "internal error: ZeroDivisionError: x"
-    assert "enough memory" in told(MemoryError())
+    assert told(RuntimeError("x")) == "internal error: RuntimeError: x"
+    assert "GiB of memory" in told(MemoryError())
+    assert "GiB of memory" in told(RuntimeError("DefaultCPUAllocator: can't allocate memory"))
     missing = ModuleNotFoundError("No module named 'torch'", name="torch")
     assert told(missing).endswith("run: pip install 'residuum[learn]'")
 

@@ -5,7 +5,7 @@ from residuum.losses.routes.cuda_graphs import CudaGraphsRoute
 
 def recorded(rule):
     """Return what was recorded of a rule, or of the rules in a bundle; None where that failed."""
-    choosers = [rule._routes] + ([rule._routes_of_several] if rule._routes_of_several else [])
+    choosers = [rule.routes] + ([rule.routes_of_several] if rule.routes_of_several else [])
     routes = [one for chooser in choosers for one in chooser.routes]
     return [
         kept

@@ -27,6 +27,12 @@ rs.compile("P -> Q", block="many")
 rs.compile("P -> Q", reduction="average")
 rs.compile(knowledge, blok=3)
 rs.compile(knowledge, weight=0.5)
+rule.violations(top="many")
+rule.satisfied(block=3)
+everything.truth(observed=["P"])
+everything.entropy(rules=3)
+reveal_type(rule.satisfied())
+reveal_type(everything.violations(top=3))
 """
 
 
@@ -38,12 +44,15 @@ def test_a_type_checker_refuses_options_that_do_not_exist(tmp_path):
         [sys.executable, "-m", "mypy", str(file)], capture_output=True, text=True, cwd=ROOT
     )
     refused = {int(line) for line in re.findall(r"checked\.py:(\d+): error", result.stdout)}
-    lines = CHECKED.splitlines()
-    assert refused == {n for n, line in enumerate(lines, 1) if line.startswith("rs.compile")}, (
+    wrong = ("rs.compile", "rule.", "everything.")
+    lines = enumerate(CHECKED.splitlines(), 1)
+    assert refused == {number for number, line in lines if line.startswith(wrong)}, (
         result.stdout + result.stderr
     )
     revealed = re.findall(r'Revealed type is "(.*)"', result.stdout)
-    assert [name.rpartition(".")[2] for name in revealed] == ["CompiledRule", "CompiledKnowledge"]
+    assert [re.findall(r"\w+", name)[-1] for name in revealed] == [
+        "CompiledRule", "CompiledKnowledge", "Tensor", "Violation",
+    ]  # fmt: skip
 
 
 def test_a_type_checker_knows_every_option():

@@ -145,15 +145,16 @@ def test_figures_that_were_printed_wrong_are_marked_and_explained(page):
 def test_claims_show_their_status_in_words_and_their_evidence(page):
     judged = [
         Judged(status, "5.1", f"It is {status}", "a test", f"numbers that say {status}")
-        for status in ("confirmed", "open", "refuted", "open")
+        for status in ("confirmed", "open", "refuted", "open", "undecidable")
     ]
     shown = render_page([Section("claims", "Claims", [Claims(judged)])])
-    for mark, status in (("✓", "confirmed"), ("✗", "refuted"), ("?", "open")):
+    marks = {"✓": "confirmed", "✗": "refuted", "?": "open", "–": "undecidable"}
+    for mark, status in marks.items():
         claim = shown[shown.index(f"It is {status}") :]
         assert re.search(rf'class="status {status}">{re.escape(mark)} {status}</span>\s*It', shown)
         assert f"numbers that say {status}" in claim[: claim.index("</details>")]
     assert re.findall(r'">(\d) (\w+)</span>', shown) == [
-        ("1", "confirmed"), ("1", "refuted"), ("2", "open"),
+        ("1", "confirmed"), ("1", "refuted"), ("2", "open"), ("1", "undecidable"),
     ]  # fmt: skip
     every_claim = [*digits_claims(), *chunking_claims()]
     assert page.count("<summary>Evidence</summary>") == len(every_claim)

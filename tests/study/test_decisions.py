@@ -1,11 +1,14 @@
 """Claims are decided from runs of the same seeds, and of different ones."""
 
 import math
-from statistics import fmean, variance
+import re
+from statistics import fmean, stdev, variance
 
+import numpy as np
 import pytest
 from scipy import stats
 
+from residuum.results.power import count_for_f_test, count_for_t_test
 from residuum.study.decisions import (
     add_up,
     by_gains,
@@ -114,3 +117,48 @@ def test_samples_of_one_size_have_all_their_degrees_of_freedom():
     p_value = stats.f.sf(pooled[0] / pooled[1], 4, 4)
     assert f"(p = {p_value:.2g}, one-sided)" in by_variances(first, second, "", "").evidence
     assert by_variances([[1.0]], second, "", "").status == "open"
+
+
+def shifted(values, by):
+    return {seed: value + by for seed, value in values.items()}
+
+
+NOISE = {1: 0.5, 2: -1.0, 3: 1.0, 4: -0.5}
+NOTHING = dict.fromkeys(NOISE, 0.0)
+
+
+@pytest.mark.parametrize(("lead", "status"), [(0.5, "open"), (0.1, "undecidable")])
+def test_an_open_claim_says_how_many_seeds_would_do(lead, status):
+    found = decided([difference_of("", shifted(NOISE, lead), NOTHING)])
+    assert found.status == status
+    [count] = re.findall(r"([\d,]+) seeds would do for a power of 80%", found.evidence)
+    values = np.random.default_rng(1).normal(
+        lead, stdev(NOISE.values()), (4_000, int(count.replace(",", "")))
+    )
+    seen = stats.ttest_1samp(values, 0, axis=1)
+    power = np.mean((seen.pvalue <= 0.05) & (seen.statistic > 0))
+    assert power == pytest.approx(0.8, abs=0.03)
+    assert ("more than the 50 within reach" in found.evidence) == (status == "undecidable")
+
+
+def test_a_negative_setting_says_how_many_seeds_would_show_it():
+    """Two settings are tested, so that its p-value must be at most 0.025."""
+    clear, below = shifted(NOISE, 20.0), shifted(NOISE, -0.5)
+    found = decided([difference_of("", one, NOTHING) for one in (clear, below)])
+    expected = count_for_t_test(-0.5, [stdev(NOISE.values())], significance=0.025)
+    assert f"; {expected} seeds would do" in found.evidence
+
+
+def test_what_cannot_be_counted_stays_open():
+    assert decided([difference_of("", NOISE, NOISE)]).status == "open"
+    with_missing = decided([difference_of("", shifted(NOISE, 0.1), NOTHING), None])
+    assert with_missing.status == "open"
+    assert "would do" not in with_missing.evidence
+
+
+def test_variances_that_hardly_differ_need_many_seeds():
+    calm, wild = [1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.1]
+    found = by_variances([wild], [calm], "these vary", "those")
+    expected = count_for_f_test(variance(wild) / variance(calm), (1, 1))
+    assert found.status == "undecidable"
+    assert f"; {expected:,} seeds would do" in found.evidence

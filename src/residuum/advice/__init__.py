@@ -1,6 +1,7 @@
 """Which relaxation to use for a user's own rules: rehearsed, and explained in words."""
 
 from residuum.advice.advising import Consultation as Consultation
+from residuum.advice.advising import read_given as read_given
 from residuum.advice.fitting import fit as fit
 from residuum.advice.measuring import Measured as Measured
 from residuum.advice.measuring import measure as measure

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
+from residuum.advice.closing import relating_rules
 from residuum.advice.fitting import draw_fitted, fit, groundings_by_rule
 from residuum.advice.forms import existential
 from residuum.advice.made_up import unweighted
 from residuum.advice.measuring import Measured, measure
 from residuum.advice.recommending import PREFERENCE, Advice, recommend
-from residuum.advice.rehearsing import Rehearsal, Rehearsed
-from residuum.advice.samples import Sample
+from residuum.advice.rehearsing import Rehearsal, Rehearsed, is_feasible
+from residuum.advice.samples import Sample, read_sample, unseen_predicates
+from residuum.advice.tables import Tables, read_tables
 from residuum.advice.traps import MANY, Trap, traps_of_measurements, traps_of_rules
+from residuum.advice.worlds import Settled, settle
+from residuum.losses.degrees.logits import Form
 from residuum.relaxations import Relaxation, relaxation
 from residuum.relaxations.catalogue import EXACT
 from residuum.syntax import Knowledge
@@ -32,8 +37,22 @@ NO_LABELS: Final = (
     "labels, add them as `label:NAME`"
 )
 
+ROWS: Final = (
+    "Rules about members cost the mean over choices of members, as in rs.Theory with its usual "
+    "`reduction`"
+)
+
+ONLY_LABELS: Final = "`exact` is left out: it takes no rules that relate members of open domains"
+
 OVERS: Final = ("mean", "p-mean(2)", "log-mean-exp(1)", "worst(10%)")
 """The aggregators over groundings that are rehearsed, beside the conjunction."""
+
+
+def read_given(path: Path, knowledge: Knowledge, form: Form = "probs") -> Sample | Tables:
+    """Return the predictions in an .npz file: examples, or tables for rules about members."""
+    if relating_rules(knowledge):
+        return read_tables(path, knowledge, form)
+    return read_sample(path, knowledge, form, takes_hidden=True)
 
 
 class Consultation:
@@ -47,7 +66,7 @@ class Consultation:
     def __init__(
         self,
         knowledge: Knowledge,
-        samples: Sequence[Sample],
+        samples: Sequence[Sample | Tables],
         relaxations: Sequence[Relaxation],
         *,
         with_exact: bool = True,
@@ -55,6 +74,7 @@ class Consultation:
     ) -> None:
         self._asked = knowledge
         self._given = samples
+        self._are_related = bool(relating_rules(knowledge))
         chosen = [one for one in relaxations if one != EXACT]
         self._relaxations = sorted(chosen, key=_place)
         self._with_exact = with_exact
@@ -73,18 +93,24 @@ class Consultation:
     def steps(self) -> Iterator[None]:
         """Do the work, and yield after each of at most `count` parts of it."""
         until = time.monotonic() + self._seconds
-        fitted = [fit(self._asked, one) for one in self._given] or draw_fitted(self._asked)
+        fitted, scales, remark = self._settled()
         knowledge, sample, left_out = fitted[0]
+        self._remarks += [remark] if remark else []
         self._remarks += [f"To save time: {one}" for one in left_out]
         if self._given and not sample.labels and not sample.observed:
             self._remarks.append(NO_LABELS)
-        self._traps += traps_of_rules(self._asked, knowledge, sample)
+        unseen = unseen_predicates(knowledge, sample)
+        if unseen:
+            self._leave_to_exact(unseen)
+        else:
+            asked = knowledge if self._are_related else self._asked
+            self._traps += traps_of_rules(asked, knowledge, sample)
         yield
-        self._why_not = _why_not(knowledge, sample)
+        self._why_not = self._why_not or _why_not(knowledge, sample)
         if not self._why_not:
-            yield from self._rehearse(knowledge, sample, until)
-        rules = list(knowledge.rules)[:MOST_RULES]
-        if len(rules) < len(self._asked.rules):
+            yield from self._rehearse(knowledge, sample, scales, until)
+        rules = list(knowledge.rules)[:MOST_RULES] if self._relaxations else []
+        if self._relaxations and len(rules) < len(self._asked.rules):
             self._remarks.append(f"{len(rules)} of {len(self._asked.rules)} rules are measured")
         for one in fitted:
             for rule in rules:
@@ -92,17 +118,45 @@ class Consultation:
                     self.measured += measure(one.knowledge, rule, one.sample, self._relaxations)
                 yield
 
-    def _rehearse(self, knowledge: Knowledge, sample: Sample, until: float) -> Iterator[None]:
-        rehearsal = Rehearsal(knowledge, sample)
+    def _settled(self) -> Settled:
+        """Return what fits the budget: of the samples, or of predictions that are drawn."""
+        if self._are_related:
+            tables = [one for one in self._given if isinstance(one, Tables)]
+            self._remarks += [ROWS, *([ONLY_LABELS] if self._with_exact else [])]
+            return settle(self._asked, tables[0] if tables else None)
+        given = [one for one in self._given if isinstance(one, Sample)]
+        return Settled([fit(self._asked, one) for one in given] or draw_fitted(self._asked), {})
+
+    def _leave_to_exact(self, unseen: Sequence[str]) -> None:
+        """Leave out all relaxations but `exact`, since rules read hidden predicates."""
+        names = ", ".join(f"`{name}`" for name in unseen)
+        only = f"Only `exact` sums out the hidden {names}: no other relaxation was tried"
+        if self._with_exact:
+            self._remarks.append(only)
+        else:
+            self._why_not = f"{only}, and `exact` was not asked for"
+        self._relaxations = []
+
+    def _rehearse(
+        self, knowledge: Knowledge, sample: Sample, scales: Mapping[str, float], until: float
+    ) -> Iterator[None]:
+        is_exact = self._with_exact and not self._are_related and is_feasible(knowledge, sample)
+        if self._with_exact and not self._are_related and not is_exact:
+            self._remarks.append("`exact` is left out: its circuit is too large to try")
+        if not is_exact and not self._relaxations:
+            self._why_not = "There is no relaxation to rehearse"
+            return
+        rehearsal = Rehearsal(knowledge, sample, scales)
         first, others = self._relaxations[:1], self._relaxations[1:]
         yield from self._try_out(rehearsal, [None, *first], until)
-        if self._with_exact and (time.monotonic() > until or rehearsal.is_feasible()):
-            yield from self._try_out(rehearsal, [EXACT], until)
-        elif self._with_exact:
-            self._remarks.append("`exact` is left out: its circuit is too large to try")
+        yield from self._try_out(rehearsal, [EXACT] if is_exact else [], until)
         yield from self._try_out(rehearsal, others, until)
+        if not self._relaxations:
+            return
         yield from self._aggregate(rehearsal, knowledge, sample, until)
-        changed, forms = existential(knowledge, sample)
+        changed, forms = knowledge, {}
+        if not self._are_related:
+            changed, forms = existential(knowledge, sample)
         if forms:
             self._forms = forms
             rehearsal = Rehearsal(changed, sample)
@@ -120,6 +174,8 @@ class Consultation:
             best = recommend(self.rehearsed).relaxation
             one = self._relaxations[0] if best in (None, EXACT.name) else relaxation(str(best))
             for over in OVERS:
+                if self._are_related and over == "mean":  # the mean over rows is what they cost
+                    continue
                 result = rehearsal.try_out(one, until, over=over)
                 self.aggregated |= {} if result is None else {over: result}
                 yield
@@ -146,15 +202,23 @@ class Consultation:
             self.rewritten,
             self._forms,
             aggregated=self.aggregated,
+            instead_of="the mean over rows"
+            if self._are_related
+            else "the conjunction of groundings",
             traps=traps,
             remarks=[*self._remarks, *(late if self._skipped else []), *remarks],
         )
 
 
 def _why_not(knowledge: Knowledge, sample: Sample) -> str:
-    """Return why there is nothing to rehearse, or an empty text."""
+    """Return why there is nothing to rehearse, or an empty text.
+
+    Whether predictions obey rules with hidden predicates is not asked.
+    """
     if len({len(one) for one in (*sample.logits.values(), *sample.observed.values())}) > 1:
         return "Rules read different numbers of examples, and are not rehearsed together"
+    if unseen_predicates(knowledge, sample):
+        return ""
     answers = unweighted(knowledge, "s-product").satisfied(
         sample.logits, lengths=sample.lengths, observed=sample.observed
     )

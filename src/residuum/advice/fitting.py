@@ -61,9 +61,9 @@ def fit(knowledge: Knowledge, sample: Sample, *, seed: int = 0) -> Fitted:
 
 def draw_fitted(knowledge: Knowledge) -> list[Fitted]:
     """Return random predictions that fit the budget: domains are cut down before they are drawn."""
-    check_rules(knowledge)
+    check_rules(knowledge, takes_hidden=True)
     smaller, _, said = _with_fewer_members(knowledge, Sample("none", {}), torch.Generator())
-    fitted = [fit(smaller, sample) for sample in draw_samples(smaller)]
+    fitted = [fit(smaller, sample) for sample in draw_samples(smaller, takes_hidden=True)]
     return [one._replace(left_out=(*said, *one.left_out)) for one in fitted]
 
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from residuum.advice.samples import Sample, is_quantity, slots_of
+from residuum.advice.samples import Sample, is_quantity, slots_of, unseen_predicates
 from residuum.grounding.plans import Slot
 from residuum.losses import compile as compile_rule
 from residuum.losses.inputs.evidence import IGNORED
@@ -36,7 +36,8 @@ NOISE: Final = 1.0
 """The number of features, and their noise. The classes lie about four apart."""
 
 LABELLED: Final = 8
-"""If the user gives neither labels nor evidence, one example in so many is labelled."""
+"""If the user gives neither labels nor evidence, one example in so many is labelled, or one output
+in so many if there are fewer examples."""
 
 
 class Output(NamedTuple):
@@ -111,10 +112,16 @@ def is_data(knowledge: Knowledge, name: str) -> bool:
 
 
 def unweighted(
-    knowledge: Knowledge, relaxation: str | Relaxation, over: str | None = None
+    knowledge: Knowledge,
+    relaxation: str | Relaxation,
+    over: str | Mapping[str, str] | None = None,
+    scales: Mapping[str, float] | None = None,
 ) -> CompiledKnowledge:
-    """Return the rules with a penalty for each example, and with equal weights."""
-    weights = dict.fromkeys(knowledge.rules, 1.0)
+    """Return the rules with a penalty for each example, and with equal weights.
+
+    `scales` are the weights of rules that count otherwise: as many groundings as one row has.
+    """
+    weights = dict.fromkeys(knowledge.rules, 1.0) | dict(scales or {})
     return compile_rule(knowledge, relaxation, weights=weights, over=over, reduction="none")
 
 
@@ -123,8 +130,11 @@ def _labels(name: str, truth: Tensor, sample: Sample) -> Tensor | None:
         labels = sample.labels.get(name)
         return labels.float() if labels is not None and truth.is_floating_point() else labels
     missing = math.nan if truth.is_floating_point() else IGNORED
-    rows = torch.arange(len(truth)).reshape(-1, *(1,) * (truth.dim() - 1))
-    return torch.where(rows % LABELLED == 0, truth, missing)
+    if len(truth) < LABELLED:  # the members of a few worlds
+        places = torch.arange(truth.numel()).reshape(truth.shape)
+    else:
+        places = torch.arange(len(truth)).reshape(-1, *(1,) * (truth.dim() - 1))
+    return torch.where(places % LABELLED == 0, truth, missing)
 
 
 def _as_numbers(slot: Slot, truth: Tensor, classes: torch.Size) -> Tensor:
@@ -148,6 +158,8 @@ def _truth(
         is_learnt = not sample.labels or name in sample.labels
         drawn[name] = _draw(slots[name], logits, generator, is_even=not is_learnt,
                             is_number=is_quantity(knowledge, name))  # fmt: skip
+    if unseen_predicates(knowledge, sample):
+        return _by_circuit(knowledge, sample, fixed, generator)
     _move(knowledge, sample, drawn, fixed)
     truth = dict(fixed)
     for name, numbers in drawn.items():
@@ -159,6 +171,21 @@ def _truth(
             labels = fixed.get(name, torch.tensor(IGNORED))
             truth[name] = torch.where(labels == IGNORED, own, labels)
     return truth
+
+
+def _by_circuit(
+    knowledge: Knowledge, sample: Sample, fixed: Mapping[str, Tensor], generator: torch.Generator
+) -> dict[str, Tensor]:
+    """Draw truth from the predictions given the rules, with hidden predicates summed out."""
+    logits = {
+        name: one if not sample.labels or name in sample.labels else torch.zeros_like(one)
+        for name, one in sample.logits.items()
+    }
+    numbers = {name: one.float() for name, one in logits.items() if is_quantity(knowledge, name)}
+    drawn = unweighted(knowledge, "s-product").sample(
+        logits, generator=generator, lengths=sample.lengths, observed=fixed or None
+    )
+    return {name: one[0] for name, one in drawn.items() if name in logits} | dict(fixed) | numbers
 
 
 def _fixed(knowledge: Knowledge, sample: Sample) -> dict[str, Tensor]:

@@ -90,10 +90,13 @@ def measure(
 def compiled_rule(knowledge: Knowledge, rule: str, relaxation: str | Relaxation) -> CompiledRule:
     """Return one rule with a penalty for each example, and without its weight.
 
-    A weight of 0 would hide every gradient.
+    A weight of 0 would hide every gradient. If the rule costs the mean over its groundings, so does
+    the compiled one; other aggregators of the file are left out.
     """
-    formula = knowledge.rules[rule].formula
-    return compile_rule(formula, relaxation, knowledge=knowledge, weight=1.0, reduction="none")
+    asked = knowledge.rules[rule]
+    over = "mean" if asked.over == "mean" else None
+    return compile_rule(asked.formula, relaxation, knowledge=knowledge, weight=1.0, over=over,
+                        reduction="none")  # fmt: skip
 
 
 class Given(NamedTuple):
@@ -125,20 +128,33 @@ def _measure(compiled: CompiledRule, sample: Sample) -> dict[str, Any]:
     with torch.no_grad():
         before = compiled.each(tensors, lengths=lengths, observed=observed)
         after = compiled.each(_descended(compiled, given), lengths=lengths, observed=observed)
+    examples, entries = before.counted.shape
+    groundings = int(before.counted.sum(1).max()) if entries else 0
+    if compiled.over == "mean":
+        before, after = _apart(before), _apart(after)
     violated = before.counted & ~before.holds
-    groundings = before.counted.shape[1]
     may_evade = _may_evade(compiled, before.formula, sample)
     is_mended = after.holds & after.covered if may_evade else after.holds
     return {
-        "examples": len(before.counted),
+        "examples": examples,
         "groundings": groundings,
-        "bytes": 4 * groundings,
+        "bytes": 4 * entries,
         "violated": _share(violated, before.counted) or 0.0,
         "stuck": _share(_is_stuck(before, compiled.relaxation), violated),
         "raising": _raising(before, compiled.relaxation, violated),
         "mended": _share(is_mended, violated),
         "evaded": _share(after.holds & ~after.covered, violated) if may_evade else None,
     }
+
+
+def _apart(each: SingleGroundings) -> SingleGroundings:
+    """Return groundings whose mean counts: neither a cap nor the worst one joins them."""
+    return each._replace(
+        parts={name: part.reshape(-1, 1) for name, part in each.parts.items()},
+        counted=each.counted.reshape(-1, 1),
+        holds=each.holds.reshape(-1, 1),
+        covered=each.covered.reshape(-1, 1),
+    )
 
 
 def _may_evade(compiled: CompiledRule, formula: Formula, sample: Sample) -> bool:

@@ -42,6 +42,7 @@ def recommend(
     forms: dict[str, str] | None = None,
     *,
     aggregated: Mapping[str, Rehearsed] | None = None,
+    instead_of: str = "the conjunction of groundings",
     traps: Sequence[Trap] = (),
     remarks: Sequence[str] = (),
 ) -> Advice:
@@ -51,7 +52,7 @@ def recommend(
     `rewritten` are the results with the rules in the other `forms`, which are recommended if they
     are better by more than `TIE`. `aggregated` has the results with other aggregators over
     groundings, in the order in which they are preferred; the best is recommended if it is better
-    by more than `TIE` than the conjunction under the same relaxation.
+    by more than `TIE` than what they are tried `instead_of`, under the same relaxation.
     """
     points = {one.relaxation: one for one in rehearsed}
     without = points.pop(None, None)
@@ -75,7 +76,7 @@ def recommend(
         most = max(one.points for one in aggregated.values())
         name, tried = next(it for it in aggregated.items() if it[1].points >= most - TIE)
         conjoined = points.get(tried.relaxation, best)
-        reasons.append(_about_aggregator(name, tried, conjoined))
+        reasons.append(_about_aggregator(name, tried, conjoined, instead_of))
         if tried.relaxation == chosen.relaxation and tried.points > conjoined.points + TIE:
             over = name
     return Advice(
@@ -87,11 +88,11 @@ def recommend(
     )
 
 
-def _about_aggregator(over: str, tried: Rehearsed, conjoined: Rehearsed) -> str:
+def _about_aggregator(over: str, tried: Rehearsed, conjoined: Rehearsed, instead_of: str) -> str:
     difference = tried.points - conjoined.points
     worth = "as good" if abs(difference) <= TIE else "better" if difference > 0 else "worse"
     return (
-        f'over="{over}" instead of the conjunction of groundings is {worth} under '
+        f'over="{over}" instead of {instead_of} is {worth} under '
         f"{tried.relaxation}: {tried.points:.0f} points for {conjoined.points:.0f}, with the "
         f"weight {tried.weight:g}, which does not depend on the number of groundings"
     )

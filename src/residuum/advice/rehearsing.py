@@ -61,30 +61,23 @@ class Rehearsed:
 
 
 class Rehearsal:
-    """Made-up examples of rules, on which relaxations are tried one after the other."""
+    """Made-up examples of rules, on which relaxations are tried one after the other.
 
-    def __init__(self, knowledge: Knowledge, sample: Sample, *, seed: int = 0) -> None:
+    `scales` are the weights of rules about members: how many groundings a row has. Unless `over` is
+    asked for, they cost the mean over rows.
+    """
+
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        sample: Sample,
+        scales: Mapping[str, float] | None = None,
+        *,
+        seed: int = 0,
+    ) -> None:
         self._knowledge = knowledge
-        self._sample = sample
+        self._scales = {n: one for n, one in (scales or {}).items() if n in knowledge.rules}
         self._stage = make_up(knowledge, sample, SEEDS, seed)
-
-    def is_feasible(self) -> bool:
-        """Return whether `exact` can be rehearsed: whether its circuit is small and soon found."""
-        if sum(work_by_rule(self._knowledge, self._sample).values()) > MOST_GROUND:
-            return False
-        plan = unweighted(self._knowledge, "s-product").rule_of(None).plan
-        lengths = {
-            domain.name: self._sample.logits[slot.name].shape[1 + place]
-            for slot in plan.given
-            for place, domain in enumerate(slot.domains)
-            if domain.is_sequence and slot.name in self._sample.logits
-        }
-        ground = ground_rule(plan, lengths)
-        try:
-            circuit = compile_circuit(ground.propositions, ground.root, WORK[:2])
-        except CircuitError:
-            return False
-        return len(circuit) * self._sample.examples * SEEDS * len(WEIGHTS) <= MOST_NUMBERS
 
     def try_out(
         self, relaxation: Relaxation | None, until: float = math.inf, *, over: str | None = None
@@ -110,7 +103,14 @@ class Rehearsal:
         stage = self._stage
         # `exact` takes the circuit of all rules together, and needs none of each.
         is_exact = relaxation == EXACT
-        rules = unweighted(self._knowledge, "s-product" if is_exact else relaxation, over)
+        chosen = "s-product" if is_exact else relaxation
+        if over is None:
+            rules = unweighted(self._knowledge, chosen, scales=self._scales)
+        else:
+            said = {name for name, rule in self._knowledge.rules.items() if rule.over is not None}
+            overs = {name: over for name in self._knowledge.rules
+                     if name not in said - set(self._scales)}  # fmt: skip
+            rules = unweighted(self._knowledge, chosen, overs)
         of_examples = rules.rule_of(None) if is_exact else rules.total
         copies = len(WEIGHTS)
         observed = {name: _copied(one, copies) for name, one in stage.observed.items()}
@@ -119,6 +119,25 @@ class Rehearsal:
         return lambda outputs: of_examples(
             {**data, **outputs}, lengths=lengths, observed=observed or None
         )
+
+
+def is_feasible(knowledge: Knowledge, sample: Sample) -> bool:
+    """Return whether `exact` can be rehearsed: whether its circuit is small and soon found."""
+    if sum(work_by_rule(knowledge, sample).values()) > MOST_GROUND:
+        return False
+    plan = unweighted(knowledge, "s-product").rule_of(None).plan
+    lengths = {
+        domain.name: sample.logits[slot.name].shape[1 + place]
+        for slot in plan.given
+        for place, domain in enumerate(slot.domains)
+        if domain.is_sequence and slot.name in sample.logits
+    }
+    ground = ground_rule(plan, lengths)
+    try:
+        circuit = compile_circuit(ground.propositions, ground.root, WORK[:2])
+    except CircuitError:
+        return False
+    return len(circuit) * sample.examples * SEEDS * len(WEIGHTS) <= MOST_NUMBERS
 
 
 def _copied(tensor: Tensor, copies: int) -> Tensor:

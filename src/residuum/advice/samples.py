@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
-from zipfile import ZipFile
+from typing import Final, NamedTuple
 
-import numpy as np
 import torch
-from numpy.lib.format import (
-    MAGIC_PREFIX,
-    read_array,
-    read_array_header_1_0,
-    read_array_header_2_0,
-    read_magic,
-)
 from torch import Tensor
 
+from residuum.advice.archives import LABEL, LENGTHS, OBSERVED, read_arrays, with_prefix
 from residuum.errors import DataError
 from residuum.grounding.plans import Slot
 from residuum.losses import compile as compile_rule
-from residuum.losses.degrees.logits import FORMS, Form
+from residuum.losses.degrees.logits import Form
 from residuum.losses.inputs.checking import refuse_unknown
 from residuum.losses.inputs.evidence import IGNORED
 from residuum.losses.rules import CompiledRule
 from residuum.printable import printable
-from residuum.study.data_files import UNREADABLE, open_member
 from residuum.syntax import Knowledge
-
-LENGTHS: Final = "lengths"
-"""The array that holds the lengths of padded sequences."""
-
-OBSERVED: Final = "observed:"
-LABEL: Final = "label:"
-"""What the names of arrays begin with that hold evidence, and labels that networks learn from."""
 
 EXAMPLES: Final = 128
 """The number of random examples."""
@@ -49,12 +32,6 @@ CONFIDENCE: Final = 5.0
 
 SPREAD: Final = 2.0
 """Random quantities are logistic, with this many of their scales."""
-
-MOST_NUMBERS: Final = 2**25
-"""The most numbers in all arrays of a file together: 268 MB in double precision."""
-
-LARGEST_HEADER: Final = 2**14
-"""The bytes that are read to learn the shape of an array; NumPy accepts headers up to 10,000."""
 
 NEAREST: Final = 1e-15
 """Probabilities of sigmoids are kept at least this far from 0 and 1, where logits are infinite."""
@@ -123,30 +100,55 @@ class Sample(NamedTuple):
         )
 
 
+class Arrays(NamedTuple):
+    """The arrays of a sample as they are given: predictions in some form, evidence and labels."""
+
+    predictions: dict[str, Tensor]
+    lengths: Tensor | None
+    observed: Mapping[str, Tensor]
+    labels: Mapping[str, Tensor]
+
+
 def read_sample(
-    path: Path, knowledge: Knowledge, form: Form = "probs", *, content: bytes | None = None
+    path: Path,
+    knowledge: Knowledge,
+    form: Form = "probs",
+    *,
+    content: bytes | None = None,
+    takes_hidden: bool = False,
 ) -> Sample:
     """Return the predictions in an .npz file: one array for each tensor that the rules take.
 
     Arrays have the names of the tensors in a call of the compiled rules, and the examples as
     their first dimension. GroundingError and DataError say what is missing or wrong. With `content`
-    no file is read, and `path` only names it.
+    no file is read, and `path` only names it. `takes_hidden` lets rules read hidden predicates.
     """
-    if form not in FORMS:
-        raise DataError(
-            f"expected predictions as one of {', '.join(FORMS)}, got {form!r}; name the "
-            "form that the file has"
-        )
-    arrays = _arrays(path, content)
+    arrays = read_arrays(path, form, content)
     lengths = arrays.pop(LENGTHS, None)
-    observed, labels = _with_prefix(arrays, OBSERVED), _with_prefix(arrays, LABEL)
+    observed, labels = with_prefix(arrays, OBSERVED), with_prefix(arrays, LABEL)
+    given = Arrays(arrays, lengths, observed, labels)
+    rules = check_rules(knowledge, form, takes_hidden=takes_hidden)
+    return checked_sample(path, knowledge, rules, given, form)
+
+
+def checked_sample(
+    path: Path,
+    knowledge: Knowledge,
+    rules: Mapping[str, CompiledRule],
+    given: Arrays,
+    form: Form,
+) -> Sample:
+    """Return the arrays of a file as a sample, or say which of them do not fit the rules."""
+    arrays, lengths, observed, labels = given
     slots: dict[str, Slot] = {}
-    for rule in check_rules(knowledge, form).values():
+    for rule in rules.values():
         own = {slot.name: slot for slot in rule.plan.given}
         read = {name: arrays[name] for name in own if name in arrays}
         told = {name: observed[name] for name in own if name in observed}
         own_lengths = lengths if rule.plan.sequence_domains else None
-        call = rule.receive(read, own_lengths, told or None)  # refuses what does not fit, in words
+        # Hidden predicates need no array. What does not fit is refused in words.
+        is_exact = any(slot.predicate.is_hidden for slot in own.values())
+        call = rule.receive(read, own_lengths, told or None, is_exact=is_exact)
         if len(call.batch) != 1 or not call.batch[0]:
             raise DataError(
                 f"{printable(path)}: expected arrays with one or more examples in the first "
@@ -154,7 +156,7 @@ def read_sample(
             )
         known = {slot.name: labels[slot.name] for slot in rule.plan.outputs if slot.name in labels}
         if known:  # labels must fit as evidence does
-            rule.receive(read, own_lengths, {**told, **known})
+            rule.receive(read, own_lengths, {**told, **known}, is_exact=is_exact)
         for quantity in rule.plan.quantities:
             _check_numbers(quantity.name, labels, arrays)
         slots |= own
@@ -177,12 +179,6 @@ def _check_numbers(name: str, labels: Mapping[str, Tensor], arrays: Mapping[str,
         )
 
 
-def _with_prefix(arrays: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """Take the arrays whose names begin with a prefix out of others."""
-    names = [name for name in arrays if name.startswith(prefix)]
-    return {name.removeprefix(prefix): arrays.pop(name) for name in names}
-
-
 def is_quantity(knowledge: Knowledge, name: str) -> bool:
     """Return whether a tensor holds numbers, by its name, such as `Price(left(p))`."""
     return name.split("(")[0] in knowledge.quantities
@@ -194,16 +190,25 @@ def slots_of(knowledge: Knowledge) -> dict[str, Slot]:
     return {slot.name: slot for rule in rules for slot in rule.plan.given}
 
 
-def draw_samples(knowledge: Knowledge, *, examples: int = EXAMPLES, seed: int = 0) -> list[Sample]:
+def draw_samples(
+    knowledge: Knowledge,
+    *,
+    examples: int = EXAMPLES,
+    seed: int = 0,
+    takes_hidden: bool = False,
+) -> list[Sample]:
     """Return random predictions: a uniform sample and a confident one.
 
     In the uniform sample all distributions over the classes of a softmax are equally likely, and
-    so are all degrees of a sigmoid. Quantities lie a few of their scales apart.
+    so are all degrees of a sigmoid. Quantities lie a few of their scales apart. Hidden predicates,
+    which rules may read if `takes_hidden`, have none.
     """
     generator = torch.Generator().manual_seed(seed)
-    check_rules(knowledge)
+    check_rules(knowledge, takes_hidden=takes_hidden)
     uniform = {}
     for name, slot in slots_of(knowledge).items():
+        if slot.predicate.is_hidden:
+            continue
         sizes = [POSITIONS if d.labels is None else len(d.labels) for d in slot.domains]
         drawn = torch.rand(examples, *sizes, dtype=torch.float64, generator=generator)
         drawn = drawn.clamp(NEAREST, 1 - NEAREST)
@@ -220,14 +225,16 @@ def draw_samples(knowledge: Knowledge, *, examples: int = EXAMPLES, seed: int = 
     return [Sample("uniform", uniform), Sample("confident", confident)]
 
 
-def check_rules(knowledge: Knowledge, form: Form = "logits") -> Mapping[str, CompiledRule]:
-    """Return the compiled rules. DataError says which of them advice cannot take."""
-    for predicate in knowledge.predicates.values():
-        if predicate.is_hidden:
-            raise DataError(
-                "expected rules about outputs of networks, got the hidden predicate "
-                f"`{predicate.name}`, which only `exact` can sum out; leave out its rules"
-            )
+def check_rules(
+    knowledge: Knowledge, form: Form = "logits", *, takes_hidden: bool = False
+) -> Mapping[str, CompiledRule]:
+    """Return the compiled rules. DataError says which of them samples cannot be given for."""
+    hidden = hidden_predicates(knowledge)
+    if hidden and not takes_hidden:
+        raise DataError(
+            f"expected rules about outputs of networks, got the hidden predicate `{hidden[0]}`, "
+            "which only `exact` can sum out; leave out its rules, or ask `residuum advise`"
+        )
     if not knowledge.rules:
         raise DataError(
             "expected a file with a rule or more, got one without any; add a rule to it"
@@ -238,80 +245,24 @@ def check_rules(knowledge: Knowledge, form: Form = "logits") -> Mapping[str, Com
         raise DataError(
             "expected rules about one member of an open domain at a time, got "
             f"{', '.join(f'`{name}`' for name in related)}, which relates several; list some "
-            "members of the domain in the file"
+            "members of the domain in the file, or ask `residuum advise`"
         )
     return rules
 
 
-def _arrays(path: Path, content: bytes | None) -> dict[str, Tensor]:
-    expected = f"{printable(path)}: expected an .npz file of named arrays, as numpy.savez writes it"
-    try:
-        with path.open("rb") if content is None else io.BytesIO(content) as file:
-            if file.read(len(MAGIC_PREFIX)) == MAGIC_PREFIX:
-                raise DataError(f"{expected}, got a single array; save it by a name")
-            with ZipFile(file) as archive:
-                return _read_members(archive, printable(path))
-    except DataError:
-        raise
-    except UNREADABLE as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise DataError(f"{expected}: {reason}") from None
+def hidden_predicates(knowledge: Knowledge) -> list[str]:
+    """Return the names of the hidden predicates."""
+    return [one.name for one in knowledge.predicates.values() if one.is_hidden]
 
 
-def _read_members(archive: ZipFile, source: str) -> dict[str, Tensor]:
-    """Return the arrays of an archive. Sizes are checked before anything is decompressed."""
-    found: dict[str, Tensor] = {}
-    room = MOST_NUMBERS
-    for member in archive.infolist():
-        name = member.filename.removesuffix(".npy")
-        where = f"{source}: `{printable(name)}`"
-        if name == member.filename or name in found or not name.isprintable():
-            raise DataError(
-                f"{where}: expected arrays by different names, each in a file that ends in .npy, "
-                f"found the file {member.filename!a}; write all arrays by one numpy.savez"
-            )
-        with open_member(archive, member, where) as opened:
-            shape, dtype, start = _read_header(opened.read(LARGEST_HEADER), where)
-        are_labels = name.startswith((OBSERVED, LABEL))
-        if dtype.kind not in ("iu" if name == LENGTHS else "fiub" if are_labels else "fiu"):
-            raise DataError(
-                f"{where}: expected numbers, got an array of {dtype}; convert it before it is saved"
-            )
-        count = math.prod(shape)
-        if count > room:
-            raise DataError(
-                f"{where}: expected at most {MOST_NUMBERS:,} numbers in all arrays together, found "
-                f"the shape {shape}; give fewer examples"
-            )
-        if member.file_size != start + count * dtype.itemsize:
-            raise DataError(
-                f"{where}: expected {count:,} numbers of {dtype.itemsize} bytes for the shape "
-                f"{shape}, found {member.file_size - start:,} bytes; write the file anew"
-            )
-        with open_member(archive, member, where) as opened:
-            array = read_array(opened, allow_pickle=False)
-        room -= count
-        is_whole = dtype.kind in "iub" and (name == LENGTHS or are_labels)
-        found[name] = torch.from_numpy(np.array(array, np.int64 if is_whole else np.float64))
-    return found
-
-
-def _read_header(content: bytes, where: str) -> tuple[tuple[int, ...], np.dtype[Any], int]:
-    """Return the shape of an array, its type, and the offset of its first number."""
-    file = io.BytesIO(content)
-    try:
-        read = {(1, 0): read_array_header_1_0, (2, 0): read_array_header_2_0}[read_magic(file)]
-        shape, _, dtype = read(file)
-    except Exception as error:  # NumPy evaluates the text of the header, which may raise anything
-        raise DataError(
-            f"{where}: expected an array as numpy.savez writes it, found something else "
-            f"({type(error).__name__}); write the file anew"
-        ) from None
-    if any(size < 0 for size in shape):
-        raise DataError(
-            f"{where}: expected sizes of 0 or more, found the shape {shape}; write the file anew"
-        )
-    return shape, dtype, file.tell()
+def unseen_predicates(knowledge: Knowledge, sample: Sample) -> list[str]:
+    """Return the hidden predicates that the sample does not tell: only `exact` sums them out."""
+    slots = slots_of(knowledge) if hidden_predicates(knowledge) else {}
+    return [
+        name
+        for name, slot in slots.items()
+        if slot.predicate.is_hidden and not sample.is_observed(name)
+    ]
 
 
 def _logits(given: Tensor, slot: Slot, form: Form, *, is_quantity: bool) -> Tensor:

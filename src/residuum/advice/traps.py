@@ -54,7 +54,7 @@ def traps_of_rules(asked: Knowledge, fitted: Knowledge, sample: Sample) -> list[
                 if (kind == "capped") == ("the most that" in warning)
             ]
     for name, count in groundings_by_rule(asked, sample).items():
-        if count >= MANY:
+        if count >= MANY and asked.rules[name].over in (None, "conjunction"):
             found.append(Trap("many groundings", name, _many(count, sample)))
     return found
 

@@ -67,7 +67,7 @@ def advise(
     if output:
         check_picture(output)
     try:
-        from residuum.advice import Consultation, read_sample, what_studies_found
+        from residuum.advice import Consultation, read_given, what_studies_found
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
@@ -75,7 +75,7 @@ def advise(
             "expected PyTorch for advice, and it is not installed; run: pip install "
             "'residuum[learn]'"
         ) from None
-    samples = [read_sample(sample, knowledge, inputs)] if sample else []  # type: ignore[arg-type]
+    samples = [read_given(sample, knowledge, inputs)] if sample else []  # type: ignore[arg-type]
     asked = Consultation(knowledge, samples, chosen, with_exact=with_exact)
     is_whole = _carried_out(asked)
     advice = asked.advice(what_studies_found(find_records()))

@@ -42,3 +42,9 @@ MOST_SHOWN_GROUNDINGS: Final = 6
 
 MOST_WAITING: Final = 16
 """The most requests that wait for a worker of the same kind; others are refused."""
+
+MOST_MEMORY: Final = 4 * 2**30
+"""The most bytes of memory of a worker."""
+
+LEAST_MEMORY: Final = 2 * 2**30
+"""The bytes of memory that a worker may take on a machine of any size: PyTorch with CUDA needs one GB."""

@@ -16,9 +16,9 @@ from residuum.explorer.security import new_token
 def serve(
     announce: Callable[[str], None], *, port: int = 0, opened: dict[str, str] | None = None
 ) -> None:
-    """Serve the explorer until Ctrl-C. `announce` gets the address once it answers.
+    """Serve the explorer until Ctrl-C, and raise KeyboardInterrupt then.
 
-    Port 0 stands for any free one.
+    `announce` gets the address once the server answers. Port 0 stands for any free one.
     """
     token = new_token()
     with _listen(port) as listening:
@@ -37,6 +37,8 @@ def serve(
         )
         server.when_started = lambda: announce(f"http://127.0.0.1:{port}/?token={token}")
         server.run([listening])
+        # Only Ctrl-C ends the server, but its signal may come too late to raise this by itself.
+        raise KeyboardInterrupt
 
 
 class _Server(uvicorn.Server):

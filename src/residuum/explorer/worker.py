@@ -1,7 +1,8 @@
 """A worker process: it reads tasks from stdin and writes answers to stdout, one line of JSON each.
 
 A task is a line `name bytes`, and then so many bytes of JSON. An answer begins with `+` if more
-follow, and the last one with `.`. A process of its own can be stopped in the middle of its work.
+follow, and the last one with `.`, or with `!` if the worker ends after it. A process of its own can
+be stopped in the middle of its work, and has a limit of memory.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from importlib import import_module
 from typing import IO, Any, Final
 
 from residuum.errors import ResiduumError
-from residuum.explorer.tasks import TASKS
+from residuum.explorer.memory import lacks_memory, limit_memory, memory_of_a_worker
+from residuum.explorer.tasks import TASKS, WORKERS
 from residuum.printable import printable, printable_lines
 
 Order = tuple[str, bytes]
@@ -29,6 +31,7 @@ EXTRA: Final = {"torch": "learn"}
 def main() -> None:
     """Answer tasks until stdin ends, which it does when the server ends in any way."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which stops workers
+    limit_memory(memory_of_a_worker(sum(WORKERS.values())))
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a library prints is no answer
     orders: queue.SimpleQueue[Order] = queue.SimpleQueue()
@@ -37,6 +40,8 @@ def main() -> None:
         for line in answer(*orders.get()):
             answers.write(line)
             answers.flush()
+            if line.startswith(b"!"):
+                os._exit(1)
 
 
 def _listen(source: IO[bytes], orders: queue.SimpleQueue[Order]) -> None:
@@ -58,11 +63,11 @@ def answer(name: str, body: bytes) -> Iterator[bytes]:
         extra = EXTRA.get(str(error.name).split(".")[0], "all")
         yield _line(".", {"refused": f"expected {error.name}, which is not installed; run: "
                                      f"pip install 'residuum[{extra}]'"})  # fmt: skip
-    except MemoryError:
-        yield _line(".", {"refused": "expected enough memory for this, found too little; make the "
-                                     "rules or the domains smaller"})  # fmt: skip
-    except Exception as error:  # a defect of this program: the page says so
-        yield _line(".", {"refused": f"internal error: {type(error).__name__}: {error}"})
+    except Exception as error:
+        if lacks_memory(error):
+            yield _OUT_OF_MEMORY
+        else:  # a defect of this program: the page says so
+            yield _line(".", {"refused": f"internal error: {type(error).__name__}: {error}"})
 
 
 def _parts(name: str, body: bytes) -> Iterator[Any]:
@@ -93,6 +98,13 @@ def _shown(value: Any) -> Any:
         return {printable(key): _shown(one) for key, one in value.items()}
     return [_shown(one) for one in value] if isinstance(value, list | tuple) else value
 
+
+_OUT_OF_MEMORY: Final = _line("!", {"refused": (
+    "expected work that needs at most "
+    f"{memory_of_a_worker(sum(WORKERS.values())) / 2**30:.1f} GiB of memory, found that it needs "
+    "more; make the formula, the rules or the domains smaller"
+)})  # fmt: skip
+"""Made beforehand, while there is memory. The worker ends, since its memory may not come back."""
 
 if __name__ == "__main__":
     main()

@@ -73,27 +73,27 @@ class _Pool:
     async def _work(self, name: str, task: Task, body: bytes) -> AsyncIterator[bytes]:
         worker = self._idle.pop() if self._idle else await _start()
         self._busy.add(worker)
-        is_done = False
+        mark = b"+"
         assert worker.stdin is not None
         assert worker.stdout is not None
         try:
             worker.stdin.write(f"{name} {len(body)}\n".encode() + body)
             deadline = time.monotonic() + task.seconds
-            while not is_done:
+            while mark == b"+":
                 left = max(0.0, deadline - time.monotonic())
                 line = await asyncio.wait_for(worker.stdout.readline(), left)
-                is_done = line.startswith(b".")
-                if not line:
-                    yield refusal("expected an answer, but the worker ended; ask for less")
-                    return
-                yield line[1:]
+                mark = line[:1]
+                yield line[1:] or refusal(
+                    "expected an answer, found that the worker ended, perhaps for lack of "
+                    "memory; ask for less"
+                )
         except TimeoutError:
             yield refusal(
                 f"expected an answer within {task.seconds:g} seconds, found none; ask for less"
             )
         finally:
             self._busy.discard(worker)
-            if is_done:
+            if mark == b".":
                 self._idle.append(worker)
             else:
                 _kill(worker)

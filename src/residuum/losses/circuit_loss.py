@@ -18,13 +18,12 @@ from residuum.logic.formulas import TRUE
 from residuum.losses.degrees.logits import FORMS, Form
 from residuum.losses.degrees.tensors import in_full
 from residuum.losses.exact_answers import ExactAnswers
+from residuum.losses.inputs.arguments import Inputs, Tensors, named_tensors
 from residuum.losses.inputs.calls import Call, Receiver
-from residuum.losses.inputs.evidence import Observed
 from residuum.losses.reductions import Reduction, check_reduction, reduce_batch
 from residuum.losses.routes.definition import Definition
 from residuum.losses.routes.exact import log_probability
 from residuum.losses.routes.rule_circuits import RuleCircuit
-from residuum.losses.rules import Tensors, named_tensors
 from residuum.relaxations.catalogue import EXACT
 from residuum.syntax import Domain, Predicate
 
@@ -107,28 +106,20 @@ class CircuitLoss(ExactAnswers, nn.Module):
         given = {NAME: outputs} if isinstance(outputs, Tensor) else named_tensors(outputs, named)
         if observed is not None and not isinstance(observed, Mapping):
             observed = {NAME: observed}
-        call = self._receiver.receive(dict(given), None, observed, check=False)
+        call = self._receiver.receive(Inputs(dict(given), None, observed), check=False)
         with in_full(call.device):
             penalty = -log_probability(self._definition, call)
             if self.reduction == "none":
                 return penalty
             return reduce_batch(penalty.flatten(), self.reduction, EXACT, process_group=None)
 
-    def asked(
-        self,
-        rules: Iterable[str] | None,
-        tensors: Tensors | None,
-        named: Tensors,
-        lengths: Any,
-        observed: Observed | None,
-    ) -> tuple[Definition, Call]:
+    def asked(self, given: Inputs, rules: Iterable[str] | None) -> tuple[Definition, Call]:
         """Return the circuit as a rule, and a call of it with its tensor checked."""
-        if rules is not None or lengths is not None:
+        if rules is not None or given.lengths is not None:
             raise GroundingError("expected neither rules= nor lengths=, as a circuit has none")
-        given = named_tensors(tensors, named)
-        if not isinstance(given, Mapping):
-            given = {NAME: given}
-        call = self._receiver.receive(dict(given), None, observed, check=False)
+        tensors = given.tensors
+        tensors = dict(tensors) if isinstance(tensors, Mapping) else {NAME: tensors}
+        call = self._receiver.receive(given._replace(tensors=tensors), check=False)
         return self._definition, call
 
     def count(self, length: int | None = None, *, rules: Iterable[str] | None = None) -> int:

@@ -26,10 +26,11 @@ from residuum.grounding import (
 )
 from residuum.grounding.plans import Connect, Quantify
 from residuum.logic import And, Forall, Formula, Implies
+from residuum.losses.bundles import Names, bundled_rules
 from residuum.losses.degrees.comparing import form_of
 from residuum.losses.degrees.logits import FORMS, Form
 from residuum.losses.degrees.parameters import find_logic
-from residuum.losses.knowledge import CompiledKnowledge, Names, bundled_rules
+from residuum.losses.knowledge import CompiledKnowledge
 from residuum.losses.reductions import Reduction, check_reduction
 from residuum.losses.routes import thresholds
 from residuum.losses.routes.blocks import bytes_for

@@ -1,21 +1,30 @@
-"""Questions that a circuit answers exactly: rules and knowledge share these methods.
+"""Questions that a circuit answers exactly: rules, knowledge and theories share these methods.
 
 They are the same under every relaxation: they speak of the probability that a rule holds, and of
-the predictions that obey it. What answers them is imported when it is first asked: a rule that is
-only learnt from needs no circuit.
+the predictions that obey it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import torch
 from torch import Tensor
 
 from residuum.errors import GroundingError
 from residuum.logic.terms import as_label
+from residuum.losses import questions
 from residuum.losses.degrees.tensors import in_full
+from residuum.losses.inputs.arguments import (
+    Inputs,
+    Names,
+    Tensors,
+    named_tensors,
+    takes_tensors_and_labels,
+    takes_tensors_and_rules,
+)
 from residuum.losses.inputs.calls import Call
 from residuum.losses.inputs.evidence import Observed
 from residuum.losses.routes.definition import Definition
@@ -23,9 +32,8 @@ from residuum.losses.routes.definition import Definition
 if TYPE_CHECKING:
     from residuum.losses.rules import CompiledRule
 
-Tensors = Mapping[str, Tensor]
 Labels = dict[str, Tensor]
-Names = Iterable[str]
+Answer = TypeVar("Answer")
 
 
 class ExactAnswers:
@@ -40,100 +48,54 @@ class ExactAnswers:
         """Return the rule that is asked about; of a knowledge, the conjunction of its rules."""
         raise NotImplementedError
 
-    def asked(
-        self,
-        rules: Names | None,
-        tensors: Tensors | None,
-        named: Tensors,
-        lengths: Any,
-        observed: Observed | None,
-    ) -> tuple[Definition, Call]:
+    def asked(self, given: Inputs, rules: Names | None) -> tuple[Definition, Call]:
         """Return the rule that is asked about, and a call of it with its tensors checked."""
         raise NotImplementedError
 
-    def probability(
-        self,
-        tensors: Tensors | None = None,
-        /,
-        *,
-        rules: Names | None = None,
-        lengths: Any = None,
-        observed: Observed | None = None,
-        **named: Tensor,
-    ) -> Tensor:
+    def _answer(
+        self, question: Callable[[Definition, Call], Answer], given: Inputs, rules: Names | None
+    ) -> Answer:
+        definition, call = self.asked(given, rules)
+        with in_full(call.device):
+            return question(definition, call)
+
+    @takes_tensors_and_rules
+    def probability(self, given: Inputs, rules: Names | None) -> Tensor:
         """Return the probability that the rule holds, one per example.
 
         With evidence it is the probability given what is observed.
         """
-        from residuum.losses.routes.exact import log_probability
+        return self._answer(questions.distribution.probability, given, rules)
 
-        definition, call = self.asked(rules, tensors, named, lengths, observed)
-        with in_full(call.device):
-            return torch.exp(log_probability(definition, call))
-
-    def marginals(
-        self,
-        tensors: Tensors | None = None,
-        /,
-        *,
-        rules: Names | None = None,
-        lengths: Any = None,
-        observed: Observed | None = None,
-        **named: Tensor,
-    ) -> dict[str, Tensor]:
+    @takes_tensors_and_rules
+    def marginals(self, given: Inputs, rules: Names | None) -> dict[str, Tensor]:
         """Return by predicate the probability of each output given that the rule holds.
 
         They have the shapes of the tensors, with 0 in the padding of sequences, and have gradients.
         """
-        from residuum.losses.questions.distribution import marginals
+        return self._answer(questions.distribution.marginals, given, rules)
 
-        definition, call = self.asked(rules, tensors, named, lengths, observed)
-        with in_full(call.device):
-            return marginals(definition, call)
-
-    def entropy(
-        self,
-        tensors: Tensors | None = None,
-        /,
-        *,
-        rules: Names | None = None,
-        lengths: Any = None,
-        observed: Observed | None = None,
-        **named: Tensor,
-    ) -> Tensor:
+    @takes_tensors_and_rules
+    def entropy(self, given: Inputs, rules: Names | None) -> Tensor:
         """Return the entropy, in nats, of all outputs given that the rule holds, one per example.
 
         Minimising it makes a network decide between the predictions that obey the rule.
         """
-        from residuum.losses.questions.distribution import entropy
+        return self._answer(questions.distribution.entropy, given, rules)
 
-        definition, call = self.asked(rules, tensors, named, lengths, observed)
-        with in_full(call.device):
-            return entropy(definition, call)
-
-    def log_likelihood(
-        self,
-        tensors: Tensors | None = None,
-        /,
-        labels: Observed | None = None,
-        *,
-        rules: Names | None = None,
-        lengths: Any = None,
-        **named: Tensor,
-    ) -> Tensor:
+    @takes_tensors_and_labels
+    def log_likelihood(self, given: Inputs, labels: Observed | None, rules: Names | None) -> Tensor:
         """Return the log-probability of labels given that the rule holds, one per example.
 
         Its negative is the loss of a semantic probabilistic layer. Labels are given as evidence is;
         −100 marks an output without a label, which is summed out. Labels that break the rule have
         the log-probability of the floor, about −70; `check=True` refuses them.
         """
-        from residuum.losses.questions.likelihood import log_likelihood
-
         refuse_no_labels(labels)
-        definition, alone = self.asked(rules, tensors, named, lengths, None)
-        _, labelled = self.asked(rules, tensors, named, lengths, labels)
+        definition, alone = self.asked(given, rules)
+        _, labelled = self.asked(given._replace(observed=labels), rules)
         with in_full(alone.device):
-            return log_likelihood(definition, alone, labelled)
+            return questions.likelihood.log_likelihood(definition, alone, labelled)
 
     @overload
     def decode(
@@ -176,13 +138,11 @@ class ExactAnswers:
         the padding of sequences gets −100. With `k` it is a list of the k best predictions, the
         best one first; where fewer obey the rule, the labels of the others are −100.
         """
-        from residuum.losses.questions.decoding import decode, decode_several
-
-        definition, call = self.asked(rules, tensors, named, lengths, observed)
-        with in_full(call.device):
-            if k is None:
-                return decode(definition, call)
-            return decode_several(definition, call, _checked("k", k))
+        given = Inputs(named_tensors(tensors, named), lengths, observed)
+        if k is None:
+            return self._answer(questions.decoding.decode, given, rules)
+        best = partial(questions.decoding.decode_several, count=_checked("k", k))
+        return self._answer(best, given, rules)
 
     def sample(
         self,
@@ -201,16 +161,12 @@ class ExactAnswers:
         Each prediction is drawn with its probability given that the rule holds. Labels are as those
         of `decode`, with one dimension more, of size n, in front.
         """
-        from residuum.losses.questions.decoding import sample
-
-        definition, call = self.asked(rules, tensors, named, lengths, observed)
-        with in_full(call.device):
-            return sample(definition, call, _checked("n", n), generator)
+        given = Inputs(named_tensors(tensors, named), lengths, observed)
+        drawn = partial(questions.decoding.sample, count=_checked("n", n), generator=generator)
+        return self._answer(drawn, given, rules)
 
     def count(self, length: int | None = None, *, rules: Names | None = None) -> int:
         """Return how many predictions obey the rule, for sequences of a length if it has any."""
-        from residuum.losses.questions.distribution import count
-
         definition = self.rule_of(rules).definition
         sequences = definition.plan.sequence_domains
         if bool(sequences) != (length is not None):
@@ -219,7 +175,7 @@ class ExactAnswers:
                 f"count: expected {expected}, got {'none' if length is None else length}"
             )
         sizes = {} if length is None else dict.fromkeys(sequences, _checked("length", length, 0))
-        return count(definition, sizes)
+        return questions.distribution.count(definition, sizes)
 
 
 def refuse_no_labels(labels: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import torch
 from torch import Tensor
@@ -12,36 +12,25 @@ from residuum.errors import GroundingError
 from residuum.grounding import Layout, Plan
 from residuum.logic import Formula
 from residuum.logic.terms import as_label
+from residuum.losses import questions, relations
 from residuum.losses.aggregation import cap_of
 from residuum.losses.degrees.logits import Form, Source
 from residuum.losses.degrees.tensors import in_full
 from residuum.losses.exact_answers import ExactAnswers
-from residuum.losses.inputs.calls import Call, Receiver, case_of
-from residuum.losses.inputs.evidence import Observed, are_all_observed
-from residuum.losses.inputs.layouts import Bound
-from residuum.losses.questions.coverage import coverage
-from residuum.losses.questions.crisp_truth import satisfied
-from residuum.losses.questions.diagnosis import without_gradient
-from residuum.losses.questions.each import SingleGroundings, each
-from residuum.losses.questions.explain import describe, warnings_about
-from residuum.losses.questions.metrics import as_numbers, metrics_of
-from residuum.losses.questions.truth import truth
-from residuum.losses.questions.violations import Violation, violations
+from residuum.losses.inputs.arguments import Inputs, takes_tensors, takes_tensors_and_top
+from residuum.losses.inputs.calls import Call, Receiver
+from residuum.losses.inputs.evidence import Observed
 from residuum.losses.reductions import Reduction, SharedGroup, reduce_batch
-from residuum.losses.relations.grounded import Grounded
-from residuum.losses.relations.over_rows import (
-    aggregates_rows,
-    over_rows,
-    refuse_worst_of_worst,
-)
-from residuum.losses.relations.tables import from_tables
 from residuum.losses.routes.choosing import Chooser
 from residuum.losses.routes.definition import Comparisons, Definition, Detached
 from residuum.losses.schedules import Schedule, Scheduled, check_scheduled_weight, weight_at
 from residuum.relaxations import Relaxation
 from residuum.syntax.over import CONJUNCTION, Over
 
-Tensors = Mapping[str, Tensor]
+if TYPE_CHECKING:
+    from residuum.losses.questions.each import SingleGroundings
+    from residuum.losses.questions.violations import Violation
+    from residuum.losses.relations.grounded import Grounded
 
 
 @final
@@ -103,13 +92,14 @@ class CompiledRule(ExactAnswers, Scheduled):
             overs=overs,
         )
         self._overs = tuple(overs)
-        refuse_worst_of_worst(plan, self._overs[0])
+        self.combines_rows = False
+        if plan.relation is not None:
+            self.combines_rows = relations.over_rows.combines_rows(plan, self._overs[0])
         if not plan.sequence_domains:  # mistakes in the rule show when it is compiled
             self._definition.bind({}, torch.device("cpu"), layout)
         self._receiver = Receiver(self._definition)
-        self._routes = Chooser(self._definition)
-        self._definition_of_several = self._definition.of_several()
-        self._routes_of_several = Chooser(self._definition_of_several) if is_bundle else None
+        self.routes = Chooser(self._definition)
+        self.routes_of_several = Chooser(self._definition.of_several()) if is_bundle else None
 
     # nn.Module checks for each attribute whether it is a parameter or a module. A rule has neither,
     # and the check costs time where a knowledge has hundreds of rules.
@@ -118,7 +108,8 @@ class CompiledRule(ExactAnswers, Scheduled):
     @property
     def weight(self) -> float:
         """The weight in the present epoch, which multiplies the penalty."""
-        return weight_at(self._weight, self.epoch, self.name)
+        weight = self._weight
+        return weight_at(weight, self.epoch, self.name) if callable(weight) else weight
 
     @weight.setter
     def weight(self, weight: float | Schedule[float]) -> None:
@@ -145,11 +136,6 @@ class CompiledRule(ExactAnswers, Scheduled):
         return str(self._overs[0])
 
     @property
-    def combines_rows(self) -> bool:
-        """Whether `over` combines the rows of the rule, in the place of a reduction."""
-        return aggregates_rows(self.plan, self._overs[0])
-
-    @property
     def reduces_by_sums(self) -> bool:
         """Whether the sum of all penalties, and their number, are enough to reduce them."""
         if self.combines_rows or self.process_group is not None:
@@ -174,15 +160,8 @@ class CompiledRule(ExactAnswers, Scheduled):
 
     # Calling it
 
-    def forward(
-        self,
-        tensors: Tensors | None = None,
-        /,
-        *,
-        lengths: Any = None,
-        observed: Observed | None = None,
-        **named: Tensor,
-    ) -> Tensor:
+    @takes_tensors
+    def forward(self, given: Inputs) -> Tensor:
         """Return the weighted penalty of the batch, or of each example with `reduction="none"`.
 
         Tensors are given by the names of predicates, as a mapping or by keywords. The last
@@ -193,7 +172,7 @@ class CompiledRule(ExactAnswers, Scheduled):
         no gradient; −100 marks one that is not observed. A predicate that is observed in full needs
         no tensor.
         """
-        call = self.receive_for_penalty(named_tensors(tensors, named), lengths, observed)
+        call = self.receive_for_penalty(*given)
         if self.has_schedule:
             self.watch_schedule()
         weight = self.weight
@@ -203,104 +182,55 @@ class CompiledRule(ExactAnswers, Scheduled):
                 return self.reduced(penalty) * weight
             return self.reduced(penalty if weight == 1 else penalty * weight)
 
-    def truth(
-        self,
-        tensors: Tensors | None = None,
-        /,
-        *,
-        lengths: Any = None,
-        observed: Observed | None = None,
-        **named: Tensor,
-    ) -> Tensor:
+    @takes_tensors
+    def truth(self, given: Inputs) -> Tensor:
         """Return the degree of truth of the rule, one per example.
 
         Neither the weight nor the reduction plays a part in it.
         """
-        call = self.receive_for_penalty(named_tensors(tensors, named), lengths, observed)
-        return truth(self._definition, self._routes, call)
+        call = self.receive_for_penalty(*given)
+        return questions.truth.truth(self._definition, self.routes, call)
 
-    def satisfied(
-        self,
-        tensors: Tensors | None = None,
-        /,
-        *,
-        lengths: Any = None,
-        observed: Observed | None = None,
-        **named: Tensor,
-    ) -> Tensor:
+    @takes_tensors
+    def satisfied(self, given: Inputs) -> Tensor:
         """Return whether the predictions obey the rule, one Boolean per example.
 
         The prediction of a softmax is its likeliest class; that of a sigmoid is true above ½.
         """
-        return satisfied(
-            self._definition, self.receive(named_tensors(tensors, named), lengths, observed)
-        )
+        return questions.crisp_truth.satisfied(self._definition, self.receive(*given))
 
-    def coverage(
-        self,
-        tensors: Tensors | None = None,
-        /,
-        *,
-        lengths: Any = None,
-        observed: Observed | None = None,
-        **named: Tensor,
-    ) -> Tensor:
+    @takes_tensors
+    def coverage(self, given: Inputs) -> Tensor:
         """Return the share of groundings whose antecedent holds, one number per example.
 
         The antecedent is read with the predictions, as in `satisfied`. A rule with coverage 0 is
         satisfied only because nothing that it speaks of occurs.
         """
-        return coverage(
-            self._definition, self.receive(named_tensors(tensors, named), lengths, observed)
-        )
+        return questions.coverage.coverage(self._definition, self.receive(*given))
 
-    def violations(
-        self,
-        tensors: Tensors | None = None,
-        /,
-        *,
-        top: int = 5,
-        lengths: Any = None,
-        observed: Observed | None = None,
-        **named: Tensor,
-    ) -> list[Violation]:
+    @takes_tensors_and_top
+    def violations(self, given: Inputs, top: int) -> list[Violation]:
         """Return groundings that the predictions break, those with the lowest degrees first.
 
         An example has violations exactly where `satisfied` is False. At most `top` are returned,
         of the whole batch. Under `exact` degrees are those of the product logic.
         """
-        call = self.receive(named_tensors(tensors, named), lengths, observed)
+        call = self.receive(*given)
         top = as_label(top)
         if not isinstance(top, int) or isinstance(top, bool) or top < 0:
             raise GroundingError(f"top: expected a number of violations, 0 or more, got {top!r}")
-        return violations(self._definition, call, top)
+        return questions.violations.violations(self._definition, call, top)
 
-    def each(
-        self,
-        tensors: Tensors | None = None,
-        /,
-        *,
-        lengths: Any = None,
-        observed: Observed | None = None,
-        **named: Tensor,
-    ) -> SingleGroundings:
+    @takes_tensors
+    def each(self, given: Inputs) -> SingleGroundings:
         """Return every grounding by itself: the degrees of its parts, and whether it holds.
 
         All groundings of the batch are in memory at once.
         """
-        return each(
-            self._definition, self.receive(named_tensors(tensors, named), lengths, observed)
-        )
+        return questions.each.each(self._definition, self.receive(*given))
 
-    def explain(
-        self,
-        tensors: Tensors | None = None,
-        /,
-        *,
-        lengths: Any = None,
-        observed: Observed | None = None,
-        **named: Tensor,
-    ) -> str:
+    @takes_tensors
+    def explain(self, given: Inputs) -> str:
         """Return the rule in words: inputs, axes, groundings, memory, gradients, and its route.
 
         With tensors, the route is the one that evaluates them; without, the one for 64 examples on
@@ -308,66 +238,52 @@ class CompiledRule(ExactAnswers, Scheduled):
         added if every prediction obeys the rule, or none; and with tensors, if labels are observed
         from which the relaxation hardly learns, or examples cost all that the logic counts.
         """
-        given = (
-            named_tensors(tensors, named)
-            if tensors is not None or named or observed is not None
-            else None
-        )
-        warnings = [] if given is None else self.warnings(given, lengths, observed)
-        route = self.explained_route(given, lengths, observed)
-        return "\n".join([self.described(), *warnings, *route])
+        return questions.explain.explained(self, None if given.is_empty else given)
 
-    def metrics(
-        self,
-        tensors: Tensors | None = None,
-        /,
-        *,
-        lengths: Any = None,
-        observed: Observed | None = None,
-        **named: Tensor,
-    ) -> dict[str, float]:
+    @takes_tensors
+    def metrics(self, given: Inputs) -> dict[str, float]:
         """Return what one logs while a network learns, as plain numbers.
 
         `penalty` (without the weight) and `truth` are means over examples; `satisfied` is the share
         of examples whose predictions obey, `groundings` the share of groundings that hold for the
         predictions, and `coverage` the mean share of groundings whose antecedent holds.
         """
-        call = self.receive_for_penalty(named_tensors(tensors, named), lengths, observed)
-        return as_numbers(self.metrics_of(call))
+        return questions.metrics.as_numbers(self.metrics_of(self.receive_for_penalty(*given)))
 
-    def diagnose(
-        self,
-        tensors: Tensors | None = None,
-        /,
-        *,
-        lengths: Any = None,
-        observed: Observed | None = None,
-        **named: Tensor,
-    ) -> dict[str, float]:
+    @takes_tensors
+    def diagnose(self, given: Inputs) -> dict[str, float]:
         """Return the metrics, and the share of violated groundings `without_gradient`.
 
         A grounding is without a gradient if its own penalty has gradient 0 with respect to every
         output that it reads: the predictions break it, and no step mends it. Under `exact` its
         penalty is that of the product logic.
         """
-        call = self.receive_for_penalty(named_tensors(tensors, named), lengths, observed)
-        return as_numbers(self.diagnosis_of(call))
+        return questions.metrics.as_numbers(self.diagnosis_of(self.receive_for_penalty(*given)))
 
     # For other parts of this package
+
+    @property
+    def definition(self) -> Definition:
+        """The rule as its routes and questions know it."""
+        return self._definition
 
     @torch.no_grad()
     def metrics_of(self, call: Call) -> dict[str, Tensor]:
         """Return the metrics of a call as tensors, which may still be computed on a GPU."""
         with in_full(call.device):
             penalty = self.of_each_example(call)
-            return metrics_of(self._definition, self._routes, call, penalty)
+            return questions.metrics.metrics_of(self._definition, self.routes, call, penalty)
 
     @torch.no_grad()
     def diagnosis_of(self, call: Call) -> dict[str, Tensor]:
         """Return the metrics of a call and `without_gradient`, as tensors."""
         with in_full(call.device):
-            lost = without_gradient(self._definition, call)
+            lost = questions.diagnosis.without_gradient(self._definition, call)
             return {**self.metrics_of(call), "without_gradient": lost}
+
+    def warnings(self, tensors: Any, lengths: Any, observed: Observed | None) -> list[str]:
+        """Return warnings about these tensors and labels, for `explain`."""
+        return questions.explain.warnings(self, Inputs(tensors, lengths, observed))
 
     def rule_of(self, rules: Iterable[str] | None) -> CompiledRule:
         """Return this rule."""
@@ -378,168 +294,78 @@ class CompiledRule(ExactAnswers, Scheduled):
             )
         return self
 
-    @property
-    def definition(self) -> Definition:
-        """The rule as its routes and questions know it."""
-        return self._definition
-
-    def asked(
-        self,
-        rules: Iterable[str] | None,
-        tensors: Tensors | None,
-        named: Tensors,
-        lengths: Any,
-        observed: Observed | None,
-    ) -> tuple[Definition, Call]:
+    def asked(self, given: Inputs, rules: Iterable[str] | None) -> tuple[Definition, Call]:
         """Return this rule, and a call of it with its tensors checked."""
-        given = named_tensors(tensors, named)
         if self.plan.relation is not None:
             raise GroundingError(
                 f"`{self.name}` relates members of open domains: expected a rule about labels, of "
                 "which exact questions can be asked; give the domains labels"
             )
-        call = self.rule_of(rules).receive(given, lengths, observed, is_exact=True)
-        return self._definition, call
+        return self._definition, self.rule_of(rules).receive(*given, is_exact=True)
 
     def receive(
         self,
-        given: Tensors | Grounded,
-        lengths: Any,
+        tensors: Mapping[str, Tensor] | Grounded,
+        lengths: Any = None,
         observed: Observed | None = None,
         *,
         is_exact: bool = False,
     ) -> Call:
         """Return a call with its tensors checked; GroundingError says which of them do not fit.
 
-        `is_exact` says that an exact question is asked, which sums out hidden outputs.
+        `is_exact` says that an exact question is asked, which sums out hidden outputs. The tensors
+        of a rule that relates members of open domains may be those of its rows.
         """
+        given = Inputs(tensors, lengths, observed)
         if self.plan.relation is not None:
-            return self._receive_rows(given, lengths, observed)
-        assert not isinstance(given, Grounded)
-        call = self._receiver.receive(given, lengths, observed, check=self.check, is_exact=is_exact)
-        if self.check and observed and are_all_observed(self.plan, observed, call.lengths):
-            self._refuse_contradiction(call)
-        return call
-
-    def _receive_rows(
-        self, given: Tensors | Grounded, lengths: Any, observed: Observed | None
-    ) -> Call:
-        """Return a call of a rule that relates members of open domains, on all its rows."""
-        if lengths is not None:
-            raise GroundingError("lengths: expected none, as no rule is over a sequence")
-        rows = given if isinstance(given, Grounded) else from_tables(self.plan, given, observed)
-        labels = rows.labels or None
-        call = self._receiver.receive(rows.tensors, None, labels, check=self.check)
-        masks = {
-            number: mask & call.bound.masks[number] if number in call.bound.masks else mask
-            for number, mask in rows.masks.items()
-        }
-        call = call._replace(masks=masks, rows=rows)
-        outputs = self.plan.outputs
-        if self.check and all(
-            s.name in rows.labels and s.name not in rows.tensors for s in outputs
-        ):
-            self._refuse_contradiction(call)
+            call = relations.calls.on_rows(self._receiver, self.plan, given, check=self.check)
+        else:
+            call = self._receiver.receive(given, check=self.check, is_exact=is_exact)
+        if self.check and observed:
+            questions.violations.refuse_contradiction(self._definition, call)
         return call
 
     def receive_for_penalty(
-        self, given: Tensors | Grounded, lengths: Any, observed: Observed | None = None
+        self,
+        tensors: Mapping[str, Tensor] | Grounded,
+        lengths: Any = None,
+        observed: Observed | None = None,
     ) -> Call:
         """Return a checked call whose penalty is wanted: `exact` then sums out hidden outputs."""
-        return self.receive(given, lengths, observed, is_exact=self._definition.is_exact)
-
-    def _refuse_contradiction(self, call: Call) -> None:
-        """Raise GroundingError if the outputs, all of them observed, break the rule."""
-        found = violations(self._definition, call, 1)
-        if found:
-            raise GroundingError(
-                f"observed: expected labels that obey the rule, got {found[0]}; correct the "
-                "labels, or compile the rule without check="
-            )
+        return self.receive(tensors, lengths, observed, is_exact=self._definition.is_exact)
 
     def of_each_example(self, call: Call) -> Tensor:
         """Return one penalty per example, without the weight."""
-        total = self._routes.evaluate(call)
-        assert total is not None  # the steps take any call of one rule
-        total = self._definition.divided(total, call)
-        return total if self._cap is None else total.clamp(max=self._cap)
+        found = self._penalties(self.routes, call)
+        assert found is not None  # the steps take any call of one rule
+        return found
 
     def of_each_rule(self, call: Call) -> Tensor | None:
         """Return one penalty per rule of a bundle and example, (rules, *batch), without weights.
 
         Returns None if the rules must be evaluated one by one.
         """
-        assert self._routes_of_several is not None
+        assert self.routes_of_several is not None
         with in_full(call.device):
-            found = self._routes_of_several.evaluate(call)
-            if found is not None:
-                found = self._definition_of_several.divided(found, call)
-        return found if found is None or self._cap is None else found.clamp(max=self._cap)
+            return self._penalties(self.routes_of_several, call)
+
+    def _penalties(self, routes: Chooser, call: Call) -> Tensor | None:
+        found = routes.evaluate(call)
+        if found is None:
+            return None
+        if self._definition.divides:
+            found = routes.definition.divided(found, call)
+        return found if self._cap is None else found.clamp(max=self._cap)
 
     def reduced(self, penalties: Tensor, rows: tuple[int, ...] = ()) -> Tensor:
         """Return penalties of examples reduced over the batch, separately for each of the rows."""
         if self.combines_rows:
-            return over_rows(penalties, self._overs[0], self.relaxation)
+            return relations.over_rows.over_rows(penalties, self._overs[0], self.relaxation)
         if self.reduction == "none":
             return penalties
         group = self._group.group
         penalties = penalties.reshape(*rows, -1)
         return reduce_batch(penalties, self.reduction, self.relaxation, process_group=group)
-
-    def described(self) -> str:
-        """Return the rule in words, without its route."""
-        weight = "" if self.weight == 1 else f", times its weight {self.weight:g}"
-        one, every = "example", "the batch"
-        if self.plan.relation is not None:
-            one, every = "choice of members", "all choices of members"
-        returned = f"one penalty per {one}"
-        if self.combines_rows:
-            returned = f"{self.over} over {every}"
-        elif self.reduction != "none":
-            returned = f"the {self.reduction} over {every}"
-        told = describe(self._definition, self._bound())
-        return f"{told}\nreturns {returned}{weight}"
-
-    @torch.no_grad()
-    def warnings(self, given: Tensors, lengths: Any, observed: Observed | None) -> list[str]:
-        """Return warnings about these tensors and labels, for `explain`."""
-        call = self.receive_for_penalty(given, lengths, observed)
-        with in_full(call.device):
-            penalties = self.of_each_example(call)
-        return warnings_about(self._definition, call.labels, penalties)
-
-    def explained_route(
-        self,
-        given: Tensors | None,
-        lengths: Any,
-        observed: Observed | None = None,
-        *,
-        of_several: bool = False,
-    ) -> list[str]:
-        """Return lines that name the route, and why the routes before it are not taken.
-
-        With `of_several` the route is the one that evaluates the rules of a bundle together.
-        """
-        routes = self._routes_of_several if of_several else self._routes
-        assert routes is not None
-        if given is not None:
-            call = self.receive_for_penalty(given, lengths, observed)
-            assert call.case is not None
-            return routes.explain(call.case, call)
-        bound = self._bound()
-        if bound is None:
-            return ["the route depends on the lengths of sequences: pass tensors to `explain`"]
-        lines = routes.explain(case_of(self.plan, bound, 64), None)
-        if self._definition.is_exact:
-            circuit = self._definition.circuits.circuit((), torch.device("cpu"))
-            lines[-1] += f", with a circuit of {len(circuit.evaluator.circuit):,} nodes"
-        return lines
-
-    def _bound(self) -> Bound | None:
-        """Return the layout on a CPU; None for a rule over sequences, whose lengths vary."""
-        if self.plan.sequence_domains:
-            return None
-        return self._definition.bind({}, torch.device("cpu"))
 
     def sources(
         self, inputs: Sequence[Tensor], places: Sequence[int] | None = None
@@ -551,12 +377,3 @@ class CompiledRule(ExactAnswers, Scheduled):
     def is_made_of_clauses(self) -> bool:
         """Whether the groundings are clauses, which rules of a knowledge evaluate together."""
         return self._definition.is_made_of_clauses
-
-
-def named_tensors(tensors: Tensors | None, named: Tensors) -> Tensors:
-    """Return the tensors of a call, given as a mapping, by keywords, or both."""
-    if tensors is None:
-        return named
-    if not named:
-        return tensors
-    return {**tensors, **named} if isinstance(tensors, Mapping) else tensors

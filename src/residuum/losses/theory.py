@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar, final
+from typing import Any, final
 
 import torch
 from torch import Tensor, nn
@@ -18,10 +18,14 @@ from residuum.losses.degrees.logits import Form
 from residuum.losses.degrees.parameters import find_logic
 from residuum.losses.exact_answers import ExactAnswers, refuse_no_labels
 from residuum.losses.facts import facts as penalty_of_facts
-from residuum.losses.inputs.calls import Call
-from residuum.losses.inputs.evidence import (
-    Observed,
+from residuum.losses.inputs.arguments import (
+    Inputs,
+    takes_tensors,
+    takes_tensors_and_labels,
+    takes_tensors_and_top,
 )
+from residuum.losses.inputs.calls import Call
+from residuum.losses.inputs.evidence import Observed
 from residuum.losses.knowledge import WEIGHTING, said_over
 from residuum.losses.questions.violations import Violation
 from residuum.losses.reductions import (
@@ -50,8 +54,6 @@ from residuum.losses.theory_rules import TheoryRules, checked_groundings, compil
 from residuum.losses.tracing import not_traced
 from residuum.relaxations import DEFAULT, Relaxation
 from residuum.syntax import Knowledge, Predicate
-
-Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -239,111 +241,79 @@ class Theory(ExactAnswers, Scheduled):
                 f"expected facts by name, {{name: (inputs, labels)}}, got {type(facts).__name__}"
             )
         check_names("set of facts", stated, self.knowledge.facts)
-        bindings = self._bindings()
-        requests, sources = bindings.requests(), bindings.sources(tensors)
+        call = TheoryCall(self._bindings(), Inputs(tensors, lengths, observed))
         labelled = {
-            name: read_facts(name, one, self._predicate_of_facts(name), sources)
+            name: read_facts(name, one, self._predicate_of_facts(name), call.sources)
             for name, one in stated.items()
         }
         for name, (inputs, _) in labelled.items():
-            requests.add(("facts", name), self.knowledge.facts[name].predicate, inputs)
-        call = None
-        if tensors or observed or bindings.rules.need_nothing_but(self._members):
-            labels = bindings.labels(observed)
-            call = TheoryCall(bindings, requests, sources, tensors, labels, lengths)
-            call.relate(observed)
-        outputs = requests.run()
+            call.requests.add(("facts", name), self.knowledge.facts[name].predicate, inputs)
+        asks_rules = tensors or observed or self._rules().need_nothing_but(self._members)
+        if asks_rules:
+            call.request()
+        outputs = call.run()
         parts: dict[str, Tensor] = {
             name: self._penalty_of_facts(name, outputs["facts", name], labels)
             for name, (_, labels) in labelled.items()
         }
-        if call is not None:
-            call.take(outputs)
+        if asks_rules:
             parts |= call.penalties()
         return Assessment(self._total(parts), parts)
 
     @torch.no_grad()
-    def satisfied(
-        self, *, lengths: Any = None, observed: Observed | None = None, **tensors: Tensor
-    ) -> dict[str, Tensor]:
+    @takes_tensors
+    def satisfied(self, given: Inputs) -> dict[str, Tensor]:
         """Return by the names of rules whether the predictions of the networks obey them.
 
         There is one Boolean per example. The tensors and labels are those of a call.
         """
-        return self._answered(tensors, observed, lengths).satisfied()
+        return self._answered(given).satisfied()
 
     @torch.no_grad()
-    def violations(
-        self,
-        *,
-        top: int = 5,
-        lengths: Any = None,
-        observed: Observed | None = None,
-        **tensors: Tensor,
-    ) -> dict[str, list[Violation]]:
+    @takes_tensors_and_top
+    def violations(self, given: Inputs, top: int) -> dict[str, list[Violation]]:
         """Return by the names of rules groundings that the predictions break, at most `top` each.
 
         Those with the lowest degrees come first. The tensors and labels are those of a call.
         """
-        return self._answered(tensors, observed, lengths).violations(top)
+        return self._answered(given).violations(top)
 
     @torch.no_grad()
-    def metrics(
-        self, *, lengths: Any = None, observed: Observed | None = None, **tensors: Tensor
-    ) -> dict[str, float]:
+    @takes_tensors
+    def metrics(self, given: Inputs) -> dict[str, float]:
         """Return what one logs of each rule, such as `birds/penalty` and `birds/satisfied`.
 
         `CompiledRule.metrics` says what the numbers are. Tensors and labels are those of a call.
         """
-        return self._answered(tensors, observed, lengths).metrics()
+        return self._answered(given).metrics()
 
     @torch.no_grad()
-    def diagnose(
-        self, *, lengths: Any = None, observed: Observed | None = None, **tensors: Tensor
-    ) -> dict[str, float]:
+    @takes_tensors
+    def diagnose(self, given: Inputs) -> dict[str, float]:
         """Return the metrics of each rule, and the share of violations `without_gradient`.
 
         `CompiledRule.diagnose` says what it is. Tensors and labels are those of a call.
         """
-        return self._answered(tensors, observed, lengths).diagnose()
+        return self._answered(given).diagnose()
+
+    @takes_tensors_and_labels
+    def log_likelihood(
+        self, given: Inputs, labels: Observed | None, rules: Iterable[str] | None
+    ) -> Tensor:
+        """Return the log-probability of labels given that the rules hold, one per example."""
+        refuse_no_labels(labels)
+        predicted = self._predicted(given)
+        known = self._bindings().labels(labels)
+        whole = self._rules().whole
+        return whole.log_likelihood(predicted.tensors, known, rules=rules, lengths=given.lengths)
 
     def rule_of(self, rules: Iterable[str] | None) -> CompiledRule:
         """Return all rules, or those of these names, as one rule under `exact`."""
         return self._rules().whole.rule_of(rules)
 
-    def asked(
-        self,
-        rules: Iterable[str] | None,
-        tensors: Mapping[str, Tensor] | None,
-        named: Mapping[str, Tensor],
-        lengths: Any,
-        observed: Observed | None,
-    ) -> tuple[Definition, Call]:
+    def asked(self, given: Inputs, rules: Iterable[str] | None) -> tuple[Definition, Call]:
         """Return rules as one rule, and a call of it with the outputs of the networks."""
-        labels = self._bindings().labels(observed)
-        given = {} if tensors is None else tensors
-        if not isinstance(given, Mapping):
-            raise GroundingError(
-                f"expected tensors by name, such as decode(pair=…), got {type(given).__name__}"
-            )
-        predicted = self._predictions({**given, **named}, labels, lengths)
-        return self._rules().whole.asked(rules, predicted, {}, lengths, labels or None)
-
-    def log_likelihood(
-        self,
-        tensors: Mapping[str, Tensor] | None = None,
-        /,
-        labels: Observed | None = None,
-        *,
-        rules: Iterable[str] | None = None,
-        lengths: Any = None,
-        **named: Tensor,
-    ) -> Tensor:
-        """Return the log-probability of labels given that the rules hold, one per example."""
-        refuse_no_labels(labels)
-        predicted = self._predictions({**(tensors or {}), **named}, {}, lengths)
-        known = self._bindings().labels(labels)
-        return self._rules().whole.log_likelihood(predicted, known, rules=rules, lengths=lengths)
+        return self._rules().whole.asked(self._predicted(given), rules)
 
     # One call
 
@@ -357,26 +327,19 @@ class Theory(ExactAnswers, Scheduled):
             self._groundings,
         )
 
-    def _answered(
-        self, tensors: Mapping[str, Tensor], observed: Observed | None, lengths: Any
-    ) -> TheoryCall:
+    def _answered(self, given: Inputs) -> TheoryCall:
         """Return a call of the rules in which networks have answered."""
-        bindings = self._bindings()
-        requests, sources = bindings.requests(), bindings.sources(tensors)
-        labels = bindings.labels(observed)
-        call = TheoryCall(bindings, requests, sources, tensors, labels, lengths)
-        call.relate(observed)
-        call.take(requests.run())
+        call = TheoryCall(self._bindings(), given)
+        call.request()
+        call.run()
         return call
 
-    def _predictions(
-        self, tensors: Mapping[str, Tensor], labels: Mapping[str, Tensor], lengths: Any
-    ) -> dict[str, Tensor]:
-        """Return the outputs of the networks on some tensors, by the slots of plain rules."""
-        bindings = self._bindings()
-        requests, sources = bindings.requests(), bindings.sources(tensors)
-        call = TheoryCall(bindings, requests, sources, tensors, labels, lengths)
-        return call.take(requests.run())
+    def _predicted(self, given: Inputs) -> Inputs:
+        """Return the outputs of the networks, and labels, by the slots of plain rules."""
+        call = TheoryCall(self._bindings(), given)
+        call.request_slots()
+        call.run()
+        return call.plain
 
     def _total(self, parts: Mapping[str, Tensor]) -> Tensor:
         if not parts:

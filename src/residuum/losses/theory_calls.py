@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar, final
 
 from torch import Tensor, nn
 
 from residuum.errors import GroundingError
 from residuum.grounding.plans import Slot
+from residuum.losses.inputs.arguments import Inputs
 from residuum.losses.inputs.evidence import (
     Observed,
     is_observed_in_full,
@@ -90,48 +92,30 @@ class Bindings(NamedTuple):
 
 @final
 class TheoryCall:
-    """The rules of a theory on the tensors of one call. Networks are asked for outputs first."""
+    """The rules of a theory in one call. Networks are asked for outputs first, and run once."""
 
-    def __init__(
-        self,
-        bindings: Bindings,
-        requests: Requests,
-        sources: Sources,
-        tensors: Mapping[str, Tensor],
-        labels: Mapping[str, Tensor],
-        lengths: Any,
-    ) -> None:
+    def __init__(self, bindings: Bindings, given: Inputs) -> None:
+        if not isinstance(given.tensors, Mapping):
+            raise GroundingError(
+                "expected tensors by name, such as decode(pair=…), got "
+                f"{type(given.tensors).__name__}"
+            )
         self._bindings = bindings
-        self._requests = requests
-        self._sources = sources
-        self._tensors = tensors
-        self._labels = labels
-        self._lengths = lengths
+        self._given = given
+        self.requests = bindings.requests()
+        self.sources = bindings.sources(given.tensors)
         self._related: dict[str, RelatedRule] = {}
-        self._plain = self._request_slots()
+        self.plain = Inputs({})
 
-    def relate(self, observed: Observed | None) -> None:
-        """Find the rows of the rules that relate members, and ask networks for what they read."""
-        one, related = self._bindings, self._bindings.rules.related
-        if not related:
-            return
-        known = observed or {}
-        pairs = {name: given for name, given in known.items() if isinstance(given, Pairs)}
-        world = self._sources.world(pairs)
-        for rule in related.values():
-            for name in domains_of(rule.plan):
-                if name not in world.sizes:
-                    self._sources.features(name)  # says what is missing
-            check_relations(rule.plan, known, world.sizes)
-        networks = Networks(one.modules, one.frozen, self._sources, self._tensors)
-        for name, rule in related.items():
-            drawn = one.groundings.get(name)
-            self._related[name] = RelatedRule(name, rule, world, networks, known, drawn)
-            self._related[name].request(self._requests)
+    def request(self) -> None:
+        """Ask networks for the outputs that all rules read."""
+        self.request_slots()
+        self._request_rows()
 
-    def _request_slots(self) -> dict[str, Tensor]:
-        """Request the outputs that plain rules read, and return the quantities that are given."""
-        one, tensors = self._bindings, self._tensors
+    def request_slots(self) -> None:
+        """Ask networks for the outputs that plain rules read, and find the quantities given."""
+        one, (tensors, lengths, observed) = self._bindings, self._given
+        labels = one.labels(observed)
         slots = [slot for slot in one.rules.plain_slots if not slot.predicate.is_hidden]
         numbers = [s for s in slots if one.is_quantity(s) and s.predicate.name not in one.modules]
         slots = [slot for slot in slots if slot not in numbers]
@@ -139,55 +123,76 @@ class TheoryCall:
         names += [slot.name for slot in numbers]
         read = [*names, *one.rules.tensors_of_relations]
         check_names("tensor", tensors, dict.fromkeys([*read, *one.around(read)]))
-        known = self._sources.completed(tensors, names)
+        known = self.sources.completed(tensors, names)
         for slot in slots:
-            own = self._labels.get(slot.name)
-            if own is None or not is_observed_in_full(slot, own, self._lengths):
+            own = labels.get(slot.name)
+            if own is None or not is_observed_in_full(slot, own, lengths):
                 arguments = tuple(given(name, slot, known) for name in names_of_tensors(slot))
-                self._requests.add(("slot", slot.name), slot.predicate.name, arguments)
-        return {slot.name: given(slot.name, slot, known) for slot in numbers}
+                self.requests.add(("slot", slot.name), slot.predicate.name, arguments)
+        quantities = {slot.name: given(slot.name, slot, known) for slot in numbers}
+        self.plain = Inputs(quantities, lengths, labels or None)
 
-    def take(self, outputs: Mapping[Key, Tensor]) -> dict[str, Tensor]:
-        """Take the outputs of networks, and return those that plain rules read, by slot."""
+    def _request_rows(self) -> None:
+        """Find the rows of the rules that relate members, and ask networks for what they read."""
+        one, related = self._bindings, self._bindings.rules.related
+        if not related:
+            return
+        known = self._given.observed or {}
+        pairs = {name: given for name, given in known.items() if isinstance(given, Pairs)}
+        world = self.sources.world(pairs)
+        for rule in related.values():
+            for name in domains_of(rule.plan):
+                if name not in world.sizes:
+                    self.sources.features(name)  # says what is missing
+            check_relations(rule.plan, known, world.sizes)
+        networks = Networks(one.modules, one.frozen, self.sources, self._given.tensors)
+        for name, rule in related.items():
+            drawn = one.groundings.get(name)
+            self._related[name] = RelatedRule(name, rule, world, networks, known, drawn)
+            self._related[name].request(self.requests)
+
+    def run(self) -> Mapping[Key, Tensor]:
+        """Run the networks, and return their outputs. Now `plain` has all that plain rules read."""
+        outputs = self.requests.run()
         for rule in self._related.values():
             rule.take(outputs)
         slots = {name: one for (what, name), one in outputs.items() if what == "slot"}
-        self._plain = self._plain | slots
-        return self._plain
+        self.plain = self.plain._replace(tensors={**self.plain.tensors, **slots})
+        return outputs
 
     # Answers, once networks have answered
-
-    @property
-    def _given(self) -> dict[str, Any]:
-        return {"lengths": self._lengths, "observed": self._labels or None}
 
     def penalties(self) -> dict[str, Tensor]:
         """Return the penalty of each rule, or one penalty if only all rules together have one."""
         rules = self._bindings.rules.plain
         if rules.shares_hidden:
-            return {TOGETHER: rules.total(self._plain, **self._given)}
-        found: dict[str, Tensor] = rules(self._plain, **self._given)
+            return {TOGETHER: self._ask(rules.total)}
+        found: dict[str, Tensor] = self._ask(rules)
         return self._in_order(found, RelatedRule.penalty)
 
     def satisfied(self) -> dict[str, Tensor]:
         """Return whether the predictions obey each rule, one Boolean per example."""
-        found = self._bindings.rules.plain.satisfied(self._plain, **self._given)
-        return self._in_order(found, RelatedRule.satisfied)
+        return self._in_order(
+            self._ask(self._bindings.rules.plain.satisfied), RelatedRule.satisfied
+        )
 
     def violations(self, top: int) -> dict[str, list[Violation]]:
         """Return the groundings of each rule with the lowest degrees that predictions break."""
-        found = self._bindings.rules.plain.violations(self._plain, top=top, **self._given)
+        found = self._ask(partial(self._bindings.rules.plain.violations, top=top))
         return self._in_order(found, lambda one: one.violations(top))
 
     def metrics(self) -> dict[str, float]:
         """Return what one logs of each rule."""
-        found = self._bindings.rules.plain.metrics(self._plain, **self._given)
-        return found | self._numbers(RelatedRule.metrics)
+        return self._ask(self._bindings.rules.plain.metrics) | self._numbers(RelatedRule.metrics)
 
     def diagnose(self) -> dict[str, float]:
         """Return the metrics of each rule, and its violations without a gradient."""
-        found = self._bindings.rules.plain.diagnose(self._plain, **self._given)
-        return found | self._numbers(RelatedRule.diagnose)
+        return self._ask(self._bindings.rules.plain.diagnose) | self._numbers(RelatedRule.diagnose)
+
+    def _ask(self, question: Callable[..., Answer]) -> Answer:
+        """Return what plain rules answer."""
+        tensors, lengths, observed = self.plain
+        return question(tensors, lengths=lengths, observed=observed)
 
     def _numbers(self, question: Callable[[RelatedRule], dict[str, float]]) -> dict[str, float]:
         return {

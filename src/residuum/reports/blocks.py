@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias, TypeVar, get_args
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Status = Literal["confirmed", "refuted", "open"]
+Status = Literal["confirmed", "refuted", "open", "undecidable"]
 
 LONGEST_NAME: Final = 100
 """The longest name of a block in characters. File systems take 255 bytes, with the ending."""
@@ -130,7 +130,7 @@ class Claims:
     @property
     def counts(self) -> dict[str, int]:
         """The number of claims of each status."""
-        statuses: tuple[Status, ...] = ("confirmed", "refuted", "open")
+        statuses = get_args(Status)
         return {name: sum(one.status == name for one in self.judged) for name in statuses}
 
 

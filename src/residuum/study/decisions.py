@@ -1,4 +1,7 @@
-"""Statistical tests that confirm or refute a claim at the 5% level, or leave it open."""
+"""Statistical tests that confirm or refute a claim at the 5% level, or leave it open.
+
+A claim that is open is said to be undecidable if more seeds would be needed than can be trained.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from statistics import variance
 from typing import Final, Literal, NamedTuple
 
 from residuum.results import Comparison, holm, paired_t_test, t_test_of_sum, welch_t_test
+from residuum.results.power import POWER, count_for_f_test, count_for_t_test
 from residuum.results.statistics import joint_freedom
 from residuum.study.grouped_runs import (
     GroupedRuns,
@@ -17,8 +21,11 @@ from residuum.study.grouped_runs import (
     pairs_of_seeds,
 )
 
-Status = Literal["confirmed", "refuted", "open"]
+Status = Literal["confirmed", "refuted", "open", "undecidable"]
 SIGNIFICANCE: Final = 0.05
+
+FEASIBLE: Final = 50
+"""The most seeds that can be trained to decide a claim; with more it is undecidable."""
 
 
 class Decision(NamedTuple):
@@ -116,14 +123,54 @@ def decided(differences: Sequence[Difference | None], decimals: int = 1) -> Deci
         return Decision("refuted", evidence)
     if is_sure and min(signs) > 0 and not missing:
         return Decision("confirmed", evidence)
-    return Decision("open", evidence)
+    if missing:
+        return Decision("open", evidence)
+    return not_decided(evidence, _count_for_all(known, len(p_values)))
 
 
-def by_one_test(compared: Comparison, evidence: str) -> Decision:
-    """Decide a claim that a single difference is positive."""
+def _count_for_all(known: Sequence[Difference], tests: int) -> int | None:
+    """Return how many seeds would show the mean, or that the lowest difference is negative."""
+    lowest = min(known, key=lambda found: found.compared.difference)
+    mean = sum(found.compared.difference for found in known)
+    counts = []
+    if lowest.compared.difference < 0:
+        counts.append(_count(lowest.samples, SIGNIFICANCE / tests))
+    if lowest.compared.difference > 0 or mean < 0:
+        counts.append(_count(mean_samples(known), SIGNIFICANCE))
+    return min((count for count in counts if count is not None), default=None)
+
+
+def _count(samples: Sequence[Values], significance: float) -> int | None:
+    """Return how many seeds of each sample show the sign of the sum of their means."""
+    values = [list(sample.values()) for sample in samples]
+    if not values or min(map(len, values)) < 2:
+        return None
+    deviations = [math.sqrt(variance(one)) for one in values]
+    return count_for_t_test(sum(map(mean_of, values)), deviations, significance=significance)
+
+
+def not_decided(evidence: str, count: int | None, of: str = "seeds") -> Decision:
+    """Leave a claim open, and say how many seeds would do; None if that is not known."""
+    if count is None:
+        return Decision("open", evidence)
+    evidence += (
+        f"; {count:,} {of} would do for a power of {POWER:.0%}, at these means and deviations"
+    )
+    if count <= FEASIBLE:
+        return Decision("open", evidence)
+    return Decision("undecidable", f"{evidence}, more than the {FEASIBLE} within reach")
+
+
+def by_one_test(
+    compared: Comparison, evidence: str, samples: Sequence[Values], of: str = "seeds"
+) -> Decision:
+    """Decide a claim that a single difference is positive.
+
+    The means of the samples add up to the difference, and their entries are what is counted.
+    """
     evidence += _p(compared)
     if compared.p_value is None or compared.p_value > SIGNIFICANCE:
-        return Decision("open", evidence)
+        return not_decided(evidence, _count(samples, SIGNIFICANCE), of)
     return Decision("confirmed" if compared.difference > 0 else "refuted", evidence)
 
 
@@ -138,11 +185,12 @@ def by_variances(
     """
     from scipy.special import fdtrc
 
-    pooled = []
+    pooled, sizes = [], []
     for samples in (first, second):
         usable = [sample for sample in samples if len(sample) > 1]
         freedom = joint_freedom([1.0] * len(usable), [len(sample) for sample in usable])
         pooled.append((mean_of([variance(sample) for sample in usable] or [math.nan]), freedom))
+        sizes.append(len(usable))
     (one, one_freedom), (two, two_freedom) = pooled
     if not one + two > 0:
         return Decision("open", "missing: two seeds at least of both")
@@ -151,7 +199,10 @@ def by_variances(
     evidence += f" (p = {p_value:.2g}, one-sided)"
     if p_value <= SIGNIFICANCE:
         return Decision("confirmed", evidence)
-    return Decision("refuted" if p_value >= 1 - SIGNIFICANCE else "open", evidence)
+    if p_value >= 1 - SIGNIFICANCE:
+        return Decision("refuted", evidence)
+    count = count_for_f_test(one / two, (sizes[0], sizes[1])) if two > 0 else None
+    return not_decided(evidence, count)
 
 
 def by_gains(
@@ -173,6 +224,7 @@ def by_gains(
         t_test_of_sum([list(sample.values()) for sample in gains]),
         f"ahead by {ones:+.{decimals}f} points {where[0]}, by {others:+.{decimals}f} {where[1]}"
         + (", where relaxations have different seeds" if len(gains) > 1 else ""),
+        gains,
     )
 
 

@@ -202,6 +202,8 @@ def is_less_sensitive_to_weight(
         welch_t_test(touchy, steady),
         f"scores range over {mean_of(steady):.1f} points with {', '.join(about.better)}, over "
         f"{mean_of(touchy):.1f} with {', '.join(about.worse)}",
+        [dict(enumerate(touchy)), dict(enumerate(-one for one in steady))],
+        "searches for a weight on either side",
     )
 
 

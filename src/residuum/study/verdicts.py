@@ -17,7 +17,8 @@ class Claim(Generic[AboutT]):
     """A claim of the paper, the section it stands in, and the test that decides it.
 
     `rule` is the name of the function that runs the test. A claim without a rule cannot be
-    decided by records, and `missing` says what would be needed.
+    decided by records, and `missing` says what would be needed. `decided_by` says which runs, with
+    more seeds, would decide it if the records do not.
     """
 
     name: str
@@ -27,11 +28,12 @@ class Claim(Generic[AboutT]):
     about: AboutT
     rule: str | None = None
     missing: str = ""
+    decided_by: str = ""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, whether it is confirmed, refuted or open, and the numbers behind that."""
+    """A claim, its status (confirmed, refuted, open or undecidable), and the numbers behind it."""
 
     claim: Claim[Any]
     status: Status
@@ -67,6 +69,9 @@ def judge_claims(
         decision = Decision("open", f"missing: {claim.missing}")
         if claim.rule is not None:
             decision = rules[claim.rule](findings, records, claim.about)
+        if claim.decided_by and decision.status in ("open", "undecidable"):
+            more = f"{decision.evidence}; to decide it: {claim.decided_by}"
+            decision = Decision(decision.status, more)
         verdicts.append(Verdict(claim, *decision))
     return verdicts
 
@@ -81,7 +86,7 @@ def told(verdicts: Sequence[Verdict], *, markdown: bool = False) -> str:
         head = "| section | claim | test | status | evidence |\n| --- | --- | --- | --- | --- |"
         return "\n".join(["What the paper claims\n", head, *rows])
     lines = [
-        f"{v.status:<9}  {v.claim.section}: {v.claim.claim}\n           {v.evidence}"
+        f"{v.status:<11}  {v.claim.section}: {v.claim.claim}\n             {v.evidence}"
         for v in verdicts
     ]
     return "\n".join(["What the paper claims:", *lines])

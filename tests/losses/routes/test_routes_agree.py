@@ -76,7 +76,7 @@ def with_gradients(evaluate, tensors, call):
 
 
 def routes_of(rule):
-    choosers = [rule._routes] + ([rule._routes_of_several] if rule._routes_of_several else [])
+    choosers = [rule.routes] + ([rule.routes_of_several] if rule.routes_of_several else [])
     for chooser in choosers:
         yield from ((route, chooser.routes[-1]) for route in chooser.routes)
 

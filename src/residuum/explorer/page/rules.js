@@ -123,6 +123,8 @@ const evaluate = coalesced(async () => {
     shown = found;
     find("predictions-problem").textContent = "";
     find("evaluated").hidden = false;
+    find("example").max = found.examples - 1;
+    find("example-count").textContent = `of ${found.examples}, counted from 0`;
     showPenalties(found.rules);
     showOutputs(found, asked.example % found.examples, setByHand);
   } catch (error) {
@@ -201,7 +203,9 @@ async function readFile(file) {
   try {
     const found = await ask("sample", { text: state.rules, form: find("form").value, content });
     given = { predictions: found.predictions, lengths: found.lengths };
-    find("dropped").textContent = `${file.name}: ${found.examples} of ${found.total} examples`;
+    find("dropped").textContent = found.examples < found.total
+      ? `${file.name}: the first ${found.examples} of ${found.total} examples, as many as the page shows`
+      : `${file.name}: ${found.examples} examples`;
     find("example").value = 0;
     evaluate();
     decode();

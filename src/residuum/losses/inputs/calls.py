@@ -14,13 +14,9 @@ from torch import Tensor
 
 from residuum.grounding import Plan
 from residuum.losses.degrees.logits import Source
+from residuum.losses.inputs.arguments import Inputs
 from residuum.losses.inputs.checking import batch_of, check_lengths, check_values, take_tensors
-from residuum.losses.inputs.evidence import (
-    Observed,
-    check_evidence,
-    labels_of,
-    with_evidence,
-)
+from residuum.losses.inputs.evidence import check_evidence, labels_of, with_evidence
 from residuum.losses.inputs.hidden import with_hidden
 from residuum.losses.inputs.layouts import Bound, groundings_of
 from residuum.losses.inputs.numbers import Numbers
@@ -95,9 +91,7 @@ class Receiver:
 
     def receive(
         self,
-        given: Mapping[str, Tensor],
-        lengths: Any,
-        observed: Observed | None = None,
+        asked: Inputs,
         *,
         check: bool,
         is_exact: bool = False,
@@ -110,6 +104,7 @@ class Receiver:
         have the hidden outputs already.
         """
         definition = self._definition
+        given, lengths, observed = asked
         labels: Mapping[str, Tensor] = {}
         if observed is not None:
             labels = labels_of(self._plan.outputs, observed)

@@ -293,10 +293,11 @@ def is_observed_in_full(slot: Slot, labels: Tensor, lengths: Any) -> bool:
     return bool((is_label | ~_counting(slot, labels, lengths)).all())
 
 
-def are_all_observed(plan: Plan, observed: Observed, lengths: Tensor | None) -> bool:
-    """Return whether every output that a rule reads is observed."""
-    labels = labels_of(plan.outputs, observed)
-    return all(
+def are_all_observed(
+    slots: Sequence[Slot], labels: Mapping[str, Tensor], lengths: Tensor | None
+) -> bool:
+    """Return whether every output of some slots is observed, and there is one."""
+    return bool(labels) and all(
         slot.name in labels and is_observed_in_full(slot, labels[slot.name], lengths)
-        for slot in plan.slots
+        for slot in slots
     )

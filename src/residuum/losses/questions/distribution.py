@@ -21,7 +21,7 @@ from residuum.losses.degrees.tensors import impossible, is_traced
 from residuum.losses.inputs.calls import Call
 from residuum.losses.routes.blocks import flattened
 from residuum.losses.routes.definition import Definition
-from residuum.losses.routes.exact import in_order, log_probability_of
+from residuum.losses.routes.exact import in_order, log_probability, log_probability_of
 from residuum.losses.routes.rule_circuits import Part, RuleCircuit
 
 
@@ -37,6 +37,11 @@ class Given(NamedTuple):
     tables: Sequence[Tensor]
     excluded: Sequence[Tensor]
     weights: Tensor
+
+
+def probability(definition: Definition, call: Call) -> Tensor:
+    """Return the probability that the rule holds, one per example."""
+    return torch.exp(log_probability(definition, call))
 
 
 def given_in(definition: Definition, call: Call, *, may_search: bool = False) -> Iterator[Given]:

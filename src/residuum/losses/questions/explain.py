@@ -13,18 +13,103 @@ from residuum.grounding.plans import Connect, Quantify, Read, Slot
 from residuum.logic import FALSE, Atom, Iff, Implies, is_satisfiable, is_tautology
 from residuum.losses.aggregation import cap_of
 from residuum.losses.degrees.comparing import form_of
-from residuum.losses.inputs.calls import Call
+from residuum.losses.degrees.tensors import in_full
+from residuum.losses.inputs.arguments import Inputs
+from residuum.losses.inputs.calls import Call, case_of
 from residuum.losses.inputs.layouts import Bound, groundings_of
+from residuum.losses.knowledge import WEIGHTING, CompiledKnowledge
 from residuum.losses.questions.crisp_truth import Crisp
 from residuum.losses.questions.each import spelt
 from residuum.losses.routes import thresholds
+from residuum.losses.routes.choosing import Chooser
 from residuum.losses.routes.definition import Comparisons, Definition
+from residuum.losses.rules import CompiledRule
 from residuum.relaxations import Relaxation, truth
 from residuum.relaxations.catalogue import EXACT
 from residuum.syntax.over import CONJUNCTION, Over
 
 
-def describe(definition: Definition, bound: Bound | None) -> str:
+def explained(rule: CompiledRule, given: Inputs | None) -> str:
+    """Return a rule in words, with its route and warnings; None asks about shapes alone."""
+    warned = [] if given is None else warnings(rule, given)
+    return "\n".join([_described(rule), *warned, *_route_of(rule, given)])
+
+
+def explained_together(knowledge: CompiledKnowledge, given: Inputs | None) -> str:
+    """Return each rule of a knowledge in words, and which rules are evaluated together."""
+    routes: dict[str, list[str]] = {}
+    for names, bundle in knowledge.bundles.items():
+        if given is None or given.have_one_batch(bundle.plan):
+            read = None if given is None else given.of(bundle)
+            *why_not, route = _route_of(bundle, read, bundle.routes_of_several)
+            if route.startswith("evaluated"):
+                route += f", {len(names)} rules together"
+                routes |= {name: [*why_not, route] for name in names}
+    lines, weights = [WEIGHTING], knowledge.weights
+    for name, rule in knowledge.rules.items():
+        read = None if given is None else given.of(rule)
+        route_lines = routes.get(name) or _route_of(rule, read)
+        warned = [] if read is None else warnings(rule, read)
+        lines.append(f"rule {name}, weight {weights[name]:g}")
+        lines += [f"  {line}" for line in (*_described(rule).splitlines(), *warned, *route_lines)]
+    return "\n".join(lines)
+
+
+def _described(rule: CompiledRule) -> str:
+    """Return a rule in words, without its route."""
+    weight = "" if rule.weight == 1 else f", times its weight {rule.weight:g}"
+    one, every = "example", "the batch"
+    if rule.plan.relation is not None:
+        one, every = "choice of members", "all choices of members"
+    returned = f"one penalty per {one}"
+    if rule.combines_rows:
+        returned = f"{rule.over} over {every}"
+    elif rule.reduction != "none":
+        returned = f"the {rule.reduction} over {every}"
+    return f"{_describe(rule.definition, _bound(rule.definition))}\nreturns {returned}{weight}"
+
+
+@torch.no_grad()
+def warnings(rule: CompiledRule, given: Inputs) -> list[str]:
+    """Return warnings about one call: what is observed, and what its examples cost."""
+    call = rule.receive_for_penalty(*given)
+    with in_full(call.device):
+        penalties = rule.of_each_example(call)
+    relaxation = rule.relaxation
+    found = _observed_consequents(rule.plan, relaxation, call.labels)
+    if rule.definition.over[0].over == CONJUNCTION:  # otherwise the limit is that of each grounding
+        found += _saturated(relaxation, penalties)
+    return found
+
+
+def _route_of(rule: CompiledRule, given: Inputs | None, routes: Chooser | None = None) -> list[str]:
+    """Return lines that name the route, and why the routes before it are not taken.
+
+    `routes` are those of the rule, unless the rules of a bundle are evaluated together.
+    """
+    routes, definition = routes or rule.routes, rule.definition
+    if given is not None:
+        call = rule.receive_for_penalty(*given)
+        assert call.case is not None
+        return routes.explain(call.case, call)
+    bound = _bound(definition)
+    if bound is None:
+        return ["the route depends on the lengths of sequences: pass tensors to `explain`"]
+    lines = routes.explain(case_of(rule.plan, bound, 64), None)
+    if definition.is_exact:
+        circuit = definition.circuits.circuit((), torch.device("cpu"))
+        lines[-1] += f", with a circuit of {len(circuit.evaluator.circuit):,} nodes"
+    return lines
+
+
+def _bound(definition: Definition) -> Bound | None:
+    """Return the layout on a CPU; None for a rule over sequences, whose lengths vary."""
+    if definition.plan.sequence_domains:
+        return None
+    return definition.bind({}, torch.device("cpu"))
+
+
+def _describe(definition: Definition, bound: Bound | None) -> str:
     """Return the plan in words. The layout `bound` is None for a rule over sequences."""
     plan, relaxation, over = definition.plan, definition.relaxation, definition.over[0].over
     lines = [f"{plan.formula}", f"relaxation {relaxation}"]
@@ -145,16 +230,6 @@ def _what_the_form_decides(plan: Plan) -> list[str]:
     if is_satisfiable(said).answer is False:
         return ["warning: the rule fails for every prediction by its form; it contradicts itself"]
     return []
-
-
-def warnings_about(
-    definition: Definition, labels: Mapping[str, Tensor] | None, penalties: Tensor
-) -> list[str]:
-    """Return warnings about one call: what is observed, and one penalty per example."""
-    found = _observed_consequents(definition.plan, definition.relaxation, labels)
-    if definition.over[0].over == CONJUNCTION:  # otherwise the limit is that of each grounding
-        found += _saturated(definition.relaxation, penalties)
-    return found
 
 
 def _how_groundings_are_aggregated(over: Over) -> list[str]:

@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 import torch
 
+from residuum.errors import GroundingError
 from residuum.grounding import Plan
 from residuum.grounding.plans import Quantify
 from residuum.logic import Constant, Forall, Formula, Quantifier, Variable, compute, substitute
 from residuum.losses.inputs.calls import Call
+from residuum.losses.inputs.evidence import are_all_observed
 from residuum.losses.inputs.layouts import Groundings, groundings_of
 from residuum.losses.questions.crisp_truth import crisp_truth_of
 from residuum.losses.questions.pieces import pieces_of
@@ -57,6 +59,19 @@ def violations(definition: Definition, call: Call, top: int) -> list[Violation]:
             )
             found = sorted(found)[:top]
     return _named(definition.plan, call, found)
+
+
+def refuse_contradiction(definition: Definition, call: Call) -> None:
+    """Raise GroundingError if the outputs, all of them observed, break the rule."""
+    slots = definition.plan.slots if call.rows is None else definition.plan.outputs
+    if not are_all_observed(slots, call.labels or {}, call.lengths):
+        return
+    found = violations(definition, call, 1)
+    if found:
+        raise GroundingError(
+            f"observed: expected labels that obey the rule, got {found[0]}; correct the "
+            "labels, or compile the rule without check="
+        )
 
 
 class Place(NamedTuple):

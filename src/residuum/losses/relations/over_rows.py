@@ -19,25 +19,21 @@ from residuum.relaxations.tnorms import Archimedean
 from residuum.syntax.over import CONJUNCTION, Over
 
 
-def aggregates_rows(plan: Plan, over: Over) -> bool:
+def combines_rows(plan: Plan, over: Over) -> bool:
     """Return whether rows are combined by `over`, in the place of a reduction.
 
     Those of a rule about one member of a domain are a batch, also if other rules relate members.
+    Raises GroundingError if a share of the worst groundings would be taken twice.
     """
     rows = plan.relation
-    if rows is None or rows.is_batch:
+    if rows is None or rows.is_batch or not rows.variables or over == CONJUNCTION:
         return False
-    return bool(rows.variables) and over != CONJUNCTION
-
-
-def refuse_worst_of_worst(plan: Plan, over: Over) -> None:
-    """Raise GroundingError if a share of the worst groundings would be taken twice."""
-    inside = chain_at(plan, len(plan.steps) - 1).quantifiers
-    if over.name == "worst" and aggregates_rows(plan, over) and inside:
+    if over.name == "worst" and chain_at(plan, len(plan.steps) - 1).quantifiers:
         raise GroundingError(
             f"over={str(over)!r}: expected outermost variables over open domains alone, but "
             f"`{plan.formula}` has others as well; write `forall` with them into a rule of its own"
         )
+    return True
 
 
 def over_rows(penalties: Tensor, over: Over, relaxation: Relaxation) -> Tensor:

@@ -14,6 +14,7 @@ from typing import Any, Final, final
 import torch
 from torch import Tensor
 
+from residuum.losses.inputs.arguments import Inputs
 from residuum.losses.inputs.calls import Call, Case, Receiver
 from residuum.losses.routes import torch_compile
 from residuum.losses.routes.blocks import BlocksRoute
@@ -128,7 +129,7 @@ class Chooser:
     """Evaluates the calls of a rule, each by the first route that can. Copies decide anew."""
 
     def __init__(self, definition: Definition) -> None:
-        self._definition = definition
+        self.definition = definition
         self.routes = routes_of(definition)
         self.rules = definition.rules if definition.is_several else None
         self._choices: dict[tuple[Case, Surroundings], Choice] = {}
@@ -138,7 +139,7 @@ class Chooser:
         self._number = torch_compile.register(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Chooser, (self._definition,)
+        return Chooser, (self.definition,)
 
     def choice(self, case: Case, around: Surroundings) -> Choice:
         """Return the decisions for a case, from the cache if it is there."""
@@ -174,9 +175,9 @@ class Chooser:
             return None
         if (
             not call.inputs
-            or self._definition.plan.quantities  # an operator knows comparisons only
-            or self._definition.plan.relation is not None  # nor guards about members
-            or (case.is_observed and self._definition.jumps_at_false)  # unknown to an operator
+            or self.definition.plan.quantities  # an operator knows comparisons only
+            or self.definition.plan.relation is not None  # nor guards about members
+            or (case.is_observed and self.definition.jumps_at_false)  # unknown to an operator
             or torch.compiler._is_exporting_flag  # PyTorch 2.11 traces `is_exporting()` as True
             or torch._C._are_functorch_transforms_active()
         ):
@@ -185,8 +186,9 @@ class Chooser:
 
     def penalties_of(self, inputs: Sequence[Tensor], lengths: Tensor | None) -> Tensor:
         """Return the penalties of checked tensors without padding, outside of a trace."""
-        given = dict(zip(self._definition.names, inputs, strict=True))
-        found = self.evaluate(self._receiver.receive(given, lengths, check=False, is_complete=True))
+        given = dict(zip(self.definition.names, inputs, strict=True))
+        asked = Inputs(given, lengths)
+        found = self.evaluate(self._receiver.receive(asked, check=False, is_complete=True))
         assert found is not None  # the last route takes any call that a trace hands over
         return found
 

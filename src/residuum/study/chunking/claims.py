@@ -155,6 +155,8 @@ def best_weight_is_between(
         paired_t_test(inside, outside),
         f"F1 on DEV {mean_of(inside):.1f}% with the best weight from {low:g} to {high:g}, "
         f"{mean_of(outside):.1f}% with the best other one",
+        [dict(enumerate(one - other for one, other in zip(inside, outside, strict=True)))],
+        "searches for a weight",
     )
 
 

@@ -123,6 +123,8 @@ def digit_decays_unless_frozen(
         paired_t_test(before, after),
         f"Digit on DEV: {fmean(before):.1f}% after the warm-up, {fmean(after):.1f}% at the end, "
         f"in {len(before)} runs",
+        [dict(enumerate(start - end for start, end in zip(before, after, strict=True)))],
+        "runs",
     )
 
 
@@ -177,6 +179,8 @@ def gains_more_over_batches(
         f"after the warm-up coherence on DEV rises by {fmean(small):.1f} points at most with "
         f"batches, by {fmean(large):.1f} with all the data, in as many epochs and so "
         f"{fewer:.0f} times fewer steps",
+        [dict(enumerate(one - other for one, other in zip(small, large, strict=True)))],
+        "pairs of runs",
     )
 
 

@@ -1,0 +1,87 @@
+"""Which t-norm of all learns best? `make bench-families` prints and draws the record.
+
+`--train FILE --workers N` trains what FILE lacks, N jobs at once with one thread each, and appends
+a line for each relaxation and size as soon as it is done. `--results FILE` puts these lines into
+the record, and `--predict` measures what can be known beforehand. Otherwise the record is printed
+as Markdown, and with `--pictures FOLDER` drawn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+from rich.progress import track
+
+from family_contest.contest import contenders, jobs, result
+from family_contest.pictures import draw
+from family_contest.predictors import predictors
+from family_contest.tables import markdown
+
+RECORD: Final = Path(__file__).parent / "records" / "families.json"
+
+
+def main() -> None:
+    """Parse the command line, and train, measure, or print."""
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--train", type=Path, metavar="FILE", help="train, and append to this file")
+    asked.add_argument("--workers", type=int, default=1, help="jobs at once")
+    asked.add_argument("--only", default="", help="only relaxations whose name contains this")
+    asked.add_argument("--results", type=Path, metavar="FILE", help="put this file into the record")
+    asked.add_argument("--predict", action="store_true", help="measure the predictors anew")
+    asked.add_argument("--pictures", type=Path, metavar="FOLDER", help="also draw the record")
+    given = asked.parse_args()
+    if given.train:
+        _train(given.train, given.workers, given.only)
+        return
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    if given.results:
+        record["results"] = sorted(
+            _lines(given.results), key=lambda one: (one["relaxation"], one["size"])
+        )
+    if given.predict:
+        record["predictors"] = [
+            {"relaxation": one.name, **predictors(one.name)}
+            for one in track(contenders(), "measuring")
+        ]
+    if given.results or given.predict:
+        _write(record)
+    print(markdown(record) if record["results"] else "no results yet")
+    if given.pictures:
+        draw(record, given.pictures)
+
+
+def _train(path: Path, workers: int, only: str) -> None:
+    done = {(one["relaxation"], one["size"]) for one in _lines(path)}
+    wanted = [
+        (name, size) for name, size in jobs() if (name, size.name) not in done and only in name
+    ]
+    with (
+        multiprocessing.get_context("spawn").Pool(workers, torch.set_num_threads, (1,)) as pool,
+        path.open("a", encoding="utf-8") as file,
+    ):
+        for found in track(pool.imap_unordered(result, wanted), "training", total=len(wanted)):
+            print(json.dumps(found), file=file, flush=True)
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _write(record: dict[str, list[dict[str, Any]]]) -> None:
+    """Write the record, with one line for each result and each relaxation."""
+    parts = [
+        f' "{part}": [\n  ' + ",\n  ".join(map(json.dumps, rows)) + "\n ]"
+        for part, rows in record.items()
+    ]
+    RECORD.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

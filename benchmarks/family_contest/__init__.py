@@ -1,0 +1,1 @@
+"""The parts of `make bench-families`: contenders, training, predictors, fits, tables, pictures."""
