@@ -151,8 +151,8 @@ TASK = Task(
     methods={
         "plain": {"loss": "none"},
         **{name: {"loss": name} for name in (*RELAXED, "exact")},
-        "plain, decoded": {"loss": "none", "decode": True},
-        "exact, decoded": {"loss": "exact", "decode": True},
+        "plain decoded": {"loss": "none", "decode": True},
+        "exact decoded": {"loss": "exact", "decode": True},
         "layer": {"loss": "layer", "decode": True},
     },
     measures={

@@ -65,11 +65,10 @@ def test_paths_of_16_nodes_obey_and_no_longer_if_an_edge_is_changed():
     assert not rule.satisfied({}, observed={"Path": flipped, "End": ends}).any()
 
 
-@pytest.mark.parametrize("are_edges_known", [False, True])
-def test_the_layer_is_trained_by_the_share_of_the_right_path_among_all(are_edges_known):
+@pytest.mark.parametrize("part", ["ends", "ends and edges"])
+def test_the_layer_is_trained_by_the_share_of_the_right_path_among_all(part):
     grids = PAGE.made_up_grids(3, 6)
-    [run] = plan(TASK, CPU, methods=["layer"], parts=["ends"], seeds=[1], is_quick=True,
-                 replaced={"edges_known": are_edges_known})  # fmt: skip
+    [run] = plan(TASK, CPU, methods=["layer"], parts=[part], seeds=[1], is_quick=True)
     _, labels = PAGE.inputs_and_labels(grids, run)
     told = PAGE.known(grids, run)
     outputs = torch.randn(6, 12, generator=torch.Generator().manual_seed(1))
@@ -79,7 +78,7 @@ def test_the_layer_is_trained_by_the_share_of_the_right_path_among_all(are_edges
     expected = []
     for row, label, end, there in zip(outputs, labels, told["End"], grids.present, strict=True):
         possible = (ends == end).all(1)
-        if are_edges_known:
+        if part == "ends and edges":
             possible &= (every <= torch.tensor(there)).all(1)
         scores = every[possible].double() @ row.double()
         expected.append(scores.logsumexp(0) - label.double() @ row.double())

@@ -77,7 +77,7 @@ def test_the_layer_learns_the_share_of_the_labels_among_all_that_obey():
 
 def test_a_run_is_the_same_alone_and_in_a_stack():
     data = PAGE.load(True)
-    runs = plan(TASK, CPU, methods=["plain, raised"], parts=["enron"], seeds=[1, 2], split="valid",
+    runs = plan(TASK, CPU, methods=["plain raised"], parts=["enron"], seeds=[1, 2], split="valid",
                 is_quick=True, replaced={"epochs": 2})  # fmt: skip
     both = list(PAGE.together(data, runs))
     [alone] = PAGE.together(data, runs[1:])
