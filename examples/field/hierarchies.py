@@ -188,18 +188,20 @@ def measure(scores, labels, tree):
 
 
 RELAXED = ("s-product", "r-product", "lukasiewicz-maxsat", "s-godel", "exact")
+LARGE = {"units": 1000, "rate": 0.001}
+IMAGES = {"units": 1000, "rate": 0.002, "batch": 512, "input_dropout": 0.0, "epochs": 60}
 PARTS = {
-    "cellcycle": {"units": 500, "epochs": 50},
-    "derisi": {"units": 500, "epochs": 20},
-    "eisen": {"units": 500, "epochs": 45},
-    "gasch1": {"units": 1000, "epochs": 40, "rate": 0.001},
-    "gasch2": {"units": 500, "epochs": 42},
-    "seq": {"units": 1000, "epochs": 27, "rate": 0.001},
-    "spo": {"units": 500, "epochs": 30},
-    "diatoms": {"units": 1000, "epochs": 60, "rate": 0.001, "input_dropout": 0.0},
-    "enron": {"units": 1000, "epochs": 12, "rate": 0.001},
-    "imclef07a": {"units": 1000, "epochs": 60, "rate": 0.001, "input_dropout": 0.0},
-    "imclef07d": {"units": 1000, "epochs": 60, "rate": 0.001, "input_dropout": 0.0},
+    "cellcycle": {"epochs": 50},
+    "derisi": {"epochs": 20},
+    "eisen": {"epochs": 45},
+    "gasch1": {**LARGE, "epochs": 40},
+    "gasch2": {"epochs": 42},
+    "seq": {**LARGE, "epochs": 27},
+    "spo": {"epochs": 30},
+    "diatoms": {**LARGE, "epochs": 60, "input_dropout": 0.0},
+    "enron": {**LARGE, "epochs": 12},
+    "imclef07a": IMAGES,
+    "imclef07d": IMAGES,
 }
 C_HMCNN = (25.5, 19.5, 30.6, 28.6, 25.8, 29.2, 21.5, 75.8, 75.6, 95.6, 92.7)
 
@@ -232,6 +234,7 @@ TASK = Task(
         "input_dropout": 0.2,
         "rate": 0.002,
         "batch": 128,
+        "units": 500,
         "epochs": 45,
         "weight": 0.1,
     },
