@@ -87,12 +87,18 @@ def shares(labels, tree, is_layer):
     return torch.logit(share) + without_children
 
 
+@functools.cache
+def levels(tree, device):
+    """Return the classes of each level below the first, the deepest ones first, and their parents."""
+    depths = [name.count("/") for name in tree.classes]
+    found = [[c for c, own in enumerate(depths) if own == d] for d in range(max(depths), 0, -1)]
+    parents = torch.tensor(tree.parents)
+    return [(torch.tensor(level).to(device), parents[level].to(device)) for level in found]
+
+
 def raised(scores, tree):
     """Return scores in which a class has at least the score of each class below it."""
-    depths = [name.count("/") for name in tree.classes]
-    for depth in range(max(depths), 0, -1):
-        level = [c for c, own in enumerate(depths) if own == depth]
-        parents = torch.tensor([tree.parents[c] for c in level], device=scores.device)
+    for level, parents in levels(tree, scores.device):
         index = parents.expand(*scores.shape[:-1], -1)
         scores = scores.scatter_reduce(-1, index, scores[..., level], "amax")
     return scores
