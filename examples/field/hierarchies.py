@@ -89,7 +89,7 @@ def shares(labels, tree, is_layer):
 
 @functools.cache
 def levels(tree, device):
-    """Return the classes of each level below the first, the deepest ones first, and their parents."""
+    """Return the classes of each level but the first, deepest ones first, and their parents."""
     depths = [name.count("/") for name in tree.classes]
     found = [[c for c, own in enumerate(depths) if own == d] for d in range(max(depths), 0, -1)]
     parents = torch.tensor(tree.parents)
