@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from residuum.errors import DataError
+from residuum.field.data import arff
 from residuum.field.data.arff import read_arff
 
 HEADER = """% about birds
@@ -48,7 +49,11 @@ def test_numbers_nominal_values_and_classes_are_read():
         ("@DATA\n", "", "line 8: expected @relation"),
         ("REAL", "string", "line 5: expected the type numeric"),
         ("red,blue", "red,red", "line 6: expected different values"),
-        ("1/2/3,", "1//3,", "line 7: expected classes such as 01/03, found `1//3`"),
+        (
+            "1/2/3,",
+            "1//3,",
+            "line 7: expected classes such as 01/03, of 64 levels at most, found `1//3`",
+        ),
         ("hierarchical 1,1/2,1/2/3,4/5,1", "numeric", "line 8: expected one hierarchical"),
         ("{red,blue, black}", "hierarchical 1", "line 7: expected one hierarchical attribute, fou"),
     ],
@@ -57,6 +62,19 @@ def test_a_broken_line_is_refused_by_its_number(old, new, words):
     text = (HEADER + ROWS).replace(old, new, 1)
     with pytest.raises(DataError, match=words):
         read_arff(text.encode(), "birds.arff")
+
+
+def test_what_would_fill_the_memory_is_refused(monkeypatch):
+    many = ",".join(f"{k}" for k in range(20_001))
+    deep = "/".join("a" * 65)
+    for classes, words in ((many, "at most 20,000 classes, found 20,001"), (deep, "of 64 levels")):
+        with pytest.raises(DataError, match=words):
+            read_arff(f"@attribute c hierarchical {classes}\n@data\n1\n".encode(), "huge")
+    monkeypatch.setattr(arff, "LARGEST_TABLE", 30)
+    rows = ROWS.splitlines()[0] + "\n"
+    assert len(read_arff((HEADER + 3 * rows).encode(), "birds").labels) == 3  # of 10 columns
+    with pytest.raises(DataError, match="line 12: expected at most 3 examples of 10 columns"):
+        read_arff((HEADER + 4 * rows).encode(), "birds")
 
 
 def test_a_file_without_data_is_refused():
