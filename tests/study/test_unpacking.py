@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import lzma
 import random
 import zipfile
 
@@ -27,8 +28,9 @@ def _zip(*files: str, content: bytes = CONTENT) -> bytes:
 def test_content_is_read_by_what_it_is_not_by_its_name(tmp_path, name):
     (tmp_path / name).write_bytes(CONTENT)
     assert unpack(tmp_path / name) == CONTENT
-    (tmp_path / name).write_bytes(gzip.compress(CONTENT))
-    assert unpack(tmp_path / name) == CONTENT
+    for pack in (gzip.compress, lzma.compress):
+        (tmp_path / name).write_bytes(pack(CONTENT))
+        assert unpack(tmp_path / name) == CONTENT
 
 
 PACKED = gzip.compress(bytes(range(256)) * 40, mtime=0)  # the names of tests do not vary
@@ -42,12 +44,27 @@ def test_damaged_gzip_is_refused(tmp_path, content):
         unpack(tmp_path / "images.gz")
 
 
+PACKED_BY_XZ = lzma.compress(bytes(range(256)) * 40)
+FLIPPED_IN_XZ = PACKED_BY_XZ[:100] + bytes([PACKED_BY_XZ[100] ^ 0xFF]) + PACKED_BY_XZ[101:]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [PACKED_BY_XZ[:-9], PACKED_BY_XZ[:6], FLIPPED_IN_XZ, PACKED_BY_XZ + b"rest", 2 * PACKED_BY_XZ],
+    ids=["cut", "start", "flipped", "rest", "twice"],
+)
+def test_damaged_xz_is_refused(tmp_path, content):
+    (tmp_path / "a.xz").write_bytes(content)
+    with pytest.raises(DataError, match=r"a\.xz` cannot be read"):
+        unpack(tmp_path / "a.xz")
+
+
 def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(DataError, match="absent` cannot be read"):
         unpack(tmp_path / "absent")
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress])
 def test_no_more_is_unpacked_than_any_file_should_have(tmp_path, monkeypatch, pack):
     monkeypatch.setattr(data_files, "LARGEST_FILE", 1000)
     (tmp_path / "bomb").write_bytes(pack(bytes(1001)))

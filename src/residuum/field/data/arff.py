@@ -11,15 +11,27 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from residuum.errors import DataError
 from residuum.field.data.published_files import broken
 from residuum.printable import printable
 
+Floats: TypeAlias = NDArray[np.float64]
+Booleans: TypeAlias = NDArray[np.bool_]
+
 UNKNOWN: Final = "?"
+
+LARGEST_TABLE: Final = 2**28
+"""The most features and labels of all examples. The largest published set has 2 million."""
+
+MOST_CLASSES: Final = 20_000
+
+DEEPEST: Final = 64
+"""The most levels of a hierarchy."""
 
 _ATTRIBUTE: Final = re.compile(r"""@attribute\s+('[^']*'|"[^"]*"|\S+)\s+(\S.*)""", re.IGNORECASE)
 _NUMERIC: Final = ("numeric", "real", "integer")
@@ -41,8 +53,8 @@ class Examples:
     example and for all above them.
     """
 
-    features: np.ndarray  # type: ignore[type-arg]
-    labels: np.ndarray  # type: ignore[type-arg]
+    features: Floats
+    labels: Booleans
     hierarchy: Hierarchy
 
 
@@ -77,14 +89,26 @@ def read_arff(content: bytes, source: object) -> Examples:
     header = _read_header(lines, source)
     [hierarchy] = [one for one in header.attributes if isinstance(one, Hierarchy)]
     above = _ancestors(hierarchy)
-    features, labels = [], []
+    features: list[list[float]] = []
+    labels: list[Booleans] = []
+    width = len(above) + sum(map(_columns, header.attributes))
     for number, line in lines[header.first_line :]:
+        if (len(features) + 1) * width > LARGEST_TABLE:
+            expected = f"at most {LARGEST_TABLE // width:,} examples of {width:,} columns"
+            raise broken(source, number, expected, "more")
         row, classes = _read_row(number, line, header.attributes, source)
         features.append(row)
         labels.append(_labels(number, classes, above, source))
     if not features:
         raise DataError(f"`{printable(source)}`: expected lines of data after @data, found none")
     return Examples(np.array(features), np.array(labels), hierarchy)
+
+
+def _columns(attribute: _Attribute | Hierarchy) -> int:
+    """Return how many features an attribute has."""
+    if isinstance(attribute, Hierarchy):
+        return 0
+    return 1 if attribute.values is None else len(attribute.values)
 
 
 def _lines(content: bytes, source: object) -> Iterator[tuple[int, str]]:
@@ -138,10 +162,13 @@ def _read_hierarchy(number: int, listed: str, source: object) -> Hierarchy:
     """Return the tree of listed paths; a parent need not be listed, and a path may be twice."""
     paths = [tuple(path.strip().split("/")) for path in listed.split(",")]
     for path in paths:
-        if not all(path):
+        if not all(path) or len(path) > DEEPEST:
             shown = printable("/".join(path)[:60])
-            raise broken(source, number, "classes such as 01/03", f"`{shown}`")
+            expected = f"classes such as 01/03, of {DEEPEST} levels at most"
+            raise broken(source, number, expected, f"`{shown}`")
     each = {path[:depth] for path in paths for depth in range(1, len(path) + 1)}
+    if len(each) > MOST_CLASSES:
+        raise broken(source, number, f"at most {MOST_CLASSES:,} classes", f"{len(each):,}")
     ordered = sorted(each, key=lambda path: (len(path), path))
     places = {path: place for place, path in enumerate(ordered)}
     parents = tuple(places.get(path[:-1], -1) for path in ordered)
@@ -190,26 +217,19 @@ def _one_hot(number: int, attribute: _Attribute, value: str, source: object) -> 
     return [float(value == one) for one in attribute.values]
 
 
-def _ancestors(hierarchy: Hierarchy) -> dict[str, np.ndarray]:  # type: ignore[type-arg]
-    """Return for each class the labels of an example of it: itself and all above are true."""
-    found: dict[str, np.ndarray] = {}  # type: ignore[type-arg]
+def _ancestors(hierarchy: Hierarchy) -> dict[str, list[int]]:
+    """Return the places of each class and of all above it."""
+    found: dict[str, list[int]] = {}
     for place, (name, parent) in enumerate(zip(hierarchy.classes, hierarchy.parents, strict=True)):
-        row = np.zeros(len(hierarchy.classes), dtype=bool)
-        row[place] = True
-        found[name] = row if parent < 0 else row | found[hierarchy.classes[parent]]
+        found[name] = [place, *(found[hierarchy.classes[parent]] if parent >= 0 else ())]
     return found
 
 
-def _labels(
-    number: int,
-    classes: str,
-    above: dict[str, np.ndarray],  # type: ignore[type-arg]
-    source: object,
-) -> np.ndarray:  # type: ignore[type-arg]
-    each = []
+def _labels(number: int, classes: str, above: dict[str, list[int]], source: object) -> Booleans:
+    found = np.zeros(len(above), dtype=np.bool_)
     for name in classes.split("@"):
         if name not in above:
             expected = "classes of the header, joined by @"
             raise broken(source, number, expected, f"`{printable(name[:60])}`")
-        each.append(above[name])
-    return np.logical_or.reduce(each)
+        found[above[name]] = True
+    return found

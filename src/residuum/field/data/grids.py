@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from residuum.errors import DataError
 from residuum.field.data.published_files import broken, read_published
@@ -31,18 +33,17 @@ PATHS: Final = DataFile(
 )
 """The grids of Xu, Zhang, Friedman, Liang and Van den Broeck (ICML 2018)."""
 
-Edge = tuple[int, int]
+Edge: TypeAlias = tuple[int, int]
+Booleans: TypeAlias = NDArray[np.bool_]
 
 
-class Grids(NamedTuple):
+@dataclass(frozen=True)
+class Grids:
     """Grids, one in each row: which edges are there, the two ends, and the edges of the path."""
 
-    present: np.ndarray  # type: ignore[type-arg]
-    ends: np.ndarray  # type: ignore[type-arg]
-    path: np.ndarray  # type: ignore[type-arg]
-
-    def __getitem__(self, rows: object) -> Grids:  # type: ignore[override]
-        return Grids(*(column[rows] for column in (self.present, self.ends, self.path)))
+    present: Booleans
+    ends: Booleans
+    path: Booleans
 
 
 def grid_edges(size: int) -> list[Edge]:
@@ -136,7 +137,8 @@ def load_grids() -> tuple[Grids, Grids, Grids]:
 
 def made_up_grids(size: int, number: int, seed: int = 0) -> Grids:
     """Return grids with a third of the edges missing, and the shortest paths found by search."""
-    drawn, edges, rows = random.Random(seed), grid_edges(size), []
+    drawn, edges = random.Random(seed), grid_edges(size)
+    rows: list[list[Booleans]] = []
     while len(rows) < number:
         missing = drawn.sample(range(len(edges)), len(edges) // 3)
         ends = drawn.sample(range(size * size), 2)
@@ -151,7 +153,15 @@ def split_grids(grids: Grids) -> tuple[Grids, Grids, Grids]:
     number = len(grids.path)
     order = np.random.RandomState(0).permutation(number)
     first, second = int(number * 0.6), int(number * 0.8)
-    return grids[order[:first]], grids[order[first:second]], grids[order[second:]]
+    return (
+        _some(grids, order[:first]),
+        _some(grids, order[first:second]),
+        _some(grids, order[second:]),
+    )
+
+
+def _some(grids: Grids, rows: NDArray[np.int64]) -> Grids:
+    return Grids(grids.present[rows], grids.ends[rows], grids.path[rows])
 
 
 def _numbers(number: int, text: str, source: object) -> list[int]:
@@ -170,13 +180,13 @@ def _check_range(number: int, what: str, found: list[int], limit: int, source: o
 
 def _row(
     missing: Iterable[int], ends: Iterable[int], path: Iterable[int], size: int
-) -> list[np.ndarray]:  # type: ignore[type-arg]
+) -> list[Booleans]:
     edges = len(grid_edges(size))
     return [~_marked(missing, edges), _marked(ends, size * size), _marked(path, edges)]
 
 
-def _marked(places: Iterable[int], length: int) -> np.ndarray:  # type: ignore[type-arg]
-    found = np.zeros(length, dtype=bool)
+def _marked(places: Iterable[int], length: int) -> Booleans:
+    found = np.zeros(length, dtype=np.bool_)
     found[list(places)] = True
     return found
 

@@ -7,9 +7,10 @@ from importlib import resources
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from residuum.errors import ResiduumError, suggest
-from residuum.field.data.arff import Examples, Hierarchy, read_arff
+from residuum.field.data.arff import Booleans, Examples, Hierarchy, read_arff
 from residuum.field.data.published_files import read_published
 from residuum.study.data_files import DataFile
 
@@ -51,6 +52,21 @@ def load_hierarchy(name: str) -> HierarchicalData:
     return HierarchicalData(*(_read(f"{stem}.{part}.arff") for part in ("train", "valid", "test")))
 
 
+def scaled(data: HierarchicalData) -> tuple[NDArray[np.float32], Booleans]:
+    """Return the features and labels of all parts, one after the other.
+
+    Features have mean 0 and deviation 1 in what is known before the test. Missing ones are 0.
+    """
+    known = [part for part in (data.train, data.valid) if part is not None]
+    seen = np.concatenate([part.features for part in known])
+    mean, deviation = np.nanmean(seen, 0), np.nanstd(seen, 0)
+    deviation[deviation == 0] = 1.0
+    parts = [*known, data.test]
+    features = (np.concatenate([part.features for part in parts]) - mean) / deviation
+    labels = np.concatenate([part.labels for part in parts])
+    return np.nan_to_num(features, nan=0.0).astype(np.float32), labels
+
+
 def _read(place: str) -> Examples:
     folder, _, name = place.rpartition("/")
     address = (f"{_ADDRESS}{folder}/",)
@@ -73,7 +89,7 @@ def made_up_hierarchy(number: int = 300, seed: int = 0) -> HierarchicalData:
     tree = _made_up_tree((3, 3, 2))
     drawn = np.random.default_rng(seed)
     places = np.zeros((len(tree.classes), 12))
-    above = np.zeros((len(tree.classes), len(tree.classes)), dtype=bool)
+    above = np.zeros((len(tree.classes), len(tree.classes)), dtype=np.bool_)
     for one, parent in enumerate(tree.parents):
         nearness = 0.5 ** tree.classes[one].count("/")
         places[one] = places[parent] * (parent >= 0) + nearness * drawn.normal(size=12)
@@ -83,7 +99,7 @@ def made_up_hierarchy(number: int = 300, seed: int = 0) -> HierarchicalData:
     for _ in range(3):
         chosen = drawn.integers(len(places), size=(2, number))
         features = places[chosen].mean(0) + 0.5 * drawn.normal(size=(number, 12))
-        parts.append(Examples(features, above[chosen].any(0), tree))
+        parts.append(Examples(features, np.asarray(above[chosen].any(0)), tree))
     return HierarchicalData(*parts)
 
 
