@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from residuum import errors
 from residuum.analysis import Consistency, consistency, gradients, properties, self_consistency
-from residuum.checks import RuleCheck, check
+from residuum.checks import RuleCheck, Shortcuts, check, shortcuts
 from residuum.circuits import load_circuit
 from residuum.errors import ResiduumError
 from residuum.logic import (
@@ -90,7 +90,8 @@ __all__ = [  # noqa: RUF022  # grouped by what the names are for
     "facts", "Theory", "Assessment", "Members", "Pairs", "concatenated", "ramp",
     "piecewise_constant", "warm_up",
     # Rule files
-    "load", "loads", "Knowledge", "Quantity", "check", "RuleCheck", "load_circuit",
+    "load", "loads", "Knowledge", "Quantity", "check", "RuleCheck", "shortcuts", "Shortcuts",
+    "load_circuit",
     # Formulas and terms
     "parse", "render", "atoms", "Formula", "TRUE", "FALSE", "Atom", "Not", "And", "Or", "Implies",
     "Iff", "Forall", "Exists", "at_least", "at_most", "exactly", "Comparison", "Variable",

@@ -10,7 +10,7 @@ from made_up_runs import run, runs
 from residuum.analysis import tautologies
 from residuum.results import Store, write_archive
 
-SECTIONS = ["question", "relaxations", "tautologies", "digits", "chunking", "environment"]
+SECTIONS = ["question", "relaxations", "tautologies", "digits", "chunking", "field", "environment"]
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,9 @@
-"""Rules that contradict each other, and rules that follow from others."""
+"""Rules that contradict each other, rules that follow from others, and reasoning shortcuts."""
 
 from residuum.checks.checking import check as check
 from residuum.checks.checking import check_steps as check_steps
 from residuum.checks.findings import Contradiction as Contradiction
 from residuum.checks.findings import Entailed as Entailed
 from residuum.checks.findings import RuleCheck as RuleCheck
+from residuum.checks.shortcuts import Shortcuts as Shortcuts
+from residuum.checks.shortcuts import shortcuts as shortcuts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
@@ -47,9 +47,7 @@ class RuleSolver:
         self._solver = Solver(name="glucose4")
         atoms = dict.fromkeys(atom for rule in rules.values() for atom in atoms_of(rule))
         variables = {atom: number for number, atom in enumerate(atoms, start=1)}
-        free = len(variables) + 1
-        for group, is_complete in _softmaxes(variables, signature, length):
-            free = _take_one(self._solver, [variables[a] for a in group], is_complete, free)
+        free = add_softmaxes(self._solver, variables, signature, length, len(variables) + 1)
         literals = encode(self._solver, rules.values(), variables, free)
         self._literals = dict(zip(rules, literals, strict=True))
         self.names = frozenset(rules)
@@ -69,7 +67,7 @@ class RuleSolver:
         before = self._steps()
         self._solver.prop_budget(self._budget.left)
         self._solver.conf_budget(1 + self._budget.left // STEPS_OF_CONFLICT)
-        can_hold = self._solve(literals)
+        can_hold = solve_limited(self._solver, literals)
         self._budget.left -= self._steps() - before
         if can_hold is None:
             self._budget.left = 0
@@ -83,19 +81,30 @@ class RuleSolver:
         """Free the memory of the solver."""
         self._solver.delete()
 
-    def _solve(self, literals: list[int]) -> bool | None:
-        try:
-            found: bool | None = self._solver.solve_limited(assumptions=literals)
-        except Exception as error:  # the class that is raised has no public name
-            if "keyboard interrupt" in str(error):
-                raise KeyboardInterrupt from None
-            raise
-        return found
-
     def _steps(self) -> int:
         stats = self._solver.accum_stats()
         conflicts = STEPS_OF_CONFLICT * int(stats["conflicts"])
         return int(stats["propagations"]) + int(stats["decisions"]) + conflicts
+
+
+def solve_limited(solver: Any, literals: Sequence[int]) -> bool | None:
+    """Return whether all literals can be true, or None if the solver gave up. Heeds Ctrl-C."""
+    try:
+        found: bool | None = solver.solve_limited(assumptions=literals)
+    except Exception as error:  # the class that is raised has no public name
+        if "keyboard interrupt" in str(error):
+            raise KeyboardInterrupt from None
+        raise
+    return found
+
+
+def add_softmaxes(
+    solver: Any, variables: Mapping[Atom, int], signature: Signature, length: int, free: int
+) -> int:
+    """Add clauses by which each softmax takes one value; return the next variable that is free."""
+    for group, is_complete in _softmaxes(variables, signature, length):
+        free = take_one(solver, [variables[atom] for atom in group], is_complete, free)
+    return free
 
 
 def _softmaxes(
@@ -116,7 +125,7 @@ def _softmaxes(
         yield group, len(group) == (length if labels is None else len(labels))
 
 
-def _take_one(solver: Any, variables: list[int], is_complete: bool, free: int) -> int:
+def take_one(solver: Any, variables: list[int], is_complete: bool, free: int) -> int:
     """Add clauses by which one variable is true, or none if classes are missing among them.
 
     Returns the first variable that is free afterwards.

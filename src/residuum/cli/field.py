@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -13,12 +13,12 @@ from residuum.cli.outputs import print_json, print_pairs, print_table, say, say_
 from residuum.cli.study.options import AsMarkdown, Device, StoreFile, check_markdown, seeds_in
 from residuum.errors import ResiduumError
 from residuum.results import Record, Store, default_store, find_records
-from residuum.results.records import Scalar
 from residuum.study.table_format import to_markdown
 from residuum.training.devices import find_device
 
 if TYPE_CHECKING:
     from residuum.field import Run, Task, TaskTable
+    from residuum.field.running import Split
 
 
 def field(
@@ -51,8 +51,8 @@ def field(
         bool,
         typer.Option(
             "--table",
-            help="Train nothing: print the tables from the records in the store and in "
-            "results/*.jsonl.",
+            help="Train nothing: print the tables of a task, or of all, from the records in the "
+            "store and in results/*.jsonl.",
         ),
     ] = False,
     compare: Annotated[
@@ -79,23 +79,28 @@ def field(
     from residuum.field import find_task
 
     check_markdown(markdown=markdown, table=table or compare)
-    if compare:
-        if name is not None:
+    if table or compare:
+        if method or part or seeds or replaced:
+            raise ResiduumError(
+                "--table and --compare read all records; leave out --method, --part, --seeds and "
+                "--set"
+            )
+        if compare and name is not None:
             raise ResiduumError(f"--compare is about all tasks; leave out {name!r}")
+    split: Split = "valid" if valid else "test"
+    if compare:
         _compare_tasks(store, as_json=as_json, markdown=markdown)
-        return
-    if as_list or name is None:
+    elif table:
+        shown = Shown(split, quick, as_json, markdown)
+        _print_known(name, store, shown)
+    elif as_list or name is None:
         _list_tasks(as_json=as_json, is_asked=as_list)
-        return
-    if replaced and not (valid or quick):
-        raise ResiduumError(
-            "--set: settings are chosen on validation data; add --valid, or change the page"
-        )
-    task = find_task(name)
-    split = "valid" if valid else "test"
-    if table:
-        records = find_records(store, [task.study])
     else:
+        if replaced and not (valid or quick):
+            raise ResiduumError(
+                "--set: settings are chosen on validation data; add --valid, or change the page"
+            )
+        task = find_task(name)
         records = _train(
             task,
             store,
@@ -109,8 +114,17 @@ def field(
         )
         if replaced:
             _print_records(records, as_json=as_json)
-            return
-    _print_tables(task, records, split, is_quick=quick, as_json=as_json, markdown=markdown)
+        else:
+            _print_tables([task], records, Shown(split, quick, as_json, markdown))
+
+
+class Shown(NamedTuple):
+    """Which runs tables show, and in which form."""
+
+    split: Split
+    is_quick: bool
+    as_json: bool
+    as_markdown: bool
 
 
 def _train(task: Task, path: Path | None, **wanted: Any) -> list[Record]:
@@ -134,9 +148,9 @@ def _tell(line: str) -> None:
 
 
 def _list_tasks(*, as_json: bool, is_asked: bool) -> None:
-    from residuum.field import find_task, task_names
+    from residuum.field import find_tasks
 
-    tasks = [find_task(name) for name in task_names()]
+    tasks = find_tasks()
     if as_json:
         print_json([{"name": one.name, "title": one.title, "shows": one.shows} for one in tasks])
     else:
@@ -145,35 +159,45 @@ def _list_tasks(*, as_json: bool, is_asked: bool) -> None:
         say("name one of these: residuum field NAME --quick", err=True)
 
 
-def _print_tables(
-    task: Task,
-    records: Sequence[Record],
-    split: str,
-    *,
-    is_quick: bool,
-    as_json: bool,
-    markdown: bool,
-) -> None:
+def _print_known(name: str | None, store: Path | None, shown: Shown) -> None:
+    """Print the tables of one task or of all, from records."""
+    from residuum.field import find_task, find_tasks, tables_page
+
+    tasks = find_tasks() if name is None else [find_task(name)]
+    records = find_records(store, [task.study for task in tasks])
+    if name is None and shown.as_markdown:
+        say_lines(tables_page(tasks, records))
+    else:
+        _print_tables(tasks, records, shown)
+
+
+def _print_tables(tasks: Sequence[Task], records: Sequence[Record], shown: Shown) -> None:
     from residuum.field import tables_of
 
-    tables: list[TaskTable] = tables_of(task, records, split=split, is_quick=is_quick)
-    if as_json:
+    tables: list[TaskTable] = [
+        table
+        for task in tasks
+        for table in tables_of(task, records, split=shown.split, is_quick=shown.is_quick)
+    ]
+    if shown.as_json:
         print_json([table.to_json() for table in tables])
         return
     for table in tables:
-        if markdown:
+        if shown.as_markdown:
             say_lines(to_markdown(table))
         else:
             say(table.title)
             print_table(table.heads, table.lines(""))
     if not tables:
-        say(f"there are no runs of {task.name} yet; run: residuum field {task.name} --quick")
+        name = tasks[0].name if len(tasks) == 1 else "NAME"
+        others = f" with the settings of the page; {len(records)} others are known" * bool(records)
+        say(f"there are no runs{others}; run: residuum field {name}")
 
 
 def _compare_tasks(store: Path | None, *, as_json: bool, markdown: bool) -> None:
-    from residuum.field import compare_tasks, find_task, task_names
+    from residuum.field import compare_tasks, find_tasks
 
-    tasks = [find_task(name) for name in task_names()]
+    tasks = find_tasks()
     found = compare_tasks(tasks, find_records(store, [one.study for one in tasks]))
     if as_json:
         print_json(found.to_json())
@@ -205,13 +229,8 @@ def _listed(given: list[str] | None) -> list[str]:
     return [part for text in given or () for part in text.split(",")]
 
 
-def _setting(text: str) -> tuple[str, Scalar]:
+def _setting(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise ResiduumError(f"--set: expected NAME=VALUE such as rate=0.01, got {text!r}")
-    for kind in (int, float):
-        try:
-            return name, kind(value)
-        except ValueError:
-            continue
-    return name, {"true": True, "false": False}.get(value, value)
+    return name, value

@@ -9,7 +9,9 @@ from residuum.field.citation_networks import load_citations as load_citations
 from residuum.field.comparing import Comparison as Comparison
 from residuum.field.comparing import compare_tasks as compare_tasks
 from residuum.field.finding import find_task as find_task
+from residuum.field.finding import find_tasks as find_tasks
 from residuum.field.finding import task_names as task_names
+from residuum.field.page import tables_page as tables_page
 from residuum.field.running import DivergedError as DivergedError
 from residuum.field.running import Run as Run
 from residuum.field.running import plan as plan
@@ -19,3 +21,5 @@ from residuum.field.tables import tables_of as tables_of
 from residuum.field.task import Measure as Measure
 from residuum.field.task import Published as Published
 from residuum.field.task import Task as Task
+from residuum.study.digits.data.images import Images as Images
+from residuum.study.digits.data.images import load_images as load_images

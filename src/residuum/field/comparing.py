@@ -49,8 +49,9 @@ class Comparison:
         places = []
         for table in self.columns:
             values = {one: _mean(table, one) for one in shared}
-            better = sum(value > values[method] for value in values.values())
-            equal = sum(value == values[method] for value in values.values())
+            measure = table.task.measures[_first(table)]
+            behind = [measure.behind(values[method], value) for value in values.values()]
+            better, equal = sum(by > 0 for by in behind), behind.count(0)
             places.append(better + (equal + 1) / 2)
         return fmean(places)
 
@@ -59,7 +60,10 @@ class Comparison:
 
         `bold` is put around the best mean of a column. If `bold` is empty, a * follows instead.
         """
-        best = [max(_mean(table, row.method) for row in _own(table)) for table in self.columns]
+        best = [
+            table.task.measures[_first(table)].best(_mean(table, row.method) for row in _own(table))
+            for table in self.columns
+        ]
         for method in self.methods:
             cells = []
             for table, most in zip(self.columns, best, strict=True):

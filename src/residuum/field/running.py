@@ -6,14 +6,16 @@ run on "test" is measured once.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from residuum.errors import ResiduumError, suggest
+from residuum.errors import ResiduumError, listed, suggest
 from residuum.field.task import Outcome, Task
 from residuum.results.records import Divergence, Record, Scalar, run_id
 
@@ -59,6 +61,8 @@ class Run:
     tell: Callable[[str], None] = field(default=lambda _: None, compare=False)
 
     def __getitem__(self, name: str) -> Any:
+        if name not in self.settings:
+            raise self.task.mistake(f"a setting {name!r} of {self.method}", listed(self.settings))
         return self.settings[name]
 
     @property
@@ -110,56 +114,70 @@ def plan(
     seeds: Sequence[int] = (),
     split: Split = "test",
     is_quick: bool = False,
-    replaced: Mapping[str, Scalar] | None = None,
+    replaced: Mapping[str, str] | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> list[Run]:
     """Return the runs of a task: each part, method and seed, all of them or those that are named.
 
-    `replaced` settings count instead of those of the page.
+    `replaced` are settings as text, which count instead of those of the page.
     """
     _check(task, "method", methods, task.methods)
     _check(task, "part", parts, task.parts)
-    if split not in get_args(Split):
-        raise ResiduumError(f"split: expected 'valid' or 'test', got {split!r}")
     chosen = seeds or (QUICK_SEEDS if is_quick else SEEDS[split])
-    return [
-        Run(
-            task,
-            method,
-            part,
-            seed,
-            split,
-            is_quick,
-            settings_of(task, method, part, is_quick=is_quick) | dict(replaced or {}),
-            device,
-            tell,
-        )
-        for part in parts or task.parts
-        for method in methods or task.methods
-        for seed in chosen
+    runs = [
+        Run(task, method, part, seed, split, is_quick, settings, device, tell)
+        for part in dict.fromkeys(parts or task.parts)
+        for method in task.methods_of(part)
+        if method in (methods or task.methods)
+        for settings in [task.settings_of(method, part, is_quick=is_quick)]
+        for seed in dict.fromkeys(chosen)
     ]
+    if not runs:
+        raise ResiduumError(
+            f"task {task.name}: expected methods that these parts have, got {listed(methods)} in "
+            f"{listed(parts)}; name another method or part"
+        )
+    return [_with_settings(run, replaced) for run in runs] if replaced else runs
 
 
-def settings_of(task: Task, method: str, part: str, *, is_quick: bool) -> dict[str, Scalar]:
-    """Return the settings of a method in a part of a task."""
-    settings = {**task.settings, **task.parts[part], **task.methods[method]}
-    return settings | dict(task.quick) if is_quick else settings
+def _with_settings(run: Run, replaced: Mapping[str, str]) -> Run:
+    """Return a run with settings in the place of those of the page; their types stay."""
+    settings = dict(run.settings)
+    for name, text in replaced.items():
+        if name not in settings:
+            raise ResiduumError(
+                f"--set: expected a setting of {run.method}, one of {listed(settings)}, got "
+                f"{name!r}.{suggest(name, settings)}"
+            )
+        settings[name] = _read(name, text, settings[name])
+    return replace(run, settings=settings)
+
+
+def _read(name: str, text: str, instead_of: Scalar) -> Scalar:
+    if isinstance(instead_of, bool):
+        choices = {"true": True, "false": False}
+        if text in choices:
+            return choices[text]
+    else:
+        with contextlib.suppress(ValueError):
+            return type(instead_of)(text) if isinstance(instead_of, int | float) else text
+    raise ResiduumError(
+        f"--set {name}: expected a value such as {instead_of}, got {text!r}; correct it"
+    )
 
 
 def run_all(runs: Sequence[Run], store: Store) -> list[Record]:
-    """Train the runs that the store does not have, and return the records of all.
+    """Train the runs of a task that the store does not have, and return the records of all.
 
     Each record is kept as soon as its run has ended. Runs of a task with `together` are trained in
     stacks: all missing seeds of one method and part.
     """
-    data: dict[bool, Any] = {}
+    load = functools.cache(lambda is_quick: runs[0].task.load(is_quick))
     for _, alike in itertools.groupby(runs, lambda run: (run.part, run.method)):
         missing = [run for run in alike if run.id not in store]
-        if missing and missing[0].is_quick not in data:
-            data[missing[0].is_quick] = missing[0].task.load(missing[0].is_quick)
         is_stacked = bool(missing) and missing[0].task.together is not None
         for stack in [missing] if is_stacked else [[run] for run in missing]:
-            for record in _train(stack, data[stack[0].is_quick]):
+            for record in _train(stack, load(stack[0].is_quick)):
                 store.add(record)
                 stack[0].tell(_told(record))
     return [store.get(run.id) for run in runs]
@@ -169,43 +187,42 @@ def _train(stack: Sequence[Run], data: Any) -> list[Record]:
     """Train runs that belong together, and return their records."""
     from residuum.training.devices import environment
 
-    task, started = stack[0].task, time.monotonic()
-    measured: Sequence[Outcome]
-    if task.together is not None:
-        measured = task.together(data, stack)
-    else:
-        assert task.train is not None
-        try:
-            measured = [task.train(data, stack[0])]
-        except DivergedError as error:
-            measured = [error.divergence]
+    started = time.monotonic()
+    outcomes = _outcomes(stack, data)
     seconds = (time.monotonic() - started) / len(stack)
     told = environment(stack[0].device, len(stack))
-    records = []
-    for run, found in zip(stack, measured, strict=True):
-        diverged = found if isinstance(found, Divergence) else None
-        measures = {} if isinstance(found, Divergence) else _checked(task, found)
-        records.append(
-            Record(
-                task.study,
-                task.scheme,
-                run.configuration,
-                measures=measures,
-                seconds=seconds,
-                environment=told,
-                diverged=diverged,
-            )
-        )
-    return records
+    return [_record(*one, seconds, told) for one in zip(stack, outcomes, strict=True)]
 
 
-def _checked(task: Task, measures: Mapping[str, float]) -> dict[str, float]:
-    if set(measures) != set(task.measures):
-        raise ResiduumError(
-            f"task {task.name}: expected the measures {', '.join(task.measures)}, got "
-            f"{', '.join(measures) or 'none'}; correct the page"
-        )
-    return {name: float(value) for name, value in measures.items()}
+def _outcomes(stack: Sequence[Run], data: Any) -> Sequence[Outcome]:
+    task = stack[0].task
+    if task.together is None:
+        assert task.train is not None
+        try:
+            return [task.train(data, *stack)]
+        except DivergedError as error:
+            return [error.divergence]
+    found = list(task.together(data, stack))
+    if len(found) != len(stack):
+        raise task.mistake(f"{len(stack)} outcomes of `together`", str(len(found)))
+    return found
+
+
+def _record(run: Run, found: Outcome, seconds: float, told: Mapping[str, Scalar]) -> Record:
+    task = run.task
+    diverged = found if isinstance(found, Divergence) else None
+    measures = {} if isinstance(found, Divergence) else {k: float(v) for k, v in found.items()}
+    if diverged is None and set(measures) != set(task.measures):
+        raise task.mistake(f"the measures {listed(task.measures)}", listed(measures) or "none")
+    return Record(
+        task.study,
+        task.scheme,
+        run.configuration,
+        measures=measures,
+        seconds=seconds,
+        environment=told,
+        diverged=diverged,
+    )
 
 
 def _told(record: Record) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final, NamedTuple
 
-from residuum.field.running import settings_of
 from residuum.field.task import Task
 from residuum.results import Record, Summary, mean_and_deviation
 from residuum.results.records import canonical
@@ -70,7 +69,7 @@ class TaskTable:
                 cells.append(shown_summary(found, bold if is_best else None))
             runs = f"{row.runs}, {row.broken} broken" if row.broken else f"{row.runs}"
             seconds = MISSING if row.seconds is None else f"{row.seconds:.0f}"
-            source = row.source or "this run"
+            source = row.source or "our runs"
             yield [row.method, *cells, MISSING if row.source else runs, seconds, source]
 
     def to_json(self) -> dict[str, Any]:
@@ -96,10 +95,8 @@ class TaskTable:
         }
 
     def _best(self, measure: str) -> float | None:
-        own = [
-            r.measures[measure].mean for r in self.rows if not r.source and measure in r.measures
-        ]
-        return max(own, default=None)
+        own = [row.measures[measure].mean for row in self.rows if not row.source]
+        return self.task.measures[measure].best(own)
 
 
 def tables_of(
@@ -107,16 +104,17 @@ def tables_of(
 ) -> list[TaskTable]:
     """Return a table for each part of a task that has records with the settings of its page.
 
+    Published figures stand beside runs on TEST that are not quick.
     Runs with other settings, such as trials on validation data, are left out.
     """
     own = [one for one in records if one.study == task.study and one.scheme == task.scheme]
     found = []
     for part in task.parts:
         rows = []
-        for method in task.methods:
+        for method in task.methods_of(part):
             wanted = canonical(
                 {
-                    **settings_of(task, method, part, is_quick=is_quick),
+                    **task.settings_of(method, part, is_quick=is_quick),
                     "method": method,
                     "part": part,
                     "split": split,
@@ -128,8 +126,12 @@ def tables_of(
             if cell:
                 rows.append(_row(task, method, cell))
         if rows:
-            published = [_printed(one.method, one.figures, one.source)
-                         for one in task.published if one.part == part]  # fmt: skip
+            are_comparable = split == "test" and not is_quick
+            published = [
+                _printed(one.method, one.figures, one.source)
+                for one in task.published
+                if are_comparable and one.part == part
+            ]
             found.append(TaskTable(task, part, split, is_quick, [*rows, *published]))
     return found
 
@@ -139,15 +141,20 @@ def _without_seed(record: Record) -> dict[str, Any]:
 
 
 def _row(task: Task, method: str, cell: Sequence[Record]) -> Row:
-    """Return the row of a method: runs that diverged count at chance level."""
+    """Return the row of a method: runs that diverged count at chance level.
+
+    Broken are the runs that diverged, and those whose first measure, if it is in percent, is far
+    on the wrong side of the median.
+    """
     values = {
         name: [r.measures[name] if r.diverged is None else measure.chance for r in cell]
         for name, measure in task.measures.items()
     }
-    first = next(iter(values.values()))
-    least = median(first) - MARGIN if len(cell) >= LEAST_RUNS else float("-inf")
+    measure, first = next(iter(task.measures.values())), next(iter(values.values()))
+    is_judged = measure.unit == "%" and len(cell) >= LEAST_RUNS
     broken = sum(
-        run.diverged is not None or value < least for run, value in zip(cell, first, strict=True)
+        run.diverged is not None or (is_judged and measure.behind(one, median(first)) > MARGIN)
+        for run, one in zip(cell, first, strict=True)
     )
     summaries = {name: mean_and_deviation(ones) for name, ones in values.items()}
     seconds = median(run.seconds for run in cell)

@@ -13,6 +13,7 @@ from residuum.reports.blocks import Section
 from residuum.reports.chunking_section import chunking_section
 from residuum.reports.digits_section import digits_section
 from residuum.reports.environment_section import environment_section
+from residuum.reports.field_section import field_section
 from residuum.reports.theory_sections import (
     question_section,
     relaxations_section,
@@ -41,6 +42,7 @@ SECTIONS: Final[tuple[Callable[[ReportData], Section], ...]] = (
     lambda data: tautologies_section(data.tautologies),
     lambda data: digits_section(data.records),
     lambda data: chunking_section(data.records),
+    lambda data: field_section(data.records),
     lambda data: environment_section(data.records, data.damaged),
 )
 """What makes each section. To add a section, add a line here."""
