@@ -137,7 +137,7 @@ def train(data, run):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        run.check(epoch, loss=loss.item())
+        run.check(epoch, loss=loss.detach())
     with torch.no_grad():
         logits = network.eval()()
     applied = apply(rule, logits, known, run)
@@ -156,11 +156,11 @@ def accuracy(logits, labels, papers):
 
 SOURCE = "Kipf and Welling (ICLR 2017), table 2"
 TASK = Task(
-    "citations",
-    "Citation networks",
-    "a soft rule over pairs of papers, as a loss and for prediction",
-    load,
-    train,
+    name="citations",
+    title="Citation networks",
+    shows="a soft rule over pairs of papers, as a loss and for prediction",
+    load=load,
+    train=train,
     methods={
         "labels alone": {"weight": 0.0},
         "s-product": {"relaxation": "s-product"},
