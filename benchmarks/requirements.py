@@ -3,9 +3,9 @@
 The 243 clauses of ROAD-R over 41 labels are a loss: forward and backward passes from logits, under
 three relaxations and exactly. Each contender has a process of its own, those of other packages in
 an environment of their own (`benchmarks/peers/make_environment.sh`). Losses are compared with their
-definition, or with each other, before they are timed. Rounds go from contender to contender, so that
-other load of the machine affects them alike. `--json FILE` writes a record; `--table FILE` prints
-Markdown.
+definition, or with each other, before they are timed. Rounds go from contender to contender, so
+that other load of the machine affects them alike. `--json FILE` writes a record; `--table FILE`
+prints Markdown.
 """
 
 from __future__ import annotations
@@ -17,17 +17,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from rich.progress import track
+
 from losses import machine
 from requirement_contest.clauses import find_clauses, write_small
 from requirement_contest.measuring import measure, pythons
 from requirement_contest.tables import markdown
-from rich.progress import track
 
 LOGICS = ("product", "lukasiewicz", "godel", "exact")
 BATCHES = (64, 1_024, 16_384)
-CLOCK = (
-    "CPU time of the process (time.process_time), one thread, the fastest of interleaved rounds"
-)
+CLOCK = "CPU time of the process (time.process_time), one thread, the fastest of interleaved rounds"
 
 
 def run(

@@ -141,7 +141,10 @@ def _compare(workers: Sequence[Worker], file: Path, logic: str, batch: int) -> N
     if logic != "exact":
         degrees = defined(clauses, logits(clauses, batch), logic)
         penalties = -degrees.log() if logic == "product" else 1 - degrees
-        expected |= {"degrees": float(1 - degrees.mean()), "penalties": float(penalties.sum(1).mean())}
+        expected |= {
+            "degrees": float(1 - degrees.mean()),
+            "penalties": float(penalties.sum(1).mean()),
+        }
     for worker in workers:
         said, meaning = worker.said, worker.contender.meaning
         if "loss" in said and meaning:

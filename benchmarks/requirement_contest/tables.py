@@ -41,7 +41,9 @@ def ratios(record: Mapping[str, Any], contender: str, what: str) -> list[float]:
 def _table(results: Sequence[Result]) -> list[str]:
     if not results:
         return []
-    peers = [name for name in dict.fromkeys(one["contender"] for one in results) if name != RESIDUUM]
+    peers = [
+        name for name in dict.fromkeys(one["contender"] for one in results) if name != RESIDUUM
+    ]
     heads = [
         "logic", "batch", "residuum, ms", "peak MB",
         *(f"{peer}, {what}" for peer in peers for what in ("time ×", "memory ×")),

@@ -1,4 +1,4 @@
-"""Visual Sudoku: boards of 4 × 4 handwritten digits, of which it is only known whether they are valid.
+"""Visual Sudoku: boards of 4 × 4 handwritten digits, known only to be valid or not.
 
 The rule of Sudoku is one formula about what stands in the cells; `Valid` holds if and only if it
 does, and is observed. From this alone the network learns to tell four digits apart, though not
@@ -187,12 +187,20 @@ TASK = Task(
         "cells": Measure("cells", chance=25.0),
     },
     parts={"200 boards": {"boards": 100, "epochs": 100}, "2,000 boards": {"boards": 1000}},
-    settings={"learns": "rule", "relaxation": "s-product", "form": "exists!", "epochs": 20,
-              "boards": 1000, "measured": 100, "batch": 20, "rate": 1e-3},  # fmt: skip
+    settings={
+        "learns": "rule",
+        "relaxation": "s-product",
+        "form": "exists!",
+        "epochs": 20,
+        "boards": 1000,
+        "measured": 100,
+        "batch": 20,
+        "rate": 1e-3,
+    },
     quick={"boards": 60, "measured": 50, "epochs": 15},
     notes=[
-        "No published figures stand here: those of ViSudo-PC's authors are printed as curves.",
-        "A board is read right as a whole if all of its 16 cells are; cells are counted under the "
-        "best renaming of the four digits, which no board can tell.",
+        "No published figures stand here: none was found in a source that could be read.",
+        "A board is read right if all of its 16 cells are.",
+        "Cells are counted under the best renaming of the digits, which no board can tell.",
     ],
 )
