@@ -164,6 +164,10 @@ def renamed(guessed, digits):
     return (counts[linear_sum_assignment(counts, maximize=True)].sum() / len(digits)).item()
 
 
+SETTINGS = {
+    "learns": "rule", "relaxation": "s-product", "form": "exists!", "boards": 1000,
+    "measured": 100, "epochs": 20, "batch": 20, "rate": 1e-3,
+}  # fmt: skip
 TASK = Task(
     name="sudoku",
     title="Visual Sudoku 4 × 4",
@@ -187,16 +191,7 @@ TASK = Task(
         "cells": Measure("cells", chance=25.0),
     },
     parts={"200 boards": {"boards": 100, "epochs": 100}, "2,000 boards": {"boards": 1000}},
-    settings={
-        "learns": "rule",
-        "relaxation": "s-product",
-        "form": "exists!",
-        "epochs": 20,
-        "boards": 1000,
-        "measured": 100,
-        "batch": 20,
-        "rate": 1e-3,
-    },
+    settings=SETTINGS,
     quick={"boards": 60, "measured": 50, "epochs": 15},
     notes=[
         "No published figures stand here: none was found in a source that could be read.",
