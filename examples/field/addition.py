@@ -168,7 +168,7 @@ TASK = Task(
     },
     only_in={f"{one}-{form}": ["N=1"] for one in RELAXATIONS for form in ("exists", "implies")},
     settings={"epochs": 8, "batch": 64, "rate": 0.006, "decay": 0.01, "dropout": 0.2},
-    quick={"epochs": 12},
+    quick={"epochs": 10, "batch": 16},
     published=[
         *published("DeepProbLog", ANESI, 97.2, 95.2, None, None),
         *published("NeurASP", ANESI, 97.3, 93.9, None, None),

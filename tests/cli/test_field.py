@@ -86,11 +86,14 @@ def test_without_runs_the_command_says_what_to_do(residuum):
 
 def test_the_tables_of_all_tasks_are_one_page(residuum):
     _, out, _ = residuum("field", "--table", "--markdown")
-    assert out.startswith("## Made up\n\nThat pages are found: `residuum field made-up`.\n")
+    assert out.startswith(
+        "# The field's tasks: tables\n\nPrinted by `residuum field --table --mark"
+    )
+    assert ("\n\n## Made up\n\nThat pages are found: `residuum field made-up`.\n") in out
     assert "There are no runs of all seeds yet." in out
     residuum("field", "made-up", "--seeds", "1")
     _, out, _ = residuum("field", "--table", "--markdown")
-    assert out.startswith("All tasks (TEST)\n\n| method | made-up large: right | mean rank |\n")
+    assert "\n\nAll tasks (TEST)\n\n| method | made-up large: right | mean rank |\n" in out
     assert out.index("\n## Made up\n") < out.index("\nMade up, small (TEST)\n")
     assert out.endswith("| a book |\n\n- Nobody made these figures.\n")
     assert "Made up, small" in residuum("field", "--table")[1]

@@ -11,6 +11,14 @@ from residuum.field.task import Task
 from residuum.results import Record
 from residuum.study.table_format import to_markdown
 
+HEAD: Final = """\
+# The field's tasks: tables
+
+Printed by `residuum field --table --markdown` from the records in `results/`: runs on TEST with \
+the settings of the pages. The best mean of our own is bold. [The field's own tasks](field.md) \
+says how it is measured.
+"""
+
 NO_RUNS: Final = "There are no runs of all seeds yet."
 
 
@@ -20,6 +28,7 @@ def tables_page(tasks: Sequence[Task], records: Iterable[Record]) -> str:
 
 
 def _parts(tasks: Sequence[Task], records: Sequence[Record]) -> Iterator[str]:
+    yield HEAD
     compared = compare_tasks(tasks, records)
     if compared.columns:
         yield to_markdown(compared)

@@ -44,6 +44,9 @@ class Shortcuts:
     one not counted; there are more if `is_all` is False. `example` is one that changes few classes:
     for each network, what classes are taken for. `labels_needed` are the fewest classes, for each
     network, that labelled examples must show so that no relabelling is left.
+
+    >>> Shortcuts(0).is_all
+    True
     """
 
     count: int

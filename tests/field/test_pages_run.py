@@ -1,0 +1,63 @@
+"""The pages in `examples/field` run, and the page of their tables is that of the records."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from residuum.field import find_task, find_tasks, plan, run_all, tables_of, tables_page, task_names
+from residuum.results import Store, read_archive
+
+ROOT = Path(__file__).parents[2]
+TABLES = ROOT / "docs" / "studies" / "field-tables.md"
+FINDINGS = ROOT / "docs" / "studies" / "field.md"
+
+# What makes a quick run quicker still, and the least that its first measure must reach.
+QUICK = {
+    "addition": ("exact", "N=2", {"epochs": "4"}, 20),
+    "shortcuts": ("exact-10-labels", "half", {"epochs": "1", "steps": "60"}, 25),
+}
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_page_runs_and_learns(name, tmp_path):
+    method, part, replaced, least = QUICK[name]
+    task = find_task(name)
+    runs = plan(
+        task, torch.device("cpu"), methods=[method], parts=[part], is_quick=True, replaced=replaced
+    )
+    with Store(tmp_path / "runs.sqlite") as store:
+        [record] = run_all(runs, store)
+    assert all(0 <= value <= 100 for value in record.measures.values())
+    assert record.measures[next(iter(task.measures))] > least
+
+
+@pytest.mark.parametrize("name", task_names())
+def test_a_page_needs_nothing_private(name):
+    text = (ROOT / "examples" / "field" / f"{name.replace('-', '_')}.py").read_text("utf-8")
+    imported = [line for line in text.splitlines() if line.strip().startswith(("import", "from"))]
+    assert not [line for line in imported if "residuum." in line and "residuum.field" not in line]
+    assert " rs._" not in text
+
+
+@pytest.mark.parametrize("name", task_names())
+def test_a_task_has_a_section_and_a_quick_run(name):
+    assert name in QUICK
+    assert f"../../examples/field/{name.replace('-', '_')}.py" in FINDINGS.read_text("utf-8")
+
+
+def records():
+    return [one for path in ROOT.glob("results/field-*.jsonl") for one in read_archive(path)]
+
+
+def test_the_page_of_tables_is_that_of_the_records():
+    assert TABLES.read_text("utf-8") == tables_page(find_tasks(), records()) + "\n"
+
+
+@pytest.mark.parametrize("name", task_names())
+def test_results_have_all_ten_seeds(name):
+    task = find_task(name)
+    found = tables_of(task, records())
+    if not found:
+        pytest.skip(f"there are no runs of {name} yet")
+    assert {row.runs for table in found for row in table.rows if not row.source} == {10}
