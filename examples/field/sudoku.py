@@ -168,6 +168,7 @@ SETTINGS = {
     "learns": "rule", "relaxation": "s-product", "form": "exists!", "boards": 1000,
     "measured": 100, "epochs": 20, "batch": 20, "rate": 1e-3,
 }  # fmt: skip
+ONCE = ("s-product-pairs", "r-product-pairs", "r-product", "lukasiewicz-maxsat", "s-godel")
 TASK = Task(
     name="sudoku",
     title="Visual Sudoku 4 × 4",
@@ -177,20 +178,21 @@ TASK = Task(
     methods={
         "exact": {"relaxation": "exact"},
         "s-product": {},
-        "s-product, pairs": {"form": "pairs"},
+        "s-product-pairs": {"form": "pairs"},
         "r-product": {"relaxation": "r-product"},
-        "r-product, pairs": {"relaxation": "r-product", "form": "pairs"},
+        "r-product-pairs": {"relaxation": "r-product", "form": "pairs"},
         "lukasiewicz-maxsat": {"relaxation": "lukasiewicz-maxsat"},
         "s-godel": {"relaxation": "s-godel"},
-        "MLP instead of the rule": {"learns": "judge"},
-        "cells with labels": {"learns": "labels"},
+        "mlp-instead-of-rule": {"learns": "judge"},
+        "cell-labels": {"learns": "labels"},
     },
     measures={
-        "boards": Measure("boards, valid or not", chance=50.0),
         "auroc": Measure("AUROC of boards", chance=50.0),
+        "boards": Measure("boards, valid or not", chance=50.0),
         "cells": Measure("cells", chance=25.0),
     },
-    parts={"200 boards": {"boards": 100, "epochs": 100}, "2,000 boards": {"boards": 1000}},
+    parts={"200-boards": {"boards": 100, "epochs": 100}, "2000-boards": {"boards": 1000}},
+    only_in={name: ["200-boards"] for name in ONCE},
     settings=SETTINGS,
     quick={"boards": 60, "measured": 50, "epochs": 15},
     notes=[

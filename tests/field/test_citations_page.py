@@ -101,7 +101,7 @@ def test_validation_is_measured_on_other_papers_than_test():
     found = {}
     for split in ("valid", "test"):
         small = {"epochs": 150, "steps": 1, "dropout": 0.0}
-        given_to = {"methods": ["labels alone"], "parts": ["cora"], "replaced": small}
+        given_to = {"methods": ["labels"], "parts": ["cora"], "replaced": small}
         run, *_ = plan(TASK, torch.device("cpu"), split=split, **given_to)
         found[split] = TASK.train({"cora": given}, run)["alone"]
     assert found["valid"] == 100

@@ -15,6 +15,8 @@ FINDINGS = ROOT / "docs" / "studies" / "field.md"
 # What makes a quick run quicker still, and the least that its first measure must reach.
 QUICK = {
     "addition": ("exact", "N=2", {"epochs": "4"}, 20),
+    "citations": ("labels", "cora", {"epochs": "40", "steps": "2"}, 35),
+    "sudoku": ("cell-labels", "200-boards", {"boards": "30", "epochs": "5", "measured": "20"}, 60),
     "shortcuts": ("exact-10-labels", "half", {"epochs": "1", "steps": "60"}, 25),
 }
 

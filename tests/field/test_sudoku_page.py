@@ -113,10 +113,10 @@ def test_cells_are_counted_under_the_best_renaming():
 
 
 @pytest.mark.parametrize(
-    "method", ["exact", "s-product, pairs", "MLP instead of the rule", "cells with labels"]
+    "method", ["exact", "s-product-pairs", "mlp-instead-of-rule", "cell-labels"]
 )
 def test_a_method_runs(method, data):
-    run, *_ = plan(TASK, torch.device("cpu"), methods=[method], parts=["200 boards"], is_quick=True,
+    run, *_ = plan(TASK, torch.device("cpu"), methods=[method], parts=["200-boards"], is_quick=True,
                    replaced={"epochs": 1, "boards": 4, "measured": 4, "batch": 4})  # fmt: skip
     found = TASK.train(data, run)
     assert set(found) == set(TASK.measures)
