@@ -166,7 +166,7 @@ def renamed(guessed, digits):
 
 SETTINGS = {
     "learns": "rule", "relaxation": "s-product", "form": "exists!", "boards": 1000,
-    "measured": 100, "epochs": 20, "batch": 20, "rate": 1e-3,
+    "measured": 100, "epochs": 10, "batch": 20, "rate": 1e-3,
 }  # fmt: skip
 ONCE = ("s-product-pairs", "r-product-pairs", "r-product", "lukasiewicz-maxsat", "s-godel")
 TASK = Task(
@@ -191,7 +191,7 @@ TASK = Task(
         "boards": Measure("boards, valid or not", chance=50.0),
         "cells": Measure("cells", chance=25.0),
     },
-    parts={"200-boards": {"boards": 100, "epochs": 100}, "2000-boards": {"boards": 1000}},
+    parts={"200-boards": {"boards": 100, "epochs": 60}, "2000-boards": {"boards": 1000}},
     only_in={name: ["200-boards"] for name in ONCE},
     settings=SETTINGS,
     quick={"boards": 60, "measured": 50, "epochs": 15},
