@@ -13,9 +13,8 @@ torch = pytest.importorskip("torch")
 from family_contest import contest, training  # noqa: E402
 from family_contest.contest import CHANCE, JUDGING, SIZES, TUNING, contenders, jobs  # noqa: E402
 from family_contest.fits import Case, held_out, predict, rank_correlation, ridge  # noqa: E402
-from family_contest.pictures import draw, stations  # noqa: E402
-from family_contest.predictors import NAMES, alignment, mildness, predictors  # noqa: E402
-from family_contest.tables import accuracies, cases, markdown  # noqa: E402
+from family_contest.pictures import stations  # noqa: E402
+from family_contest.predictors import NAMES, alignment, label_likeness, predictors  # noqa: E402
 from family_contest.training import Reached, Run, Size, train  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
@@ -123,7 +122,7 @@ def test_tuning_is_judged_on_dev_and_judging_on_test():
 def test_the_best_cell_on_dev_is_measured_on_other_seeds(monkeypatch):
     asked = []
 
-    def made_up(name, runs, size, *, is_tuning):
+    def made_up(_name, runs, _size, *, is_tuning):
         asked.append((is_tuning, [run.seed for run in runs]))
         good = [run.rate == 0.003 and run.weight == contest.WEIGHTS[1] for run in runs]
         return [
@@ -144,9 +143,10 @@ def test_every_family_of_the_catalogue_is_there_with_both_implications():
 
     families = {one.family for one in contenders()}
     for name in rs.relaxation_names():
-        assert name.split("(")[0].removeprefix("s-").removeprefix("r-").removesuffix(
-            "-maxsat"
-        ) in families
+        assert (
+            name.split("(")[0].removeprefix("s-").removeprefix("r-").removesuffix("-maxsat")
+            in families
+        )
     assert len({one.name for one in contenders()}) == len(contenders())
     assert len(jobs()) == 2 * len(contenders())
 
@@ -161,8 +161,8 @@ def test_families_pass_through_basic_logics():
 
 def test_predictors_are_those_worked_out_by_hand():
     """R-Product pulls as a label does wherever it pulls; drastic never does."""
-    assert mildness("r-product") == pytest.approx(0, abs=1e-6)
-    assert mildness("s-drastic") == -3
+    assert label_likeness("r-product") == pytest.approx(0, abs=1e-6)
+    assert label_likeness("s-drastic") == -3
     assert alignment("r-product", 0.9) == pytest.approx(1, abs=1e-3)
     found = predictors("lukasiewicz")
     assert found.keys() == NAMES.keys()

@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 COLOURS: Final = {"s": SERIES[1], "r": SERIES[0], "": SERIES[2]}
 WORDS: Final = {"s": "S-logics", "r": "R-logics", "": "both at once"}
 LINES: Final = {"few": "--", "many": "-"}
+FAR: Final = 10
+"""Points: what is predicted worse than this is named."""
+
+BRIEF: Final = {
+    "product": "product", "lukasiewicz": "Łukas.", "godel": "Gödel", "hamacher(0)": "Ham. 0",
+}  # fmt: skip
+"""What stands below the parameters at which a family is a t-norm with another name."""
 
 
 def draw(record: Record, folder: Path) -> None:
@@ -84,7 +91,7 @@ def _draw_curve(
         capsize=1.5,
     )  # fmt: skip
     labels = [
-        f"{value}\n{SPECIAL[family][value][:9]}" if value in SPECIAL[family] else value
+        f"{value}\n{BRIEF[SPECIAL[family][value]]}" if value in SPECIAL[family] else value
         for value, _ in known
     ]
     place.set_xticks(range(len(known)), labels, fontsize=6)
@@ -120,7 +127,7 @@ def each_predictor(record: Record) -> Figure:
         _grid(place)
     for number in (0, 3, 6):
         figure.axes[number].set_ylabel("Sum and Product, %")
-    _draw_kinds(figure.axes[0])
+    _draw_kinds(figure)
     return figure
 
 
@@ -131,25 +138,30 @@ def predictions(record: Record) -> Figure:
         place = figure.add_subplot(1, 2, number)
         known = cases(record, size.name, SETS["all"])
         predicted = held_out(known).predicted
-        ends = [0.0, max(one.reached for one in known) + 5]
+        reached = [one.reached for one in known]
+        ends = [min(reached), max(reached)]
         place.plot(ends, ends, color=INK, linewidth=0.5)
         for one, guess in zip(known, predicted, strict=True):
             place.plot(guess, one.reached, "o", markersize=3.5, color=COLOURS[kind_of(one.name)])
-            if abs(guess - one.reached) > 12:
+            if abs(guess - one.reached) > FAR:
                 place.annotate(one.name, (guess, one.reached), fontsize=6, xytext=(3, 3),
                                textcoords="offset points")  # fmt: skip
         place.set_title(f"{size.name}: {size.digit_size:,} labels, {size.pair_size:,} pairs")
         place.set_xlabel("predicted from other families")
         place.set_ylabel("reached, % of TEST")
         _grid(place)
-    _draw_kinds(figure.axes[0])
+    _draw_kinds(figure)
     return figure
 
 
-def _draw_kinds(place: Axes) -> None:
-    for kind, words in WORDS.items():
-        place.plot([], [], "o", markersize=3.5, color=COLOURS[kind], label=words)
-    place.legend(fontsize=6, loc="upper left")
+def _draw_kinds(figure: Figure) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], color=COLOURS[kind], marker="o", markersize=4, linestyle="", label=words)
+        for kind, words in WORDS.items()
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=3, frameon=False)
 
 
 def _grid(place: Axes) -> None:
