@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Final
 
-from family_contest.contest import PARAMETERS, SIZES, SPECIAL
+from family_contest.contest import EXACT, PARAMETERS, SIZES, SPECIAL
 from family_contest.fits import held_out
 from family_contest.predictors import NAMES
 from family_contest.tables import SETS, Record, accuracies, cases, kind_of
@@ -70,6 +70,11 @@ def curves(record: Record) -> Figure:
         for kind in "sr":
             for size in LINES:
                 _draw_curve(place, family, kind, size, reached[size])
+        for size, found in reached.items():
+            if EXACT in found:
+                place.axhline(
+                    fmean(found[EXACT]), color=SERIES[6], linestyle=LINES[size], linewidth=0.8
+                )
         place.set_title(family)
         _grid(place)
     for number in (0, 4):
@@ -106,6 +111,10 @@ def _draw_keys(figure: Figure) -> None:
                      f"{size.pair_size:,} pairs")
         for kind in "sr" for size in SIZES
     ]  # fmt: skip
+    handles += [
+        Line2D([], [], color=SERIES[6], linestyle=LINES[size.name], label=f"exact, {size.name}")
+        for size in SIZES
+    ]
     place = figure.add_subplot(2, 4, 8)
     place.axis("off")
     place.legend(handles=handles, loc="center", frameon=False, fontsize=7)
