@@ -5,7 +5,7 @@ EXTRAS ?= ,learn
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint types format docs docs-serve packages bench-foundation bench-analysis bench-losses bench-ablation bench-circuits bench-requirements bench-study bench-advice bench-balancing bench-ltn sweep-losses soak clean
+.PHONY: demo test lint types format docs docs-serve packages bench-foundation bench-analysis bench-losses bench-ablation bench-circuits bench-requirements bench-study bench-advice bench-balancing bench-families bench-ltn sweep-losses soak clean
 
 demo: $(INSTALLED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -75,6 +75,9 @@ bench-advice: $(INSTALLED)
 
 bench-balancing: $(INSTALLED)
 	$(BIN)/python benchmarks/balancing.py
+
+bench-families: $(INSTALLED)
+	$(BIN)/python benchmarks/families.py --pictures docs/studies
 
 bench-study: $(INSTALLED)
 	$(BIN)/python benchmarks/study.py

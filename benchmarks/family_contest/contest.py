@@ -40,12 +40,12 @@ BASIC: Final = (
 EXACT: Final = "exact"
 
 SIZES: Final = (
-    Size("few", digit_size=100, pair_size=1_000, epochs=40),
-    Size("many", digit_size=600, pair_size=4_000, epochs=12),
+    Size("few", digit_size=100, pair_size=1_000, epochs=30),
+    Size("many", digit_size=600, pair_size=4_000, epochs=10),
 )
 
 RATES: Final = (0.001, 0.003, 0.01)
-WEIGHTS: Final = (0.001, 0.1)
+WEIGHTS: Final = (0.001, 0.03, 1.0)
 TUNING: Final = (100, 101)
 JUDGING: Final = tuple(range(300, 308))
 """Seeds: those that choose a rate and a weight, and those that are measured on TEST."""

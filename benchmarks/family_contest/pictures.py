@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Final
 
-from family_contest.contest import PARAMETERS, SIZES, SPECIAL
+from family_contest.contest import EXACT, PARAMETERS, SIZES, SPECIAL
 from family_contest.fits import held_out
 from family_contest.predictors import NAMES
 from family_contest.tables import SETS, Record, accuracies, cases, kind_of
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 COLOURS: Final = {"s": SERIES[1], "r": SERIES[0], "": SERIES[2]}
 WORDS: Final = {"s": "S-logics", "r": "R-logics", "": "both at once"}
 LINES: Final = {"few": "--", "many": "-"}
+FAR: Final = 10
+"""Points: what is predicted worse than this is named."""
+
+BRIEF: Final = {
+    "product": "product", "lukasiewicz": "Łukas.", "godel": "Gödel", "hamacher(0)": "Ham. 0",
+}  # fmt: skip
+"""What stands below the parameters at which a family is a t-norm with another name."""
 
 
 def draw(record: Record, folder: Path) -> None:
@@ -63,6 +70,11 @@ def curves(record: Record) -> Figure:
         for kind in "sr":
             for size in LINES:
                 _draw_curve(place, family, kind, size, reached[size])
+        for size, found in reached.items():
+            if EXACT in found:
+                place.axhline(
+                    fmean(found[EXACT]), color=SERIES[6], linestyle=LINES[size], linewidth=0.8
+                )
         place.set_title(family)
         _grid(place)
     for number in (0, 4):
@@ -84,7 +96,7 @@ def _draw_curve(
         capsize=1.5,
     )  # fmt: skip
     labels = [
-        f"{value}\n{SPECIAL[family][value][:9]}" if value in SPECIAL[family] else value
+        f"{value}\n{BRIEF[SPECIAL[family][value]]}" if value in SPECIAL[family] else value
         for value, _ in known
     ]
     place.set_xticks(range(len(known)), labels, fontsize=6)
@@ -99,6 +111,10 @@ def _draw_keys(figure: Figure) -> None:
                      f"{size.pair_size:,} pairs")
         for kind in "sr" for size in SIZES
     ]  # fmt: skip
+    handles += [
+        Line2D([], [], color=SERIES[6], linestyle=LINES[size.name], label=f"exact, {size.name}")
+        for size in SIZES
+    ]
     place = figure.add_subplot(2, 4, 8)
     place.axis("off")
     place.legend(handles=handles, loc="center", frameon=False, fontsize=7)
@@ -120,7 +136,7 @@ def each_predictor(record: Record) -> Figure:
         _grid(place)
     for number in (0, 3, 6):
         figure.axes[number].set_ylabel("Sum and Product, %")
-    _draw_kinds(figure.axes[0])
+    _draw_kinds(figure)
     return figure
 
 
@@ -131,25 +147,30 @@ def predictions(record: Record) -> Figure:
         place = figure.add_subplot(1, 2, number)
         known = cases(record, size.name, SETS["all"])
         predicted = held_out(known).predicted
-        ends = [0.0, max(one.reached for one in known) + 5]
+        reached = [one.reached for one in known]
+        ends = [min(reached), max(reached)]
         place.plot(ends, ends, color=INK, linewidth=0.5)
         for one, guess in zip(known, predicted, strict=True):
             place.plot(guess, one.reached, "o", markersize=3.5, color=COLOURS[kind_of(one.name)])
-            if abs(guess - one.reached) > 12:
+            if abs(guess - one.reached) > FAR:
                 place.annotate(one.name, (guess, one.reached), fontsize=6, xytext=(3, 3),
                                textcoords="offset points")  # fmt: skip
         place.set_title(f"{size.name}: {size.digit_size:,} labels, {size.pair_size:,} pairs")
         place.set_xlabel("predicted from other families")
         place.set_ylabel("reached, % of TEST")
         _grid(place)
-    _draw_kinds(figure.axes[0])
+    _draw_kinds(figure)
     return figure
 
 
-def _draw_kinds(place: Axes) -> None:
-    for kind, words in WORDS.items():
-        place.plot([], [], "o", markersize=3.5, color=COLOURS[kind], label=words)
-    place.legend(fontsize=6, loc="upper left")
+def _draw_kinds(figure: Figure) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], color=COLOURS[kind], marker="o", markersize=4, linestyle="", label=words)
+        for kind, words in WORDS.items()
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=3, frameon=False)
 
 
 def _grid(place: Axes) -> None:

@@ -30,11 +30,11 @@ NAMES: Final = {
     "raising": "share of the gradient that raises the consequent",
     "alignment": "cosine of the loss's gradient and the way to the right answer, Digit at 90%",
     "early_alignment": "the same while Digit is unsure, at 30%",
-    "mildness": "closeness of the pull on a wrong consequent to that of a label, in powers of ten",
+    "label_likeness": "how little the pull on a wrong consequent differs from a label's",
 }
 """The predictors, in words. The last was added after trial runs, judged on DEV."""
 
-OF_LOSSES: Final = ("alignment", "early_alignment", "mildness")
+OF_LOSSES: Final = ("alignment", "early_alignment", "label_likeness")
 """Predictors measured on the penalty that is minimised, and not on the truth function."""
 
 
@@ -43,7 +43,7 @@ def predictors(name: str) -> dict[str, float]:
     found = {
         "alignment": alignment(name, 0.9),
         "early_alignment": alignment(name, 0.3),
-        "mildness": mildness(name),
+        "label_likeness": label_likeness(name),
     }
     if name == "exact":
         return _rounded(found)
@@ -101,7 +101,7 @@ def _unsure(digits: Tensor, confidence: float, generator: torch.Generator) -> Te
     return found.log()
 
 
-def mildness(name: str) -> float:
+def label_likeness(name: str) -> float:
     """Return how close a rule's pull on a wrong consequent is to that of a label, at most 0.
 
     The pull is the gradient of the penalty with respect to the logit of C, where A and B are at

@@ -125,10 +125,9 @@ def _correlations(record: Record) -> str:
             known = cases(record, size.name, [name])
             for kinds in ("sr", "s", "r"):
                 some = [one for one in known if kind_of(one.name) in (*kinds, "")]
-                found = rank_correlation(
-                    [one.predictors[0] for one in some], [one.reached for one in some]
-                )
-                cells.append(f"{found:+.2f}")
+                values = [one.predictors[0] for one in some]
+                found = rank_correlation(values, [one.reached for one in some])
+                cells.append(f"{found:+.2f}" if len({*values}) > 1 else "–")
         rows.append(cells)
     heads = [f"{kind}, {size.name}" for size in SIZES for kind in ("all", "S", "R")]
     return _table(["predictor", *heads], rows)

@@ -3,11 +3,12 @@
 import pytest
 
 from made_up_runs import LAWS, SEEDS, run, runs
+from residuum.study.decisions import Decision
 from residuum.study.digits.claim_rules import SIZES, About
 from residuum.study.digits.claims import RULES, claims, evaluate
 from residuum.study.digits.findings import Findings, of_presets
 from residuum.study.digits.settings import TUNING
-from residuum.study.verdicts import told
+from residuum.study.verdicts import judge_claims, told
 
 PAIR = About(better=["r-product"], worse=["s-product"], measures=["coherence"], pair_sizes=[5000])
 
@@ -263,3 +264,14 @@ def test_verdicts_are_told_in_words_and_as_a_table():
     rows = [line for line in told(verdicts, markdown=True).splitlines() if line.startswith("|")]
     assert len(rows) == len(claims()) + 2
     assert {row.count("|") for row in rows} == {6}
+
+
+@pytest.mark.parametrize("status", ["confirmed", "refuted", "open", "undecidable"])
+def test_only_claims_that_are_not_decided_name_the_runs_that_would_decide_them(status):
+    [claim] = [one for one in claims() if one.name == "godel-needs-freezing"]
+    rules = {claim.rule: lambda *_: Decision(status, "numbers")}
+    [verdict] = judge_claims([claim], rules, Findings([]), [])
+    assert verdict.status == status
+    wanted = f"; to decide it: {claim.decided_by}" if status in ("open", "undecidable") else ""
+    assert claim.decided_by
+    assert verdict.evidence == f"numbers{wanted}"
