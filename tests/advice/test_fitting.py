@@ -104,7 +104,7 @@ def test_rehearsals_end_when_time_is_up():
         pass
     advice = asked.advice()
     assert (advice.relaxation, asked.measured) == (None, [])
-    assert any("Time was up before s-product" in one for one in advice.reasons)
+    assert any("was spent before s-product" in one for one in advice.reasons)
 
 
 def test_random_predictions_of_a_huge_domain_are_never_drawn_in_full():

@@ -329,3 +329,17 @@ def test_what_is_no_text_is_an_error_of_the_family():
 
 def test_as_formula_takes_formulas_and_text():
     assert as_formula(P) is as_formula("P") is P
+
+
+@pytest.mark.parametrize("name", ["rules.rsd", "data/my rules.rsd", "road.cnf", "clauses.txt"])
+def test_the_name_of_a_file_is_no_formula(name):
+    with pytest.raises(FormulaSyntaxError, match="the name of a file") as caught:
+        parse(name)
+    assert f"rs.load({name!r})" in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["P & Q.rsd.", "P &\nQ.rsd", ".rsd"])
+def test_other_mistakes_with_a_dot_are_named_where_they_are(text):
+    with pytest.raises(FormulaSyntaxError) as caught:
+        parse(text)
+    assert "rs.load" not in str(caught.value)

@@ -398,6 +398,35 @@ def test_a_broken_declaration_does_not_hide_those_after_it():
     assert [line for line, *_ in found] == [1, 2, 3]
 
 
+@pytest.mark.parametrize(
+    "declarations",
+    [
+        "domain pet = cat dog",
+        "predicate Is(pet",
+        "function kind(pet): pet = cat",
+        "quantity Age(pet scale 1",
+        "quantity Size scale scale",
+    ],
+)
+def test_a_declaration_that_cannot_be_read_is_reported_once(declarations):
+    others = {
+        "domain": "domain pet = cat, dog\n",
+        "predicate": "predicate Is(pet)\n",
+        "function": "function kind(pet): pet = cat: cat, dog: dog\n",
+        "quantity": "quantity Age(pet) scale 1\nquantity Size scale 1\n",
+    }
+    others.pop(declarations.split()[0])
+    rules = (
+        "\nfacts f: Is\nrule a: forall x in pet: Is(x) -> Is(kind(x))\n"
+        "rule b: Is(cat) & Age(dog) > 3\nrule c: Size > 2\n"
+    )
+    if declarations.startswith("quantity"):
+        rules = rules.replace("& Age(dog) > 3", "") if "Size" in declarations else rules
+        others["quantity"] = "quantity Size scale 1\n" if "Age" in declarations else ""
+    text = "".join(others.values()) + declarations + rules
+    assert len(problems_of(text)) == 1, problems_of(text)
+
+
 def test_the_message_shows_every_place_with_a_caret():
     with pytest.raises(KnowledgeError) as caught:
         loads("predicate P\r\nrule a:\tQ\nrule b: P & R", source="rules.rsd")

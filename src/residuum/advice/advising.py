@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from residuum.advice.closing import relating_rules
-from residuum.advice.fitting import draw_fitted, fit, groundings_by_rule
+from residuum.advice.fitting import (
+    Fitted,
+    draw_fitted,
+    fewer_rules,
+    fit,
+    groundings_by_rule,
+)
 from residuum.advice.forms import existential
 from residuum.advice.made_up import unweighted
 from residuum.advice.measuring import Measured, measure
@@ -17,14 +22,21 @@ from residuum.advice.rehearsing import Rehearsal, Rehearsed, is_feasible
 from residuum.advice.samples import Sample, read_sample, unseen_predicates
 from residuum.advice.tables import Tables, read_tables
 from residuum.advice.traps import MANY, Trap, traps_of_measurements, traps_of_rules
+from residuum.advice.work import Budget, Counting
 from residuum.advice.worlds import Settled, settle
 from residuum.losses.degrees.logits import Form
 from residuum.relaxations import Relaxation, relaxation
 from residuum.relaxations.catalogue import EXACT
 from residuum.syntax import Knowledge
 
-SECONDS: Final = 45.0
-"""Rehearsals end after so many seconds, and no measurement is begun later."""
+WORK: Final = 3e10
+"""The most work of all rehearsals (`work.py`): about 15 seconds."""
+
+MEASURING: Final = 5e9
+"""The most work of measurements, which are begun as long as some of it is left."""
+
+SECONDS: Final = 50.0
+"""No more is begun after so many seconds of computing, on machines that are very slow."""
 
 MOST_RULES: Final = 8
 """The most rules that are measured one by one."""
@@ -60,7 +72,7 @@ class Consultation:
 
     The first sample is rehearsed; without samples predictions are drawn. `relaxations` are tried
     in the order of preference, and `exact` too where its circuit is small, unless `with_exact` is
-    False. Rehearsals end after so many `seconds`; all else is bounded in work.
+    False. What is done is bounded in work, and by so many `seconds` of computing.
     """
 
     def __init__(
@@ -72,15 +84,18 @@ class Consultation:
         with_exact: bool = True,
         seconds: float = SECONDS,
     ) -> None:
-        self._asked = knowledge
+        self._asked = fewer_rules(knowledge)
         self._given = samples
-        self._are_related = bool(relating_rules(knowledge))
+        self._are_related = bool(relating_rules(self._asked))
         chosen = [one for one in relaxations if one != EXACT]
         self._relaxations = sorted(chosen, key=_place)
         self._with_exact = with_exact
         self._seconds = seconds
         self._forms: dict[str, str] = {}
         self._remarks: list[str] = []
+        count, kept = len(knowledge.rules), len(self._asked.rules)
+        if kept < count:
+            self._remarks.append(f"To save time: {kept:,} of {count:,} rules, from all of the file")
         self._skipped: list[str] = []
         self._why_not = ""
         self._traps: list[Trap] = []
@@ -92,7 +107,7 @@ class Consultation:
 
     def steps(self) -> Iterator[None]:
         """Do the work, and yield after each of at most `count` parts of it."""
-        until = time.monotonic() + self._seconds
+        budget = Budget(WORK, self._seconds)
         fitted, scales, remark = self._settled()
         knowledge, sample, left_out = fitted[0]
         self._remarks += [remark] if remark else []
@@ -108,15 +123,24 @@ class Consultation:
         yield
         self._why_not = self._why_not or _why_not(knowledge, sample)
         if not self._why_not:
-            yield from self._rehearse(knowledge, sample, scales, until)
+            yield from self._rehearse(knowledge, sample, scales, budget)
         rules = list(knowledge.rules)[:MOST_RULES] if self._relaxations else []
         if self._relaxations and len(rules) < len(self._asked.rules):
             self._remarks.append(f"{len(rules)} of {len(self._asked.rules)} rules are measured")
+        budget = budget.renewed(MEASURING)
         for one in fitted:
             for rule in rules:
-                if time.monotonic() < until and rule in one.knowledge.rules:
-                    self.measured += measure(one.knowledge, rule, one.sample, self._relaxations)
+                if not budget.is_spent and rule in one.knowledge.rules:
+                    self._measure(one, rule, budget)
                 yield
+
+    def _measure(self, fitted: Fitted, rule: str, budget: Budget) -> None:
+        """Measure a rule under all relaxations; the first of them shows how much work they are."""
+        counting = Counting()
+        with counting:
+            self.measured += measure(fitted.knowledge, rule, fitted.sample, self._relaxations[:1])
+        self.measured += measure(fitted.knowledge, rule, fitted.sample, self._relaxations[1:])
+        budget.spend(counting.work * len(self._relaxations))
 
     def _settled(self) -> Settled:
         """Return what fits the budget: of the samples, or of predictions that are drawn."""
@@ -138,7 +162,7 @@ class Consultation:
         self._relaxations = []
 
     def _rehearse(
-        self, knowledge: Knowledge, sample: Sample, scales: Mapping[str, float], until: float
+        self, knowledge: Knowledge, sample: Sample, scales: Mapping[str, float], budget: Budget
     ) -> Iterator[None]:
         is_exact = self._with_exact and not self._are_related and is_feasible(knowledge, sample)
         if self._with_exact and not self._are_related and not is_exact:
@@ -148,25 +172,25 @@ class Consultation:
             return
         rehearsal = Rehearsal(knowledge, sample, scales)
         first, others = self._relaxations[:1], self._relaxations[1:]
-        yield from self._try_out(rehearsal, [None, *first], until)
-        yield from self._try_out(rehearsal, [EXACT] if is_exact else [], until)
-        yield from self._try_out(rehearsal, others, until)
+        yield from self._try_out(rehearsal, [None, *first], budget)
+        yield from self._try_out(rehearsal, [EXACT] if is_exact else [], budget)
+        yield from self._try_out(rehearsal, others, budget)
         if not self._relaxations:
             return
-        yield from self._aggregate(rehearsal, knowledge, sample, until)
-        changed, forms = knowledge, {}
+        yield from self._aggregate(rehearsal, knowledge, sample, budget)
+        changed, forms = knowledge, dict[str, str]()
         if not self._are_related:
             changed, forms = existential(knowledge, sample)
         if forms:
             self._forms = forms
             rehearsal = Rehearsal(changed, sample)
             for name in REWRITTEN:
-                result = rehearsal.try_out(relaxation(name), until)
+                result = rehearsal.try_out(relaxation(name), budget)
                 self.rewritten += [] if result is None else [result]
                 yield
 
     def _aggregate(
-        self, rehearsal: Rehearsal, knowledge: Knowledge, sample: Sample, until: float
+        self, rehearsal: Rehearsal, knowledge: Knowledge, sample: Sample, budget: Budget
     ) -> Iterator[None]:
         """Rehearse other aggregators, if there are many groundings or if their number varies."""
         most = max(groundings_by_rule(knowledge, sample).values(), default=0)
@@ -176,15 +200,15 @@ class Consultation:
             for over in OVERS:
                 if self._are_related and over == "mean":  # the mean over rows is what they cost
                     continue
-                result = rehearsal.try_out(one, until, over=over)
+                result = rehearsal.try_out(one, budget, over=over)
                 self.aggregated |= {} if result is None else {over: result}
                 yield
 
     def _try_out(
-        self, rehearsal: Rehearsal, relaxations: Sequence[Relaxation | None], until: float
+        self, rehearsal: Rehearsal, relaxations: Sequence[Relaxation | None], budget: Budget
     ) -> Iterator[None]:
         for one in relaxations:
-            result = rehearsal.try_out(one, until)
+            result = rehearsal.try_out(one, budget)
             if result is not None:
                 self.rehearsed.append(result)
             elif one is not None:
@@ -193,7 +217,8 @@ class Consultation:
 
     def advice(self, remarks: Sequence[str] = ()) -> Advice:
         """Return the advice that follows from what is known."""
-        late = [f"Time was up before {', '.join(self._skipped)} could be rehearsed"]
+        names = ", ".join(self._skipped)
+        late = [f"The budget of work was spent before {names} could be rehearsed"]
         traps = [*self._traps, *traps_of_measurements(self.measured)]
         if self._why_not:
             return Advice(None, (self._why_not, *self._remarks, *remarks), {}, tuple(traps))

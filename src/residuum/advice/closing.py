@@ -223,8 +223,9 @@ def _closed_formula(formula: Formula, knowledge: Knowledge, world: World) -> For
 
     def numbered(term: Any, domain: str | None) -> Any:
         is_member = domain is not None and knowledge.domains[domain].is_open
-        is_name = isinstance(term, Constant) and isinstance(term.value, str)
-        return Constant(world.names[term.value]) if is_member and is_name else term
+        if is_member and isinstance(term, Constant) and isinstance(term.value, str):
+            return Constant(world.names[term.value])
+        return term
 
     def closed(node: Any, parts: Sequence[Any], is_guard: Any) -> Any:
         if not isinstance(node, Atom | Application | Comparison):

@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 import torch
 from torch import Tensor
 
-from residuum.advice.samples import Sample, check_rules, draw_samples, slots_of
+from residuum.advice.samples import Sample, check_rules, draw_samples, slots_of, unseen_predicates
+from residuum.advice.work import OPERATION, Counting
 from residuum.errors import GroundingError, ResiduumError
 from residuum.grounding import Plan
 from residuum.grounding.grounding_counts import count_groundings
@@ -31,6 +32,15 @@ FEWEST_MEMBERS: Final = 4
 
 MOST_EXAMPLES: Final = 100
 
+MOST_RULES: Final = 400
+"""The most rules that are looked at."""
+
+STEP: Final = 25_000_000
+"""The most work of one step of training, as `work.py` counts it: about 12 milliseconds."""
+
+RUNS: Final = 16
+"""The networks that are trained at once in a rehearsal."""
+
 
 class Fitted(NamedTuple):
     """Knowledge and a sample that fit the budget, and sentences about what was left out."""
@@ -41,22 +51,30 @@ class Fitted(NamedTuple):
 
 
 def fit(knowledge: Knowledge, sample: Sample, *, seed: int = 0) -> Fitted:
-    """Return knowledge and a sample whose groundings fit the budget."""
+    """Return knowledge and a sample whose groundings, and steps of training, fit the budget."""
     generator = torch.Generator().manual_seed(seed)
     smaller, thinner, said = _with_fewer_members(knowledge, sample, generator)
-    smaller, dropped = _with_fewer_rules(smaller, thinner)
-    if dropped:
+    smaller = _with_fewer_rules(smaller, thinner)
+    count = thinner.examples
+    thinner = _with_fewer_examples(smaller, thinner, generator)
+    smaller, thinner = _with_short_steps(smaller, thinner, generator)
+    if len(smaller.rules) < len(knowledge.rules):
         said.append(f"{len(smaller.rules)} of {len(knowledge.rules)} rules, those with the fewest "
                     "groundings, fit the budget")  # fmt: skip
     thinner = _of_slots(thinner, slots_of(smaller))
-    count = thinner.examples
-    room = WORK // max(1, sum(work_by_rule(smaller, thinner).values()))
-    kept = min(count, MOST_EXAMPLES, max(FEWEST_EXAMPLES, room))
-    if kept < count:
-        rows = torch.randperm(count, generator=generator)[:kept].sort().values
-        thinner = thinner.at(rows)
-        said.append(f"{kept:,} of {count:,} examples, at random")
+    if thinner.examples < count:
+        said.append(f"{thinner.examples:,} of {count:,} examples, at random")
     return Fitted(smaller, thinner, tuple(said))
+
+
+def fewer_rules(knowledge: Knowledge) -> Knowledge:
+    """Return a knowledge of at most `MOST_RULES` rules, taken from all of the file alike."""
+    names = list(knowledge.rules)
+    if len(names) <= MOST_RULES:
+        return knowledge
+    kept = [names[place * len(names) // MOST_RULES] for place in range(MOST_RULES)]
+    rules = {name: knowledge.rules[name] for name in kept}
+    return replace(knowledge, rules=FrozenMapping(rules))
 
 
 def draw_fitted(knowledge: Knowledge) -> list[Fitted]:
@@ -157,20 +175,77 @@ def _halved(
     return smaller, sample.with_members(slots, name, keep)
 
 
-def _with_fewer_rules(knowledge: Knowledge, sample: Sample) -> tuple[Knowledge, bool]:
+def _with_fewer_rules(knowledge: Knowledge, sample: Sample) -> Knowledge:
     """Return the rules with the fewest groundings that fit the budget together, at least one."""
     counts = work_by_rule(knowledge, sample)
-    kept: list[str] = []
-    total = 0
-    for name in sorted(counts, key=lambda one: counts[one]):
-        total += counts[name]
+    total = kept = 0
+    for count in sorted(counts.values()):
+        total += count
         if kept and total * FEWEST_EXAMPLES > WORK:
             break
-        kept.append(name)
-    if len(kept) == len(counts):
-        return knowledge, False
+        kept += 1
+    return _fewest(knowledge, counts, kept)
+
+
+def _fewest(knowledge: Knowledge, groundings: Mapping[str, int], count: int) -> Knowledge:
+    """Return the knowledge with so many rules, those with the fewest groundings."""
+    kept = set(sorted(knowledge.rules, key=lambda name: groundings[name])[:count])
+    if len(kept) == len(knowledge.rules):
+        return knowledge
     rules = {name: rule for name, rule in knowledge.rules.items() if name in kept}
-    return replace(knowledge, rules=FrozenMapping(rules)), True
+    return replace(knowledge, rules=FrozenMapping(rules))
+
+
+def _with_fewer_examples(
+    knowledge: Knowledge, sample: Sample, generator: torch.Generator
+) -> Sample:
+    sample = _of_slots(sample, slots_of(knowledge))
+    room = WORK // max(1, sum(work_by_rule(knowledge, sample).values()))
+    kept = min(sample.examples, MOST_EXAMPLES, max(FEWEST_EXAMPLES, room))
+    return _some_examples(sample, kept, generator)
+
+
+def _some_examples(sample: Sample, count: int, generator: torch.Generator) -> Sample:
+    if count == sample.examples:
+        return sample
+    return sample.at(torch.randperm(sample.examples, generator=generator)[:count].sort().values)
+
+
+def _with_short_steps(
+    knowledge: Knowledge, sample: Sample, generator: torch.Generator
+) -> tuple[Knowledge, Sample]:
+    """Return fewer examples and rules, so that a step of training fits the budget.
+
+    Large outputs take long however few groundings rules have, and so do rules of many shapes. The
+    former need fewer examples, the latter fewer rules.
+    """
+    groundings = work_by_rule(knowledge, sample)
+    while not unseen_predicates(knowledge, sample):
+        operations, numbers = _work_of_step(knowledge, sample)
+        share = STEP / (operations + numbers)
+        if share >= 1:
+            break
+        if numbers >= operations and sample.examples > FEWEST_EXAMPLES:
+            kept = max(FEWEST_EXAMPLES, int(sample.examples * share))
+            sample = _some_examples(sample, min(kept, sample.examples - 1), generator)
+        elif len(knowledge.rules) > 1:
+            knowledge = _fewest(knowledge, groundings, max(1, int(len(knowledge.rules) * share)))
+        else:
+            break
+    return knowledge, sample
+
+
+def _work_of_step(knowledge: Knowledge, sample: Sample) -> tuple[int, int]:
+    """Return the work of a step of all runs: of its operations, and of the numbers they make."""
+    own = _of_slots(sample, slots_of(knowledge))
+    rules = compile_rule(knowledge, reduction="sum")
+    counting = Counting()
+    with torch.enable_grad(), counting:
+        leaves = {name: one.clone().requires_grad_() for name, one in own.logits.items()}
+        total = rules.total(leaves, lengths=own.lengths, observed=own.observed or None)
+        if total.requires_grad:
+            total.backward()  # type: ignore[no-untyped-call]
+    return OPERATION * counting.operations, RUNS * counting.numbers
 
 
 def _of_slots(sample: Sample, slots: Mapping[str, Slot]) -> Sample:

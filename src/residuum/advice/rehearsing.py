@@ -8,7 +8,6 @@ each parameter alone, so that each learns as it would by itself.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,9 +17,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from residuum.advice.fitting import work_by_rule
+from residuum.advice.fitting import RUNS, work_by_rule
 from residuum.advice.made_up import Output, Stage, make_up, unweighted
 from residuum.advice.samples import Sample
+from residuum.advice.work import Budget, Counting
 from residuum.circuits.compiling import WORK, compile_circuit
 from residuum.circuits.ground_rules import ground_rule
 from residuum.errors import CircuitError
@@ -32,7 +32,7 @@ from residuum.syntax import Knowledge
 WEIGHTS: Final = (0.003, 0.03, 0.3, 3.0)
 """The weights of the rules that are rehearsed; the best counts."""
 
-SEEDS: Final = 4
+SEEDS: Final = RUNS // len(WEIGHTS)
 STEPS: Final = 120
 RATE: Final = 0.03
 HIDDEN: Final = 16
@@ -80,14 +80,18 @@ class Rehearsal:
         self._stage = make_up(knowledge, sample, SEEDS, seed)
 
     def try_out(
-        self, relaxation: Relaxation | None, until: float = math.inf, *, over: str | None = None
+        self,
+        relaxation: Relaxation | None,
+        budget: Budget | None = None,
+        *,
+        over: str | None = None,
     ) -> Rehearsed | None:
-        """Return how well networks learn under a relaxation; None if time is up before.
+        """Return how well networks learn under a relaxation; None if the budget is too small.
 
         `over` is that of `compile`: how the penalties of groundings come together.
         """
         penalty = None if relaxation is None else self._penalty(relaxation, over)
-        points = _trained(self._stage, penalty, until)
+        points = _trained(self._stage, penalty, budget or Budget(math.inf, math.inf))
         if points is None:
             return None
         at_weights = points.reshape(len(WEIGHTS), SEEDS).mean(1)
@@ -137,15 +141,15 @@ def is_feasible(knowledge: Knowledge, sample: Sample) -> bool:
         circuit = compile_circuit(ground.propositions, ground.root, WORK[:2])
     except CircuitError:
         return False
-    return len(circuit) * sample.examples * SEEDS * len(WEIGHTS) <= MOST_NUMBERS
+    return len(circuit) * sample.examples * RUNS <= MOST_NUMBERS
 
 
 def _copied(tensor: Tensor, copies: int) -> Tensor:
     return tensor.repeat(copies, *(1,) * (tensor.dim() - 1))
 
 
-def _trained(stage: Stage, penalty: Penalty | None, until: float) -> Tensor | None:
-    """Return the points of each run, or None if time is up."""
+def _trained(stage: Stage, penalty: Penalty | None, budget: Budget) -> Tensor | None:
+    """Return the points of each run, or None if the budget is too small."""
     copies = len(WEIGHTS)
     outputs = {
         name: one._replace(
@@ -159,19 +163,30 @@ def _trained(stage: Stage, penalty: Penalty | None, until: float) -> Tensor | No
     networks = _networks(outputs)
     weights = torch.tensor(WEIGHTS).repeat_interleave(SEEDS)
     optimizer = torch.optim.Adam([one for layers in networks.values() for one in layers], lr=RATE)
-    for _ in range(STEPS):
-        if time.monotonic() > until:
-            return None
+
+    def step() -> bool:
+        """Take a step, and return whether there was anything to learn from."""
         with torch.enable_grad():
             found = {n: _applied(networks[o.network], o.features, o) for n, o in outputs.items()}
             loss = sum((_labelled_loss(found[n], o) for n, o in outputs.items()), torch.zeros(()))
             if penalty is not None:
                 loss = loss + (weights * penalty(found).mean(1)).sum()
-            if not loss.requires_grad:
-                break
-            optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
+            if loss.requires_grad:
+                optimizer.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]
+        if loss.requires_grad:
+            optimizer.step()
+        return loss.requires_grad
+
+    counting = Counting()
+    with counting:
+        is_learning = step()
+    if not budget.take(STEPS * counting.work):
+        return None
+    for _ in range(STEPS - 1 if is_learning else 0):
+        if budget.is_late:
+            return None
+        step()
     unlabelled = [one for one in outputs.values() if one.labels is None]
     with torch.no_grad():
         scores = [

@@ -48,9 +48,8 @@ class Tables(NamedTuple):
                 if len(own) > 1 and table.dim() == len(own) and not table.is_floating_point():
                     yield own, (table == 1).nonzero().T.tolist()
         for name, values in self.functions.items():
-            if self.function_domains[name][1] in self.sizes:
-                numbers = values.tolist()
-                yield self.function_domains[name], [list(range(len(numbers))), numbers]
+            numbers = [int(one) for one in values.tolist()]
+            yield self.function_domains[name], [list(range(len(numbers))), numbers]
 
 
 def read_tables(path: Path, knowledge: Knowledge, form: Form = "probs") -> Tables:
@@ -89,7 +88,14 @@ def read_tables(path: Path, knowledge: Knowledge, form: Form = "probs") -> Table
         label_sizes, {},
     )  # fmt: skip
     for name, one in known.items():
-        if name not in functions or len(one.domains) > 1:
+        if len(one.domains) > 1 or not all(
+            knowledge.domains[of].is_open for of in (one.domains[0], one.result)
+        ):
+            raise DataError(
+                f"{where}: expected functions from one member of an open domain to another, got "
+                f"`{name}`, whose values tables cannot give; leave out the sample"
+            )
+        if name not in functions:
             raise DataError(
                 f"{where}: expected the array `{name}` with the number of the value for each "
                 "member, found none; add it"

@@ -196,16 +196,10 @@ def _from_tables(
                     "tables have no names; write its number, or leave out the sample"
                 )
     members = _linked(tables, mentioned, most, generator)
-    functions = {}
-    for one in open_functions(knowledge):
-        values, kept = tables.functions[one.name], set(_labels(knowledge, members, one.result))
-        drawn = _drawn_function(
-            list(_tuples(knowledge, members, one.domains)), sorted(kept), generator
-        )
-        functions[one.name] = {
-            (number,): int(values[number]) if int(values[number]) in kept else drawn[number,]
-            for number in members[one.domains[0]]
-        }
+    functions = {
+        name: _restricted(tables.functions[name], members[argument], members[result], generator)
+        for name, (argument, result) in tables.function_domains.items()
+    }
     relations = {}
     for predicate in relations_in_guards(knowledge):
         held = set(map(tuple, tables.pairs[predicate.name].T.tolist()))
@@ -213,6 +207,17 @@ def _from_tables(
             one: int(one in held) for one in _tuples(knowledge, members, predicate.domains)
         }
     return World(members, {}, functions, relations)
+
+
+def _restricted(
+    values: Tensor, arguments: Sequence[int], results: Sequence[int], generator: torch.Generator
+) -> Table:
+    """Return a function between members that are kept; a value that is not kept is drawn anew."""
+    found = dict(_drawn_function([(one,) for one in arguments], results, generator))
+    for one in arguments:
+        if int(values[one]) in results:
+            found[one,] = int(values[one])
+    return found
 
 
 def _linked(

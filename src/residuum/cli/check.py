@@ -56,7 +56,7 @@ def check(
         print_json(_as_json(checked))
     else:
         if checked.is_consistent:
-            say(f"{file}: in order: {_contents(knowledge)}")
+            say(f"{file}: no mistakes found in {_contents(knowledge)}")
         for line in _remarks(checked):
             say(line)
     if not checked.is_consistent:

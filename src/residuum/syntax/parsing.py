@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -42,7 +43,11 @@ def parse(text: str) -> Formula:
     except Misread as error:
         reader.mistakes.append(error.mistake)
     if reader.mistakes:
-        raise FormulaSyntaxError(*explain(text, reader.mistakes)[0]) from None
+        mistakes = reader.mistakes
+        if _FILE_NAME.fullmatch(text):
+            mistakes = [Mistake(0, "expected a formula, got what looks like the name of a file. "
+                                   f"Read it by rs.load({text!r}).")]  # fmt: skip
+        raise FormulaSyntaxError(*explain(text, mistakes)[0]) from None
     return formula
 
 
@@ -50,6 +55,9 @@ def as_formula(formula: str | Formula) -> Formula:
     """Return a formula that is given as itself or as text."""
     return formula if isinstance(formula, Formula) else parse(formula)
 
+
+_FILE_NAME: Final = re.compile(r"[^\n]*[^\s]\.(rsd|cnf|dimacs|txt)")
+"""The names of the files that `rs.load` reads. No formula ends like this."""
 
 _SYMBOLS: Final = {"·": "*", "×": "*", "≠": "!=", "≤": "<=", "≥": ">="}
 
@@ -110,6 +118,8 @@ class Reader:
 
     def __init__(self, vocabulary: Vocabulary | None) -> None:
         self.mistakes: list[Mistake] = []
+        # Names whose declarations could not be read, which is reported once and not at each use.
+        self.unread: set[str] = set()
         self._vocabulary = vocabulary
         # For each variable the domains of the quantifiers that bind it around the current phrase,
         # outermost first. `_enter` adds them, and `_quantifier` removes them.
@@ -199,10 +209,13 @@ class Reader:
         return known
 
     def _declared(self, word: Token, known: Mapping[str, Any], role: str) -> Any:
-        found = known.get(str(word))
-        if found is None:
+        self.check_declared(word, known, role)
+        return known.get(str(word))
+
+    def check_declared(self, word: Token, known: Mapping[str, Any], role: str) -> None:
+        """Report a name that is not declared."""
+        if str(word) not in known and str(word) not in self.unread:
             self.report(word, f"{role} `{word}` is not declared.{self.advice(word, known)}")
-        return found
 
     def _counter(self, phrase: Phrase) -> Callable[..., Formula]:
         return functools.partial(CountQuantifier, self._count(phrase.parts[0]))
@@ -357,6 +370,8 @@ class Reader:
         if self._vocabulary is not None and not around and str(word) in self._vocabulary.quantities:
             self._arguments(word, "quantity", self._vocabulary.quantities, ())
             domain = _REALS
+        if self._vocabulary is not None and not around and str(word) in self.unread:
+            domain = _ANYTHING
         return ReadTerm(tm.Variable(str(word)), domain, word)
 
     def _integer(self, word: Token, sign: int) -> ReadTerm:

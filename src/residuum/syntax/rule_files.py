@@ -35,17 +35,18 @@ _KEYWORD: Final = re.compile(rf"{QUOTED_OR_COMMENT}|\b(?:{'|'.join(DECLARATION_W
 def read_rule_file(text: str, source: str) -> Knowledge:
     """Return the declarations in the text of a rule file; `source` names it in errors."""
     loading = _Loading()
-    for declaration in _split(text, loading.mistakes):
+    for declaration in _split(text, loading.mistakes, loading.unread):
         loading.take(declaration)
     if loading.mistakes:
         raise KnowledgeError(explain(text, loading.mistakes), source)
     return loading.knowledge()
 
 
-def _split(text: str, mistakes: list[Mistake]) -> Iterator[Phrase]:
+def _split(text: str, mistakes: list[Mistake], unread: set[str]) -> Iterator[Phrase]:
     """Yield the declarations without syntax errors, in the order of DECLARATION_WORDS.
 
-    A declaration starts at its keyword, so that a mistake in one hides none in the next.
+    A declaration starts at its keyword, so that a mistake in one hides none in the next. What a
+    declaration with a syntax error names is `unread`.
     """
     if len(text) > MOST_WORDS:  # a shorter text has fewer words
         words = words_of(text, 0, len(text))
@@ -72,6 +73,7 @@ def _split(text: str, mistakes: list[Mistake]) -> Iterator[Phrase]:
             yield read_phrase(text, "declaration", start, end)
         except Misread as error:
             mistakes.append(error.mistake)
+            unread.update(map(str, words_of(text, start, end)[1:2]))
 
 
 class _Loading:
@@ -89,6 +91,7 @@ class _Loading:
             Vocabulary(self._domains, self._functions, self._predicates, self._quantities)
         )
         self.mistakes = self._reader.mistakes
+        self.unread = self._reader.unread
 
     def take(self, declaration: Phrase) -> None:
         match declaration.kind:
@@ -123,9 +126,7 @@ class _Loading:
 
     def _check_domains(self, words: Iterable[Token]) -> None:
         for word in words:
-            if str(word) not in self._domains:
-                advice = self._reader.advice(word, self._domains)
-                self._reader.report(word, f"domain `{word}` is not declared.{advice}")
+            self._reader.check_declared(word, self._domains, "domain")
 
     def _constant(self, words: list[Token]) -> Label:
         return self._reader.constant(words).value
@@ -279,9 +280,7 @@ class _Loading:
     def _facts_of(self, declaration: Phrase) -> None:
         name = self._name(declaration, "facts", self._facts)
         predicate = declaration.words[1]
-        if str(predicate) not in self._predicates:
-            advice = self._reader.advice(predicate, self._predicates)
-            self._reader.report(predicate, f"predicate `{predicate}` is not declared.{advice}")
+        self._reader.check_declared(predicate, self._predicates, "predicate")
         self._facts.setdefault(name, Facts(name, str(predicate)))
 
     def _rule(self, declaration: Phrase) -> None:

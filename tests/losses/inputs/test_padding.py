@@ -129,3 +129,15 @@ def test_lengths_that_are_no_numbers_are_refused(lengths):
     )
     with pytest.raises(rs.ResiduumError, match="lengths: expected integers, got"):
         rule(Tag=torch.zeros(2, 4, 2), lengths=lengths)
+
+
+def test_a_mask_in_the_place_of_lengths_is_refused_with_what_to_pass():
+    rule = rs.compile(
+        RULES[0],
+        domains={"position": "sequence", "tag": ["A", "B"]},
+        predicates={"Tag": ("position", "tag")},
+    )
+    mask = torch.tensor([[True, True, False, False], [True] * 4])
+    with pytest.raises(rs.ResiduumError, match=r"if this is a mask, pass `mask.sum\(-1\)`"):
+        rule(Tag=torch.zeros(2, 4, 2), lengths=mask)
+    assert rule(Tag=torch.zeros(2, 4, 2), lengths=mask.sum(-1)).isfinite()

@@ -190,9 +190,11 @@ def check_lengths(
     except (RuntimeError, TypeError, ValueError):
         raise GroundingError(f"lengths: expected integers, got {lengths!r:.80}") from None
     if not _is_integral(checked.dtype) or tuple(checked.shape) != batch:
+        mask = checked.dtype == torch.bool
+        advice = "if this is a mask, pass `mask.sum(-1)`" if mask else "pass one for each sequence"
         raise GroundingError(
             f"lengths: expected integers of shape {batch}, one per sequence, "
-            f"got {checked.dtype} of shape {tuple(checked.shape)}"
+            f"got {checked.dtype} of shape {tuple(checked.shape)}; {advice}"
         )
     refuse_meta(checked)
     checked = checked.long()  # PyTorch has no min() for unsigned integers

@@ -42,6 +42,9 @@ def with_evidence(
     tensors = {
         slot.name: take_tensor(slot, given, names) for slot in plan.given if slot.name in given
     }
+    for slot in plan.slots:
+        if slot.name in labels and slot.name in tensors:
+            _refuse_one_hot(slot, labels[slot.name], tensors[slot.name])
     sizes = shown_lengths(plan.given, tensors, labels)
     nothing = _nothing(tensors, labels)
     found = dict(tensors)
@@ -111,7 +114,7 @@ def _labels(slot: Slot, given: Any) -> Tensor:
     if is_no_integer or not fits or (slot.is_exclusive and labels.dtype == torch.bool):
         raise GroundingError(
             f"observed `{slot.name}`: expected {_expected(slot)}, got {labels.dtype} of shape "
-            f"{tuple(labels.shape)}"
+            f"{tuple(labels.shape)}; {_what_to_do(slot, labels)}"
         )
     return labels.long()
 
@@ -131,6 +134,30 @@ def _expected(slot: Slot) -> str:
         f"the number of a member of {slot.domains[-1].name}, or {IGNORED}, as integers of shape "
         f"{shape}, which has no dimension for {slot.domains[-1].name}"
     )
+
+
+def _refuse_one_hot(slot: Slot, labels: Tensor, tensor: Tensor) -> None:
+    """Raise GroundingError if labels have a dimension for classes, as predictions do."""
+    has_batch = tensor.dim() > len(slot.domains)
+    if slot.is_exclusive and has_batch and tuple(labels.shape) == tuple(tensor.shape):
+        raise GroundingError(
+            f"observed `{slot.name}`: expected {_expected(slot)}, got {labels.dtype} of shape "
+            f"{tuple(labels.shape)}, that of the predictions; {_what_to_do(slot, labels)}"
+        )
+
+
+def _what_to_do(slot: Slot, labels: Tensor) -> str:
+    """Return what to do about labels that do not fit."""
+    sizes = [None if domain.labels is None else len(domain.labels) for domain in slot.domains]
+    own = labels.shape[max(0, labels.dim() - len(sizes)) :]
+    looks_like_logits = len(own) == len(sizes) and all(
+        size is None or size == found for size, found in zip(sizes, own, strict=True)
+    )
+    if slot.is_exclusive and looks_like_logits:
+        return "if these are one-hot, pass `labels.argmax(-1)`"
+    if labels.is_floating_point() or labels.is_complex():
+        return "pass `labels.long()` if they are whole numbers"
+    return "pass labels of this shape"
 
 
 def shown_lengths(

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from residuum.grounding import Plan
-from residuum.grounding.plans import Connect, Quantify, Read, Slot
-from residuum.logic import FALSE, Atom, Iff, Implies, is_satisfiable, is_tautology
+from residuum.grounding.plans import Connect, Quantify, Read, Slot, Step
+from residuum.logic import (
+    FALSE,
+    And,
+    Application,
+    Atom,
+    Constant,
+    Iff,
+    Implies,
+    Or,
+    Term,
+    Variable,
+    is_satisfiable,
+    is_tautology,
+)
+from residuum.logic.terms import Label
 from residuum.losses.aggregation import cap_of
 from residuum.losses.degrees.comparing import form_of
 from residuum.losses.degrees.tensors import in_full
@@ -139,7 +154,7 @@ def _describe(definition: Definition, bound: Bound | None) -> str:
     decided = _what_the_form_decides(plan)
     if bound is not None and not decided:
         decided = _what_softmaxes_decide(plan, bound)
-    lines += decided
+    lines += decided or _what_softmaxes_forbid(plan)
     return "\n".join(lines)
 
 
@@ -201,6 +216,64 @@ def _what_softmaxes_decide(plan: Plan, bound: Bound) -> list[str]:
         f"outputs={{{declared}}}"
     )
     return [warning]
+
+
+def _what_softmaxes_forbid(plan: Plan) -> list[str]:
+    """Return a warning if an implication leads from one class of a softmax to another one."""
+    for step in plan.steps:
+        if isinstance(step, Connect) and step.kind is Implies:
+            antecedent, consequent = (plan.steps[number] for number in step.operands)
+            for read in _conjuncts(plan, antecedent):
+                if plan.slots[read.slot].is_exclusive and _excludes(plan, read, consequent):
+                    return [_about_another_class(plan.slots[read.slot], read.terms[-1])]
+    return []
+
+
+def _about_another_class(slot: Slot, label: Term) -> str:
+    name = slot.predicate.name
+    return (
+        f"warning: `{name}` is one softmax, so that exactly one of its classes is true: where "
+        f"{label} is predicted, what follows from it in the rule is false. If several classes may "
+        f"be true, declare `{name}` independent, or pass outputs={{{name!r}: 'independent'}}"
+    )
+
+
+def _conjuncts(plan: Plan, step: Step) -> list[Read]:
+    """Return the atoms that a step asks for: itself, or those of a conjunction."""
+    if isinstance(step, Connect) and step.kind is And:
+        return [one for number in step.operands for one in _conjuncts(plan, plan.steps[number])]
+    return [step] if isinstance(step, Read) else []
+
+
+def _excludes(plan: Plan, read: Read, step: Step) -> bool:
+    """Return whether a step is false wherever an atom of a softmax is true."""
+    if isinstance(step, Read):
+        is_same = step.slot == read.slot and step.terms[:-1] == read.terms[:-1]
+        return is_same and _differ(plan, read, step.terms[-1])
+    if isinstance(step, Connect) and step.kind in (And, Or):
+        which = any if step.kind is And else all
+        return which(_excludes(plan, read, plan.steps[number]) for number in step.operands)
+    return False
+
+
+def _differ(plan: Plan, read: Read, other: Term) -> bool:
+    """Return whether a class is another one than that of an atom, at least for some labels."""
+    match read.terms[-1], other:
+        case Constant(one), Constant(value):
+            return one != value
+        case Variable(name), Constant(value):
+            return any(one != value for one in _labels_of(read, name))
+        case Variable(name), Application(function, (Variable(argument),)) if name == argument:
+            given: Any = dict(plan.functions).get(function)
+            value_of = given.get if isinstance(given, Mapping) else given
+            labels = _labels_of(read, name)
+            return callable(value_of) and any(value_of(one) != one for one in labels)
+    return False
+
+
+def _labels_of(read: Read, variable: str) -> Iterable[Label]:
+    [domain] = [axis.domain for axis in read.axes if axis.variable == variable]
+    return domain.labels or ()
 
 
 def _count_predictions(slot: Slot, entries: int) -> int:
