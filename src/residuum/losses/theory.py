@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from residuum.errors import GroundingError
 from residuum.losses.aggregation import conjoined
-from residuum.losses.compile import compile as compile_knowledge
+from residuum.losses.compile import compile as compiled_knowledge
 from residuum.losses.degrees.logits import Form
 from residuum.losses.degrees.parameters import find_logic
 from residuum.losses.exact_answers import ExactAnswers, refuse_no_labels
@@ -392,7 +392,7 @@ class Theory(ExactAnswers, Scheduled):
         if relaxation in self._compiled:
             return
         compiled = partial(
-            compile_knowledge,
+            compiled_knowledge,
             relaxation=relaxation,
             inputs=self._inputs,
             functions=self._functions,
