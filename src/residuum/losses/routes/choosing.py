@@ -2,7 +2,7 @@
 
 A route is a way to evaluate a rule. The routes are tried in a fixed order. Each returns a function
 that evaluates a case, or says in words why it cannot. A route that meets values it cannot evaluate
-hands the call over to the next. A new route needs one file, one line here, and one in `__init__.py`;
+hands the call over to the next. A new route needs one file, one line here and one in `__init__.py`.
 `tests/losses/routes/test_routes_agree.py` compares it with the steps.
 """
 
