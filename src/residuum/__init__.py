@@ -9,9 +9,7 @@ such as `residuum.syntax.depth` or `residuum.losses.reductions`.
 from typing import TYPE_CHECKING
 
 from residuum import errors
-from residuum.analysis import Consistency, consistency, gradients, properties, self_consistency
-from residuum.checks import RuleCheck, Shortcuts, check, shortcuts
-from residuum.circuits import load_circuit
+from residuum.doors import door
 from residuum.errors import ResiduumError
 from residuum.logic import (
     FALSE,
@@ -64,6 +62,12 @@ from residuum.syntax import (
 )
 
 if TYPE_CHECKING:
+    from residuum.analysis.consistency import consistency, self_consistency
+    from residuum.analysis.gradients import gradients
+    from residuum.analysis.properties import properties
+    from residuum.analysis.results import Consistency
+    from residuum.checks import RuleCheck, Shortcuts, check, shortcuts
+    from residuum.circuits import load_circuit
     from residuum.losses import (
         Assessment,
         CompiledKnowledge,
@@ -108,28 +112,39 @@ __all__ = [  # noqa: RUF022  # grouped by what the names are for
 ]  # fmt: skip
 
 _ON_TORCH = {
-    "Assessment", "CircuitLoss", "CompiledKnowledge", "CompiledRule", "Members", "Pairs", "Theory",
-    "Violation", "compile", "concatenated", "facts", "piecewise_constant", "ramp", "warm_up",
-}  # fmt: skip
+    **dict.fromkeys(("Assessment", "Theory"), "residuum.losses.theory"),
+    **dict.fromkeys(("Members", "concatenated"), "residuum.losses.relations.members"),
+    **dict.fromkeys(("piecewise_constant", "ramp", "warm_up"), "residuum.losses.schedules"),
+    "CircuitLoss": "residuum.losses.circuit_loss",
+    "CompiledKnowledge": "residuum.losses.knowledge",
+    "CompiledRule": "residuum.losses.rules",
+    "Pairs": "residuum.losses.relations.pairs",
+    "Violation": "residuum.losses.questions.violations",
+    "compile": "residuum.losses.compile",
+    "facts": "residuum.losses.facts",
+}
+_LATER = {
+    **dict.fromkeys(
+        ("Consistency", "consistency", "gradients", "properties", "self_consistency"),
+        "residuum.analysis",
+    ),
+    **dict.fromkeys(("RuleCheck", "Shortcuts", "check", "shortcuts"), "residuum.checks"),
+    "load_circuit": "residuum.circuits",
+    **_ON_TORCH,
+}
+_find = door(__name__, _LATER)
 
 
 def __getattr__(name: str) -> object:
-    """Load what needs PyTorch when it is first used."""
-    if name not in _ON_TORCH:
-        raise AttributeError(f"module 'residuum' has no attribute {name!r}")
+    """Load what is not needed at once, such as losses, which need PyTorch."""
     try:
-        import residuum.losses as losses
+        return _find(name)
     except ModuleNotFoundError as error:
-        if error.name != "torch":
+        if error.name != "torch" or name not in _ON_TORCH:
             raise
         raise ResiduumError(
             f"`residuum.{name}` needs PyTorch: pip install 'residuum[learn]'"
         ) from None
-    if name == "CircuitLoss":  # what rules alone do not need
-        from residuum.losses.circuit_loss import CircuitLoss
-
-        return CircuitLoss
-    return getattr(losses, name)
 
 
 def __dir__() -> list[str]:

@@ -1,38 +1,29 @@
-"""Doors: packages whose files load when they are first used, so that a program loads what it uses.
+"""Doors: packages whose files load when they are first used, so that a program loads what it needs.
 
-Such a package imports its files under `TYPE_CHECKING` as well, where type checkers find them.
+A package with such a door imports the same names under `TYPE_CHECKING`, where type checkers find
+them. Code inside writes `questions.coverage.coverage(…)`, and the file loads at the first call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 
-def files_of(package: str) -> Callable[[str], ModuleType]:
-    """Return the `__getattr__` of a package, which loads a file of the package by its name."""
-
-    def find(name: str) -> ModuleType:
-        if name.startswith("_"):
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        try:
-            return import_module(f"{package}.{name}")
-        except ModuleNotFoundError as error:
-            if error.name != f"{package}.{name}":
-                raise
-            raise AttributeError(f"module {package!r} has no attribute {name!r}") from None
-
-    return find
-
-
-def names_in(package: str, files: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package, which loads the file that `files` gives for a name."""
+def door(package: str, names: Mapping[str, str] | None = None) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package: it loads its files, and those that have some names."""
+    files = names or {}
 
     def find(name: str) -> Any:
-        if name not in files:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(files[name]), name)
+        if name in files:
+            return getattr(import_module(files[name]), name)
+        if not name.startswith("_"):
+            try:
+                return import_module(f"{package}.{name}")
+            except ModuleNotFoundError as error:
+                if error.name != f"{package}.{name}":
+                    raise
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return find

@@ -6,7 +6,7 @@ from residuum.losses.routes.cuda_graphs import CudaGraphsRoute
 def recorded(rule):
     """Return what was recorded of a rule, or of the rules in a bundle; None where that failed."""
     choosers = [rule.routes] + ([rule.routes_of_several] if rule.routes_of_several else [])
-    routes = [one for chooser in choosers for one in chooser.routes]
+    routes = [one.loaded for chooser in choosers for one in chooser.routes]
     return [
         kept
         for route in routes

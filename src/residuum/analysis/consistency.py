@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from residuum.analysis.bounds.boxes import enclose
+from residuum.analysis import bounds as certified
 from residuum.analysis.cache import find_cache_file
 from residuum.analysis.cases.mixtures import mixture
 from residuum.analysis.closed_forms.antiderivatives import ANTIDERIVATIVE
@@ -153,7 +153,7 @@ def _integrate(
         left = max(0.0, seconds - (time.perf_counter() - started))
         useful = USEFUL if method is None else 1.0
         try:
-            found = enclose(
+            found = certified.boxes.enclose(
                 subject, atoms_of(subject), chosen, width=NARROWEST, seconds=left, useful=useful
             )
         except NotThisWay as reason:

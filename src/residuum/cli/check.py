@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from residuum.checks import Contradiction, RuleCheck, check_steps
+from residuum import checks
 from residuum.checks.wording import (
     scope_of,
     tell_contradiction,
@@ -22,6 +22,9 @@ from residuum.cli.progress import with_progress
 from residuum.errors import KnowledgeError
 from residuum.limits import MOST_SHOWN
 from residuum.syntax import Knowledge, load
+
+if TYPE_CHECKING:
+    from residuum.checks import Contradiction, RuleCheck
 
 
 def check(
@@ -49,7 +52,7 @@ def check(
         found = [{"line": p.line, "column": p.column, "message": p.message} for p in error.problems]
         print_json({"ok": False, "errors": found})
         raise typer.Exit(MISTAKE) from None
-    steps = with_progress(check_steps(knowledge), len(knowledge.rules) + 1, "checking")
+    steps = with_progress(checks.check_steps(knowledge), len(knowledge.rules) + 1, "checking")
     *_, checked = steps
     assert checked is not None
     if as_json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -16,9 +16,11 @@ from residuum.cli.progress import with_progress
 from residuum.errors import RecordError, ResiduumError
 from residuum.relaxations import default_relaxations
 from residuum.reports.blocks import Picture, Section, Table, count_of, with_safe_names
-from residuum.reports.own_rules.gathering import Asked
 from residuum.results import find_records
 from residuum.syntax import load
+
+if TYPE_CHECKING:
+    from residuum.reports.own_rules.gathering import Asked
 
 
 def report(
@@ -79,6 +81,7 @@ def report(
     residuum report --rules rules.rsd --sample predictions.npz --run log.jsonl
     """
     from residuum.reports.exports import make_folder
+    from residuum.reports.own_rules.gathering import Asked
     from residuum.reports.page import check_page
 
     if rules is not None and store is not None:

@@ -4,36 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, TypedDict, Unpack, overload
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import torch
 
+from residuum import losses
 from residuum.errors import GroundingError, suggest
 from residuum.grounding import (
     Layout,
     Plan,
     Signature,
-    conjunction,
-    lay_out_parts,
     plan_rule,
-    plan_together,
     signature_of_knowledge,
     signature_of_rule,
     with_outputs,
-    without_quantifiers,
 )
 from residuum.grounding.plans import Connect, Quantify
 from residuum.logic import And, Forall, Formula, Implies
-from residuum.losses.bundles import Names, bundled_rules
+from residuum.losses import routes
 from residuum.losses.degrees.comparing import form_of
 from residuum.losses.degrees.logits import FORMS, Form
 from residuum.losses.degrees.parameters import find_logic
-from residuum.losses.knowledge import CompiledKnowledge
 from residuum.losses.reductions import Reduction, check_reduction
-from residuum.losses.routes import thresholds
-from residuum.losses.routes.blocks import bytes_for
 from residuum.losses.routes.definition import Comparisons, Detached
 from residuum.losses.rules import CompiledRule
 from residuum.losses.schedules import Schedule, check_scheduled_weight
@@ -41,6 +34,9 @@ from residuum.relaxations import DEFAULT, Relaxation
 from residuum.relaxations.catalogue import EXACT
 from residuum.syntax import Knowledge, Quantity, as_formula
 from residuum.syntax.over import CONJUNCTION, Over, read_over
+
+if TYPE_CHECKING:
+    from residuum.losses.knowledge import CompiledKnowledge
 
 Inputs = Form | Mapping[str, Form]
 
@@ -80,7 +76,7 @@ class RuleOptions(SharedOptions, total=False):
 
 
 @dataclass(frozen=True)
-class _Options:
+class Options:
     """How each rule is compiled."""
 
     relaxation: Relaxation
@@ -175,7 +171,7 @@ def compile(  # noqa: A001
             "relaxation: expected one relaxation, got a schedule, which only rs.Theory takes; "
             "compile the rule under each relaxation, or use rs.Theory"
         )
-    options = _Options(
+    options = Options(
         find_logic(relaxation),
         inputs,
         reduction,
@@ -197,8 +193,9 @@ def compile(  # noqa: A001
             weight=weight,
         )
         signature = with_outputs(signature_of_knowledge(rule, functions or {}), outputs or {})
-        overs = overs_of(rule, over)
-        return _compiled_knowledge(rule, signature, options, weights or {}, overs)
+        return losses.compile_knowledge.compiled_knowledge(
+            rule, signature, options, weights or {}, over
+        )
     if weights is not None:
         raise GroundingError("weights: expected none for one rule, which has `weight`; pass that")
     name, default_weight, default_over = "rule", 1.0, None
@@ -230,102 +227,16 @@ def compile(  # noqa: A001
     written = default_over if over is None else over
     chosen = CONJUNCTION if written is None else read_over(written)
     own_weight = default_weight if weight is None else weight
-    return _with_circuit(_compiled(formula, signature, options, name, own_weight, overs=(chosen,)))
+    return with_circuit(
+        compiled_rule(formula, signature, options, name, own_weight, overs=(chosen,))
+    )
 
 
-def _with_circuit(rule: CompiledRule) -> CompiledRule:
+def with_circuit(rule: CompiledRule) -> CompiledRule:
     """Return a rule, and refuse it under `exact` if its circuit is too large."""
     if rule.relaxation == EXACT and not rule.plan.sequence_domains:
         rule.definition.circuits.circuit((), torch.device("cpu"))
     return rule
-
-
-def _compiled_knowledge(
-    knowledge: Knowledge,
-    signature: Signature,
-    options: _Options,
-    replaced: Mapping[str, float | Schedule[float]],
-    overs: Mapping[str, Over],
-) -> CompiledKnowledge:
-    rules = knowledge.rules
-    _check_rule_names("weights", replaced, rules)
-    weights = {name: replaced.get(name, rule.weight) for name, rule in rules.items()}
-    for name, weight in weights.items():
-        check_scheduled_weight(weight, name)
-    plans, planned = _plans_of_ground_rules(knowledge, signature)
-    compiled = {
-        name: _with_circuit(
-            _compiled(
-                rule.formula,
-                signature,
-                options,
-                name,
-                1.0,
-                *plans.get(name, ()),
-                overs=(overs[name],),
-            )
-        )
-        for name, rule in rules.items()
-    }
-    bundles = {}
-    for names in bundled_rules(compiled) if options.relaxation != EXACT else ():
-        together = And(*(rules[name].formula for name in names))
-        plan = planned if names == tuple(plans) else None
-        own = tuple(overs[name] for name in names)
-        bundles[names] = _compiled(
-            together, signature, options, "rules", 1.0, plan, is_bundle=True, overs=own
-        )
-    formulas = {name: rule.formula for name, rule in rules.items()}
-    alone = replace(options, process_group=None)  # the rules know their group, a copy cannot
-    joined = partial(_together, formulas, signature, alone)
-    return CompiledKnowledge(compiled, bundles, weights, joined)
-
-
-def overs_of(knowledge: Knowledge, over: str | Mapping[str, str] | None) -> dict[str, Over]:
-    """Return the aggregator of each rule: that of a mapping, its own, or that for all rules."""
-    replaced = over if isinstance(over, Mapping) else {}
-    _check_rule_names("over", replaced, knowledge.rules)
-    default = CONJUNCTION if over is None or isinstance(over, Mapping) else read_over(over)
-    found = {}
-    for name, rule in knowledge.rules.items():
-        written = replaced.get(name, rule.over)
-        found[name] = default if written is None else read_over(written)
-    return found
-
-
-def _check_rule_names(option: str, names: Iterable[str], rules: Mapping[str, object]) -> None:
-    for name in names:
-        if name not in rules:
-            raise GroundingError(
-                f"{option}: the knowledge has no rule `{name}`.{suggest(name, rules)} "
-                f"It has: {', '.join(rules) or 'none'}"
-            )
-
-
-def _together(
-    formulas: Mapping[str, Formula], signature: Signature, options: _Options, names: Names
-) -> CompiledRule:
-    """Return some rules as one rule under `exact`, for questions about all of them together."""
-    together = conjunction([formulas[name] for name in names], signature)
-    exact = replace(options, relaxation=EXACT, detach=None)
-    return _compiled(together, signature, exact, "rules", 1.0)
-
-
-def _plans_of_ground_rules(
-    knowledge: Knowledge, signature: Signature
-) -> tuple[dict[str, tuple[Plan, Layout]], Plan | None]:
-    """Return the plans and layouts of rules without quantifiers, and the plan of all of them."""
-    rules = knowledge.rules
-    are_ground = without_quantifiers([one.formula for one in rules.values()])
-    names = [name for name, is_ground in zip(rules, are_ground, strict=True) if is_ground]
-    if len(names) < thresholds.FEWEST_ALIKE:
-        return {}, None
-    found = plan_together([rules[name].formula for name in names], signature)
-    if found is None:
-        return {}, None
-    whole, parts = found
-    laid_out = zip(parts, lay_out_parts(whole, parts), strict=True)
-    return dict(zip(names, laid_out, strict=True)), whole
 
 
 def _refuse_for_knowledge(**given: object) -> None:
@@ -336,7 +247,7 @@ def _refuse_for_knowledge(**given: object) -> None:
             )
 
 
-def _check_options(options: _Options) -> None:
+def _check_options(options: Options) -> None:
     check_reduction(options.reduction)
     if options.block is not None and options.memory_budget is not None:
         raise GroundingError("expected `block` or `memory_budget`, got both; leave one out")
@@ -360,10 +271,10 @@ def _is_number(given: object) -> bool:
     return isinstance(given, int | float) and not isinstance(given, bool)
 
 
-def _compiled(
+def compiled_rule(
     formula: Formula,
     signature: Signature,
-    options: _Options,
+    options: Options,
     name: str,
     weight: float | Schedule[float],
     plan: Plan | None = None,
@@ -372,6 +283,7 @@ def _compiled(
     is_bundle: bool = False,
     overs: Sequence[Over] = (CONJUNCTION,),
 ) -> CompiledRule:
+    """Return a formula as a compiled rule. A known plan or layout saves its computation."""
     check_scheduled_weight(weight, name)
     plan = plan or plan_rule(formula, signature)
     if plan.relation is not None and options.relaxation == EXACT:
@@ -425,10 +337,10 @@ def _has_sides(plan: Plan) -> bool:
     return False
 
 
-def _block(plan: Plan, options: _Options) -> int | None:
+def _block(plan: Plan, options: Options) -> int | None:
     if options.memory_budget is None:
         return options.block
-    return max(1, int(options.memory_budget // bytes_for(plan, 1)))
+    return max(1, int(options.memory_budget // routes.blocks.bytes_for(plan, 1)))
 
 
 def _forms(plan: Plan, signature: Signature, inputs: Inputs) -> dict[str, Form]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 from torch import Tensor
 
 from residuum.errors import GroundingError, suggest
-from residuum.losses import questions
+from residuum.grounding.plans import Slot
+from residuum.losses import questions, relations
 from residuum.losses.bundles import Bundles, Names
 from residuum.losses.exact_answers import ExactAnswers
 from residuum.losses.inputs.arguments import (
@@ -24,7 +25,6 @@ from residuum.losses.inputs.calls import Call
 from residuum.losses.inputs.checking import refuse_unknown
 from residuum.losses.inputs.evidence import Observed, refuse_unknown_labels
 from residuum.losses.reductions import Combination, check_combination
-from residuum.losses.relations.tables import check_sizes, slots_of_members
 from residuum.losses.routes.definition import Definition, make_room
 from residuum.losses.rules import CompiledRule
 from residuum.losses.schedules import Schedule, Scheduled, weight_at
@@ -83,7 +83,9 @@ class CompiledKnowledge(ExactAnswers, Scheduled):
             dict.fromkeys(name for rule in rules.values() for name in rule.plan.read)
         )
         are_related = any(rule.plan.relation is not None for rule in rules.values())
-        self._members = slots_of_members(r.plan for r in rules.values()) if are_related else {}
+        self._members: dict[str, Slot] = {}
+        if are_related:
+            self._members = relations.tables.slots_of_members(r.plan for r in rules.values())
         # Rules that share a hidden predicate under `exact` have a probability together, since one
         # of them alone does not decide its values. It is found here, where nothing is traced.
         self.shares_hidden = _share_hidden(rules.values())
@@ -294,7 +296,7 @@ class CompiledKnowledge(ExactAnswers, Scheduled):
         if given.observed is not None:
             refuse_unknown_labels(given.observed, self._predicates)
         if self._members:
-            check_sizes(self._members, given.tensors, given.observed or {})
+            relations.tables.check_sizes(self._members, given.tensors, given.observed or {})
         rules = self._rules.values()
         if given.lengths is not None and not any(rule.plan.sequence_domains for rule in rules):
             raise GroundingError(

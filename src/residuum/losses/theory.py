@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from residuum.errors import GroundingError
 from residuum.losses.aggregation import conjoined
-from residuum.losses.compile import compile as compile_knowledge
+from residuum.losses.compile import compile as compiled_knowledge
 from residuum.losses.degrees.logits import Form
 from residuum.losses.degrees.parameters import find_logic
 from residuum.losses.exact_answers import ExactAnswers, refuse_no_labels
@@ -28,28 +28,13 @@ from residuum.losses.inputs.calls import Call
 from residuum.losses.inputs.evidence import Observed
 from residuum.losses.knowledge import WEIGHTING, said_over
 from residuum.losses.questions.violations import Violation
-from residuum.losses.reductions import (
-    Combination,
-    Reduction,
-    SharedGroup,
-    check_combination,
-)
+from residuum.losses.reductions import Combination, Reduction, SharedGroup, check_combination
 from residuum.losses.relations.facts import read_facts, without_last
 from residuum.losses.routes.definition import Definition
 from residuum.losses.rules import CompiledRule
-from residuum.losses.schedules import (
-    Schedule,
-    Scheduled,
-    at,
-    check_scheduled_weight,
-    weight_at,
-)
+from residuum.losses.schedules import Schedule, Scheduled, at, check_scheduled_weight, weight_at
 from residuum.losses.theory_calls import TOGETHER, Bindings, TheoryCall
-from residuum.losses.theory_names import (
-    check_modules,
-    check_names,
-    members_in,
-)
+from residuum.losses.theory_names import check_modules, check_names, members_in
 from residuum.losses.theory_rules import TheoryRules, checked_groundings, compile_rules
 from residuum.losses.tracing import not_traced
 from residuum.relaxations import DEFAULT, Relaxation
@@ -162,15 +147,21 @@ class Theory(ExactAnswers, Scheduled):
         self._reduction = reduction
         self._group = SharedGroup(process_group)
         self._inputs = inputs
-        self._functions = functions or {}
         self._over = over
-        self._replay = replay
+        self._compile_all = partial(
+            compiled_knowledge,
+            inputs=inputs,
+            functions=functions or {},
+            reduction=reduction,
+            replay=replay,
+        )
         self._frozen: set[str] = set()
         self._compiled: dict[Relaxation, TheoryRules] = {}
-        related = self._rules().related  # so that mistakes in the knowledge show now
-        self._groundings = checked_groundings(groundings, related)
-        for name in self._predicates_in_use():
-            if name not in modules:
+        rules = self._rules()  # so that mistakes in the knowledge show now
+        self._groundings = checked_groundings(groundings, rules.related)
+        used = [*rules.predicates, *(one.predicate for one in knowledge.facts.values())]
+        for name in dict.fromkeys(used):
+            if name not in modules and name not in knowledge.quantities:
                 raise GroundingError(f"no module is given for predicate `{name}`")
 
     @property
@@ -391,28 +382,10 @@ class Theory(ExactAnswers, Scheduled):
         relaxation = self.relaxation
         if relaxation in self._compiled:
             return
-        compiled = partial(
-            compile_knowledge,
-            relaxation=relaxation,
-            inputs=self._inputs,
-            functions=self._functions,
-            reduction=self._reduction,
-            process_group=self._group.group,
-            replay=self._replay,
-        )
+        group = self._group.group
+        compiled = partial(self._compile_all, relaxation=relaxation, process_group=group)
         rules = compile_rules(self.knowledge, compiled, self._members, self._over)
         self._compiled[relaxation] = rules
-
-    def _predicates_in_use(self) -> list[str]:
-        slots = [slot for rule in self._rules().whole.rules.values() for slot in rule.plan.given]
-        quantities = self.knowledge.quantities
-        used = [
-            slot.predicate.name
-            for slot in slots
-            if not slot.predicate.is_hidden and slot.predicate.name not in quantities
-        ]
-        used += [one.predicate for one in self.knowledge.facts.values()]
-        return list(dict.fromkeys(used))
 
 
 def _options() -> list[str]:

@@ -29,6 +29,12 @@ class TheoryRules(NamedTuple):
     related: Mapping[str, CompiledRule]
 
     @property
+    def predicates(self) -> list[str]:
+        """The names of the predicates and quantities that rules read, without hidden ones."""
+        slots = [slot for rule in self.whole.rules.values() for slot in rule.plan.given]
+        return [slot.predicate.name for slot in slots if not slot.predicate.is_hidden]
+
+    @property
     def plain_slots(self) -> list[Slot]:
         """The slots of plain rules, each once."""
         rules = self.plain.rules.values()

@@ -90,5 +90,5 @@ def test_a_theory_takes_tensors_in_a_mapping_and_by_keyword():
     assert torch.equal(
         theory.satisfied({"image": image})["apart"], theory.satisfied(image=image)["apart"]
     )
-    with pytest.raises(GroundingError, match="expected tensors by name.*got Tensor"):
+    with pytest.raises(GroundingError, match=r"expected tensors by name.*got Tensor"):
         theory.satisfied(image)

@@ -144,7 +144,7 @@ def test_rules_of_a_knowledge_equal_those_without_recordings(device, relaxation,
         check(found, without_recordings(lambda given, k=fresh: stacked(k, given), inputs))
         total = with_gradients(knowledge.total(inputs), inputs)
         check(total, without_recordings(fresh.total, inputs))
-    compiled_rules = (*knowledge._bundles.values(), *knowledge.rules.values())
+    compiled_rules = (*knowledge.bundles.values(), *knowledge.rules.values())
     check_recorded(*compiled_rules)
 
 

@@ -136,6 +136,7 @@ def test_a_deleted_rule_is_removed_from_the_registry():
     from residuum.losses.routes import torch_compile
 
     rule = rs.compile(SUM, domains={"d": 5}, reduction="none")
+    rule.routes._register()  # as a trace does
     before = len(torch_compile._EVALUATORS)
     del rule
     assert len(torch_compile._EVALUATORS) < before

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,11 +17,14 @@ from residuum.errors import GroundingError
 from residuum.grounding import Plan
 from residuum.grounding.plans import Connect, Quantify
 from residuum.logic import And, Exists, Forall
-from residuum.losses.aggregation.aggregators import Aggregator, OnDegrees, aggregator_of
+from residuum.losses import aggregation
 from residuum.losses.aggregation.conjunctions import cap_of
 from residuum.losses.inputs.layouts import Bound
 from residuum.relaxations import Relaxation
 from residuum.syntax.over import CONJUNCTION, Over
+
+if TYPE_CHECKING:
+    from residuum.losses.aggregation.aggregators import Aggregator
 
 
 class Chain(NamedTuple):
@@ -73,10 +76,13 @@ def aggregation_over(
 
     A rule to whose quantifiers `over` does not apply is a conjunction.
     """
+    if over == CONJUNCTION:
+        return RuleAggregation(over)
     chains = list(_chains(plan, number))
-    aggregator = aggregator_of(over)
+    aggregator = aggregation.aggregators.aggregator_of(over)
+    is_on_degrees = isinstance(aggregator, aggregation.aggregators.OnDegrees)
     has_exists = any(isinstance(one, Quantify) and one.kind is Exists for one in plan.steps)
-    if aggregator is None or not (chains or (isinstance(aggregator, OnDegrees) and has_exists)):
+    if not (chains or (is_on_degrees and has_exists)):
         return RuleAggregation(CONJUNCTION)
     for chain in chains:
         _refuse_shadows(plan, chain, over)

@@ -54,6 +54,11 @@ def is_traced(x: Tensor) -> bool:
     )
 
 
+def is_transformed() -> bool:
+    """Return whether torch.compile or torch.func is active."""
+    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+
+
 _AS_IT_IS: Final = nullcontext()
 
 

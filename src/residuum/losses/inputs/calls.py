@@ -7,23 +7,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import torch
 from torch import Tensor
 
 from residuum.grounding import Plan
+from residuum.losses import inputs
 from residuum.losses.degrees.logits import Source
 from residuum.losses.inputs.arguments import Inputs
 from residuum.losses.inputs.checking import batch_of, check_lengths, check_values, take_tensors
 from residuum.losses.inputs.evidence import check_evidence, labels_of, with_evidence
 from residuum.losses.inputs.hidden import with_hidden
 from residuum.losses.inputs.layouts import Bound, groundings_of
-from residuum.losses.inputs.numbers import Numbers
 from residuum.losses.inputs.padding import masks_for, sequence_sizes, without_padding
-from residuum.losses.inputs.reading import Window
-from residuum.losses.relations.grounded import Grounded
 from residuum.losses.routes.definition import Definition, make_room
+
+if TYPE_CHECKING:
+    from residuum.losses.inputs.reading import Window
+    from residuum.losses.relations.grounded import Grounded
 
 
 @final
@@ -86,7 +88,8 @@ class Receiver:
     def __init__(self, definition: Definition) -> None:
         self._definition = definition
         self._plan = definition.plan
-        self._numbers = Numbers(definition.plan)
+        compares = any(slot.compared is not None for slot in self._plan.slots)
+        self._numbers = inputs.numbers.Numbers(self._plan) if compares else None
         self._cases: dict[Any, Case] = {}
 
     def receive(
@@ -114,7 +117,10 @@ class Receiver:
         if labels:
             given = with_evidence(self._plan, definition.forms, given, labels)
         are_crisp = is_exact and definition.comparisons == "crisp"
-        is_certain = bool(labels) or self._numbers.are_certain(are_all_crisp=are_crisp)
+        numbers = self._numbers
+        is_certain = bool(labels) or (
+            numbers is not None and numbers.are_certain(are_all_crisp=are_crisp)
+        )
         signature = _signature(given, definition.names)
         if is_certain and signature is not None:
             signature = (*signature, "observed")
@@ -128,19 +134,19 @@ class Receiver:
         if lengths is not None:
             bound = case.bound
             lengths = check_lengths(lengths, case.batch, bound.layout, case.sizes, case.device)
-        if self._plan.quantities:
-            given = self._numbers.compared(given, case.sizes, lengths, are_crisp=are_crisp)
-        inputs = [given[slot.name] for slot in self._plan.slots]
+        if numbers is not None:
+            given = numbers.compared(given, case.sizes, lengths, are_crisp=are_crisp)
+        tensors = [given[slot.name] for slot in self._plan.slots]
         if lengths is not None:
-            inputs = without_padding(self._plan, inputs, definition.forms, lengths)
+            tensors = without_padding(self._plan, tensors, definition.forms, lengths)
             masks = masks_for(self._plan, case.bound, lengths)
         if labels:
-            check_evidence(self._plan, labels, networks, inputs, lengths)
+            check_evidence(self._plan, labels, networks, tensors, lengths)
         if check:
-            for slot, tensor, form in zip(self._plan.slots, inputs, definition.forms, strict=True):
+            for slot, tensor, form in zip(self._plan.slots, tensors, definition.forms, strict=True):
                 check_values(slot, tensor, form, lengths)
         return Call(
-            inputs, case.batch, case.device, case.bound, masks, lengths, None, None, case, labels
+            tensors, case.batch, case.device, case.bound, masks, lengths, None, None, case, labels
         )
 
     def _case(self, inputs: Sequence[Tensor], *, is_observed: bool) -> Case:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from residuum.doors import files_of
+from residuum.doors import door
 
 if TYPE_CHECKING:
     from residuum.losses.questions import coverage as coverage
@@ -17,4 +17,4 @@ if TYPE_CHECKING:
     from residuum.losses.questions import truth as truth
     from residuum.losses.questions import violations as violations
 else:
-    __getattr__ = files_of(__name__)
+    __getattr__ = door(__name__)

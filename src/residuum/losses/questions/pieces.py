@@ -11,10 +11,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from residuum.losses.degrees.tensors import is_transformed
 from residuum.losses.inputs.calls import Call
 from residuum.losses.routes.blocks import flattened, part_of, split
 from residuum.losses.routes.definition import Definition
-from residuum.losses.routes.route import is_transformed
 
 
 class Piece(NamedTuple):

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from residuum.doors import files_of
+from residuum.doors import door
 
 if TYPE_CHECKING:
     from residuum.losses.relations import calls as calls
     from residuum.losses.relations import over_rows as over_rows
     from residuum.losses.relations import tables as tables
 else:
-    __getattr__ = files_of(__name__)
+    __getattr__ = door(__name__)

@@ -2,73 +2,86 @@
 
 A route is a way to evaluate a rule. The routes are tried in a fixed order. Each returns a function
 that evaluates a case, or says in words why it cannot. A route that meets values it cannot evaluate
-hands the call over to the next. A new route needs one file and one line here;
+hands the call over to the next. A new route needs one file, one line here and one in `__init__.py`.
 `tests/losses/routes/test_routes_agree.py` compares it with the steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Final, final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, final
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
+from residuum.losses import routes
+from residuum.losses.degrees.tensors import is_traced, is_transformed
 from residuum.losses.inputs.arguments import Inputs
 from residuum.losses.inputs.calls import Call, Case, Receiver
-from residuum.losses.routes import torch_compile
-from residuum.losses.routes.blocks import BlocksRoute
-from residuum.losses.routes.clauses import ClausesRoute
 from residuum.losses.routes.definition import Definition, make_room
-from residuum.losses.routes.route import ORDINARY, Evaluate, Route, Surroundings, surroundings_of
-from residuum.losses.routes.steps import StepsRoute
-from residuum.losses.routes.tables import TablesRoute
+from residuum.losses.routes.route import ORDINARY, Evaluate, Route, Surroundings
+from residuum.losses.tracing import not_traced
 
 
 def routes_of(definition: Definition) -> list[Route]:
     """Return the routes of a rule, in the order in which they are tried."""
-    if definition.is_exact:
-        from residuum.losses.routes.exact import ExactRoute
-
-        return [ExactRoute(definition)]
-    steps = StepsRoute(definition)
-    by_hand = [_tables(definition), _minima(definition), _clauses(definition)]
+    one = definition
+    if one.is_exact:
+        return [Waiting("exact", None, lambda: routes.exact.ExactRoute(one))]
+    steps = Waiting("steps", None, lambda: routes.steps.StepsRoute(one))
+    every: list[Route] = [
+        Waiting("tables", _no_table(one), lambda: routes.tables.TablesRoute(one)),
+        Waiting("minima", _no_minima(one), lambda: routes.minima.MinimaRoute(one)),
+        Waiting("clauses", _no_clauses(one), lambda: routes.clauses.ClausesRoute(one)),
+        steps,
+    ]
     return [
-        _cuda_graphs(definition, steps),
-        *by_hand,
-        BlocksRoute(definition, [*by_hand, steps]),
+        Waiting("CUDA graphs", _no_recording(one), lambda: routes.cuda_graphs.CudaGraphsRoute(one)),
+        *every[:-1],
+        Waiting("blocks", None, lambda: routes.blocks.BlocksRoute(one, every)),
         steps,
     ]
 
 
 @final
-class Refused:
-    """A route that a rule can never take, whatever its inputs are."""
+class Waiting:
+    """A route whose file loads when it is first asked, or a reason why no case can take it."""
 
-    hands_over_because: Final = "this route never hands over"
-
-    def __init__(self, name: str, why: str) -> None:
+    def __init__(self, name: str, why_not: str | None, make: Callable[[], Route]) -> None:
         self.name = name
-        self._why = why
+        self._why_not = why_not
+        self._make = make
+        self.loaded: Route | None = None
 
-    def prepare(self, _case: Case, _around: Surroundings) -> str:
-        """Return the reason why the rule cannot take this route."""
-        return self._why
+    @property
+    def hands_over_because(self) -> str:
+        """The reason that `explain` gives if a call is handed over."""
+        return "" if self.loaded is None else self.loaded.hands_over_because
+
+    def prepare(self, case: Case, around: Surroundings) -> Evaluate | str:
+        """Return a function that evaluates calls of a case, or the reason why there is none."""
+        if self._why_not is not None:
+            return self._why_not
+        self._load()
+        assert self.loaded is not None
+        return self.loaded.prepare(case, around)
+
+    @not_traced
+    def _load(self) -> None:
+        """Make the route. A trace runs this without tracing it."""
+        if self.loaded is None:
+            self.loaded = self._make()
 
 
-def _cuda_graphs(definition: Definition, steps: StepsRoute) -> Route:
+def _no_recording(definition: Definition) -> str | None:
     if not has_gpu():
-        return Refused("CUDA graphs", "there is no GPU")
+        return "there is no GPU"
     if not definition.replay:
-        return Refused("CUDA graphs", "the rule was compiled with replay=False")
+        return "the rule was compiled with replay=False"
     if definition.aggregator is not None:
-        return Refused("CUDA graphs", f"an aggregation over {definition.over[0].over} is not "
-                       "recorded")  # fmt: skip
-    if definition.plan.counts:
-        return Refused("CUDA graphs", "the rule counts, and sorting is not recorded")
-    from residuum.losses.routes.cuda_graphs import CudaGraphsRoute
-
-    return CudaGraphsRoute(definition, steps)
+        return f"an aggregation over {definition.over[0].over} is not recorded"
+    return "the rule counts, and sorting is not recorded" if definition.plan.counts else None
 
 
 def has_gpu() -> bool:
@@ -76,31 +89,24 @@ def has_gpu() -> bool:
     return torch.cuda.is_available()
 
 
-def _tables(definition: Definition) -> Route:
-    why_not = definition.why_no_clauses
+def _no_table(definition: Definition) -> str | None:
     if definition.is_several:
-        why_not = "several rules are no single table"
-    elif definition.compares:
-        why_not = "groundings are compared, not added up"
-    return TablesRoute(definition) if why_not is None else Refused("tables", why_not)
+        return "several rules are no single table"
+    return _no_clauses(definition)
 
 
-def _minima(definition: Definition) -> Route:
+def _no_minima(definition: Definition) -> str | None:
     why_not = definition.why_no_clauses
     if why_not is None and not definition.compares:
-        why_not = "groundings are added up, not compared"
-    if why_not is not None:
-        return Refused("minima", why_not)
-    from residuum.losses.routes.minima import MinimaRoute
-
-    return MinimaRoute(definition)
+        return "groundings are added up, not compared"
+    return why_not
 
 
-def _clauses(definition: Definition) -> Route:
+def _no_clauses(definition: Definition) -> str | None:
     why_not = definition.why_no_clauses
     if why_not is None and definition.compares:
-        why_not = "groundings are compared, not added up"
-    return ClausesRoute(definition) if why_not is None else Refused("clauses", why_not)
+        return "groundings are compared, not added up"
+    return why_not
 
 
 @final
@@ -115,13 +121,35 @@ class Choice:
         self._case = case
         self._around = around
         self._decided: list[Evaluate | str] = []
+        self._ways: list[Evaluate] = []
+
+    def evaluate(self, call: Call) -> Tensor | None:
+        """Return the penalties of a call by the first route that takes it; None if none does."""
+        for way in self._ways:
+            found = way(call)
+            if found is not None:
+                return found
+        while len(self._decided) < len(self._routes):
+            decided = self._decide()
+            found = None if isinstance(decided, str) else decided(call)
+            if found is not None:
+                return found
+        return None
 
     def decisions(self) -> Iterator[tuple[Route, Evaluate | str]]:
         """Yield each route with its decision, in order."""
         for number, route in enumerate(self._routes):
             if number == len(self._decided):
-                self._decided.append(route.prepare(self._case, self._around))
+                self._decide()
             yield route, self._decided[number]
+
+    def _decide(self) -> Evaluate | str:
+        """Return the decision of the next route, and remember it."""
+        decided = self._routes[len(self._decided)].prepare(self._case, self._around)
+        self._decided.append(decided)
+        if not isinstance(decided, str):
+            self._ways.append(decided)
+        return decided
 
 
 @final
@@ -136,7 +164,7 @@ class Chooser:
         self._receiver = Receiver(definition)
         # Computed here, so that torch.compile traces plain values.
         self._depths = [len(slot.domains) for slot in definition.plan.slots]
-        self._number = torch_compile.register(self)
+        self._number: int | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Chooser, (self.definition,)
@@ -157,11 +185,7 @@ class Chooser:
         around = surroundings_of(call.inputs)
         if torch.compiler.is_compiling():  # a trace must not depend on the cache of decisions
             return self._traced(call, case, around)
-        for _, decided in self.choice(case, around).decisions():
-            found = None if isinstance(decided, str) else decided(call)
-            if found is not None:
-                return found
-        return None
+        return self.choice(case, around).evaluate(call)
 
     def _traced(self, call: Call, case: Case, around: Surroundings) -> Tensor | None:
         """Return the penalties in a torch.compile trace: as one operator, or by the last route.
@@ -183,7 +207,15 @@ class Chooser:
             or torch._C._are_functorch_transforms_active()
         ):
             return decided(call)
-        return torch_compile.penalties(call, self._depths, self._number, self.rules)
+        self._register()
+        assert self._number is not None
+        return routes.torch_compile.penalties(call, self._depths, self._number, self.rules)
+
+    @not_traced
+    def _register(self) -> None:
+        """Get the number by which operators find these routes. A trace runs this as it is."""
+        if self._number is None:
+            self._number = routes.torch_compile.register(self)
 
     def penalties_of(self, inputs: Sequence[Tensor], lengths: Tensor | None) -> Tensor:
         """Return the penalties of checked tensors without padding, outside of a trace."""
@@ -210,3 +242,35 @@ class Chooser:
                 return [*lines, f"evaluated by {route.name}"]
             lines.append(f"not by {route.name}: {route.hands_over_because}")
         return lines
+
+
+def surroundings_of(inputs: Sequence[Tensor]) -> Surroundings:
+    """Return the surroundings of a call with these inputs."""
+    if is_transformed():
+        why = "torch.compile and torch.func cannot look at values"
+        return Surroundings(True, why, why)
+    why_not = None
+    if not inputs:
+        why_not = "no tensors are given"
+    elif is_traced(inputs[0]):
+        why_not = "the capture of a CUDA graph cannot look at values"
+    elif forward_ad._current_level >= 0 and any(map(_is_dual, inputs)):
+        why_not = "derivatives are taken in forward mode"
+    multiplied = why_not or _why_not_multiplied(inputs[0])
+    if multiplied is None:
+        return ORDINARY
+    return Surroundings(False, why_not, multiplied)
+
+
+def _is_dual(given: Tensor) -> bool:
+    return forward_ad.unpack_dual(given).tangent is not None  # type: ignore[no-untyped-call]
+
+
+def _why_not_multiplied(given: Tensor) -> str | None:
+    if given.is_cuda and torch.are_deterministic_algorithms_enabled():
+        return "torch.use_deterministic_algorithms is on"
+    try:
+        is_exact = torch.get_float32_matmul_precision() == "highest"
+    except RuntimeError:  # a precision was set for a single backend
+        is_exact = False
+    return None if is_exact else "float32 matrices are multiplied with less than full precision"

@@ -107,15 +107,19 @@ def usable_clauses(definition: Definition, case: Case, around: Surroundings) -> 
     return definition.clauses(case.sizes, case.device)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class ByHand:
-    """Evaluates calls of a case by a kernel, with gradients by hand."""
+    """Evaluates calls of a case by a kernel, with gradients by hand.
+
+    All calls of a case have the same shapes, so that they share their stacks.
+    """
 
     kernel: Kernel
     clauses: Clauses
     case: Case
     is_several: bool
     is_large: bool = False
+    _stacks: Sequence[Stack] | None = None
 
     def __call__(self, call: Call) -> Tensor | None:
         """Return penalties of shape batch or rules × batch; None if values need another route."""
@@ -181,8 +185,9 @@ class ByHand:
         return room, groups
 
     def _found(self, call: Call, *, wants_gradients: bool) -> tuple[Sides, Outcome] | None:
-        clauses, examples = self.clauses, self.case.examples
-        stacks = clauses.stacks(examples, call.inputs)
+        clauses, examples, stacks = self.clauses, self.case.examples, self._stacks
+        if stacks is None:
+            stacks = self._stacks = clauses.stacks(examples, call.inputs)
         sides = sides_of(stacks, call.inputs, divides=clauses.cost == "complement", looks=True)
         if sides is None:
             return None

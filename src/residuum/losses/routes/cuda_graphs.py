@@ -62,9 +62,9 @@ class CudaGraphsRoute:
         "values need another route, or hooks or modes of PyTorch must see the operations"
     )
 
-    def __init__(self, definition: Definition, steps: StepsRoute) -> None:
+    def __init__(self, definition: Definition) -> None:
         self._definition = definition
-        self._steps = steps
+        self._steps = StepsRoute(definition)
         self.recordings: Recordings[Replay] = Recordings()
 
     def prepare(self, case: Case, around: Surroundings) -> Evaluate | str:

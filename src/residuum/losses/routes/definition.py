@@ -11,7 +11,7 @@ from torch import Tensor
 
 from residuum.grounding import Layout, Plan, lay_out
 from residuum.grounding.plans import Connect, Quantify
-from residuum.losses.aggregation.aggregators import Aggregator
+from residuum.losses import routes
 from residuum.losses.aggregation.groundings import (
     Chain,
     aggregation_over,
@@ -29,6 +29,7 @@ from residuum.relaxations.catalogue import EXACT
 from residuum.syntax.over import CONJUNCTION, Over
 
 if TYPE_CHECKING:
+    from residuum.losses.aggregation.aggregators import Aggregator
     from residuum.losses.inputs.calls import Call
     from residuum.losses.routes.listing import Clauses
     from residuum.losses.routes.rule_circuits import RuleCircuits
@@ -246,20 +247,16 @@ class Definition:
     @cached_property
     def circuits(self) -> RuleCircuits:
         """The circuits of the rule, which answer exact questions under any relaxation."""
-        from residuum.losses.routes.rule_circuits import RuleCircuits
-
-        return RuleCircuits(self)
+        return routes.rule_circuits.RuleCircuits(self)
 
     def _find_clauses(self, sizes: Mapping[str, int], device: torch.device) -> Clauses | str:
         why_not = self.why_no_clauses
         if why_not is not None:
             return why_not
         assert self._law is not None
-        from residuum.losses.routes.listing import find_clauses
-
         bound = self.bind(sizes, torch.device("cpu"))
         with outside_inference_mode():
-            found = find_clauses(
+            found = routes.listing.find_clauses(
                 self.plan, bound.layout, self._law, bound.masks, is_bundle=self.is_bundle
             )
             return found if isinstance(found, str) else found.to(device)

@@ -13,12 +13,12 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from residuum.circuits.evaluation import Evaluator
-from residuum.losses.degrees.tensors import impossible
+from residuum.losses.degrees.tensors import impossible, is_transformed
 from residuum.losses.inputs.calls import Call, Case
 from residuum.losses.routes.blocks import flattened
 from residuum.losses.routes.definition import Definition
 from residuum.losses.routes.gradients import KnownGradients, with_gradients
-from residuum.losses.routes.route import Evaluate, Surroundings, is_transformed
+from residuum.losses.routes.route import Evaluate, Surroundings
 from residuum.losses.routes.rule_circuits import Part, RuleCircuit
 
 

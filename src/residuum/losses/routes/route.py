@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-import torch
 from torch import Tensor
-from torch.autograd import forward_ad
 
-from residuum.losses.degrees.tensors import is_traced
 from residuum.losses.inputs.calls import Call, Case
 
 Evaluate = Callable[[Call], Tensor | None]
@@ -52,40 +49,3 @@ class Surroundings(NamedTuple):
 
 
 ORDINARY = Surroundings(False, None, None)
-
-
-def is_transformed() -> bool:
-    """Return whether torch.compile or torch.func is active."""
-    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
-
-
-def surroundings_of(inputs: Sequence[Tensor]) -> Surroundings:
-    """Return the surroundings of a call with these inputs."""
-    if is_transformed():
-        why = "torch.compile and torch.func cannot look at values"
-        return Surroundings(True, why, why)
-    why_not = None
-    if not inputs:
-        why_not = "no tensors are given"
-    elif is_traced(inputs[0]):
-        why_not = "the capture of a CUDA graph cannot look at values"
-    elif forward_ad._current_level >= 0 and any(map(_is_dual, inputs)):
-        why_not = "derivatives are taken in forward mode"
-    multiplied = why_not or _why_not_multiplied(inputs[0])
-    if multiplied is None:
-        return ORDINARY
-    return Surroundings(False, why_not, multiplied)
-
-
-def _is_dual(given: Tensor) -> bool:
-    return forward_ad.unpack_dual(given).tangent is not None  # type: ignore[no-untyped-call]
-
-
-def _why_not_multiplied(given: Tensor) -> str | None:
-    if given.is_cuda and torch.are_deterministic_algorithms_enabled():
-        return "torch.use_deterministic_algorithms is on"
-    try:
-        is_exact = torch.get_float32_matmul_precision() == "highest"
-    except RuntimeError:  # a precision was set for a single backend
-        is_exact = False
-    return None if is_exact else "float32 matrices are multiplied with less than full precision"
