@@ -13,17 +13,15 @@ few epochs, and tells of the best one.
 """
 
 import functools
-import itertools
-import math
 
+import numpy as np
 import torch
 from sklearn.metrics import average_precision_score
 
 import residuum as rs
 from residuum.field import DivergedError, Measure, Published, Task
-from residuum.field.data.hierarchies import load_hierarchy, made_up_hierarchy, scaled
-from residuum.training.layers import linear
-from residuum.training.randomness import dropped_out, permutations, purpose, starting_values
+from residuum.field.data.hierarchies import load_hierarchy, made_up_hierarchy, rows_of, scaled
+from residuum.field.stacked_networks import StackedNetworks
 
 BETWEEN_LOOKS = 4
 """Epochs between two looks at validation data."""
@@ -48,26 +46,6 @@ def hierarchy_rule(tree, relaxation):
         outputs={"Has": "independent"},
         reduction="none",
     )
-
-
-def prepare(data, runs):
-    """Return features, labels, and the rows from which each run learns and on which it is measured.
-
-    Settings are chosen on the part for validation. Where there is none, a fifth of the examples is
-    held out, another one for each seed.
-    """
-    features, labels = (torch.tensor(one).to(runs[0].device) for one in scaled(data))
-    first = len(data.train.labels)
-    total = len(labels) - len(data.test.labels)
-    order = torch.arange(len(labels)).expand(len(runs), -1)
-    learnt, measured = order[:, :total], order[:, total:]
-    if runs[0].split == "valid":
-        order = order[:, :total]
-        if data.valid is None:
-            order = permutations(total, torch.tensor([run.seed for run in runs]))
-            first = total - total // 5
-        learnt, measured = order[:, :first], order[:, first:]
-    return features, labels, learnt.to(features.device), measured.to(features.device)
 
 
 def shares(labels, tree, is_layer):
@@ -104,32 +82,6 @@ def raised(scores, tree):
     return scores
 
 
-class Networks:
-    """Stacked networks with three layers, one for each seed and member."""
-
-    def __init__(self, seeds, widths, start):
-        """Start with random weights, and with the shares of the classes as the last bias."""
-        self.seeds, self.parameters = seeds, []
-        for layer, (inputs, outputs) in enumerate(itertools.pairwise(widths)):
-            is_last = layer == len(widths) - 2
-            bound = (0.1 if is_last else 1.0) / math.sqrt(inputs)
-            weight = starting_values(seeds, f"weight {layer}", (inputs, outputs), bound).float()
-            bias = start if is_last else torch.zeros(len(seeds), outputs, device=seeds.device)
-            self.parameters += [weight, bias]
-        for parameter in self.parameters:
-            parameter.requires_grad_()
-
-    def __call__(self, x, some=slice(None), step=0, dropout=(0.0, 0.0)):
-        """Return logits (networks, examples, classes); with `dropout` of inputs and of units."""
-        for layer in range(0, len(self.parameters), 2):
-            share = dropout[layer > 0]
-            if share:
-                x = dropped_out(x, share, self.seeds[some], purpose(f"dropout {layer}"), step)
-            x = linear(x, self.parameters[layer][some], self.parameters[layer + 1][some])
-            x = x.relu() if layer < len(self.parameters) - 2 else x
-        return x
-
-
 def losses(run, rule, tree, outputs, labels):
     """Return what a method minimises, the sum over all examples."""
     if run["loss"] == "layer":
@@ -145,22 +97,24 @@ def together(data, runs):
     """Train all runs of one method on one data set, and measure each."""
     run, parts = runs[0], data(runs[0].part)
     tree, members = parts.train.hierarchy, run["members"]
-    read, labels, learnt, measured = prepare(parts, runs)
+    read, labels = (torch.tensor(one).to(run.device) for one in scaled(parts))
+    rows = [rows_of(parts, run.split, run.seed) for run in runs]
+    learnt, measured = (
+        torch.tensor(np.stack(one)).to(run.device) for one in zip(*rows, strict=True)
+    )
     name, is_layer = run["loss"], run["loss"] == "layer"
     logic = {"none": None, "max layer": None, "layer": "exact"}.get(name, name)
     rule = None if logic is None else hierarchy_rule(tree, logic)
-    seeds = torch.tensor([run.seed * 100 + member for run in runs for member in range(members)])
+    seeds = [run.seed * 100 + member for run in runs for member in range(members)]
     start = torch.stack([shares(labels[rows], tree, is_layer) for rows in learnt])
     start, learnt = (one.repeat_interleave(members, 0) for one in (start, learnt))
-    seeds = seeds.to(run.device)
     widths = (read.shape[1], run["units"], run["units"], labels.shape[1])
-    networks = Networks(seeds, widths, start)
+    networks = StackedNetworks(seeds, widths, bias=start, device=run.device)
     optimizer = torch.optim.Adam(networks.parameters, lr=run["rate"], weight_decay=1e-5)
-    size, dropout, step = run["batch"], (run["input_dropout"], run["dropout"]), 0
+    dropout, step = (run["input_dropout"], run["dropout"]), 0
     found = [[] for _ in runs]
     for epoch in run.epochs():
-        order = permutations(learnt.shape[1], seeds, torch.full_like(seeds, epoch))
-        for rows in learnt.gather(1, order).split(size, 1):
+        for rows in networks.batches(learnt, run["batch"], epoch):
             step += 1
             outputs = networks(read[rows], step=step, dropout=dropout)
             loss = losses(run, rule, tree, outputs, labels[rows])

@@ -85,17 +85,6 @@ def test_a_run_is_the_same_alone_and_in_a_stack():
     assert both[0] != both[1]
 
 
-def test_validation_holds_out_a_fifth_by_seed_where_there_is_no_part_for_it():
-    data = PAGE.made_up_hierarchy(50)._replace(valid=None)
-    runs = plan(TASK, CPU, methods=["plain"], parts=["enron"], split="valid", is_quick=True,
-                seeds=[101, 102])  # fmt: skip
-    _, _, learnt, measured = PAGE.prepare(data, runs)
-    assert measured.shape == (2, 10)
-    assert set(measured[0].tolist()) != set(measured[1].tolist())
-    for one, other in zip(learnt, measured, strict=True):
-        assert sorted([*one.tolist(), *other.tolist()]) == list(range(50))
-
-
 def test_a_small_run_of_each_method_obeys_where_it_must(tmp_path):
     with Store(tmp_path / "runs.sqlite") as store:
         runs = plan(TASK, CPU, parts=["enron"], is_quick=True, replaced={"epochs": 2})

@@ -9,7 +9,12 @@ import pytest
 from residuum.errors import DataError, ResiduumError
 from residuum.field.data import hierarchies
 from residuum.field.data.arff import Examples
-from residuum.field.data.hierarchies import HierarchicalData, load_hierarchy, made_up_hierarchy
+from residuum.field.data.hierarchies import (
+    HierarchicalData,
+    load_hierarchy,
+    made_up_hierarchy,
+    rows_of,
+)
 from residuum.field.data.published_files import read_published
 from residuum.study.data_files import DataFile
 
@@ -59,3 +64,21 @@ def test_made_up_labels_obey_the_tree():
             assert tree.classes[child].rpartition("/")[0] == tree.classes[parent]
             assert not (data.test.labels[:, child] & ~data.test.labels[:, parent]).any()
     assert data.train.labels.any(1).all()
+
+
+def test_settings_are_chosen_without_the_test():
+    data = made_up_hierarchy(50)
+    learnt, measured = rows_of(data, "valid", 1)
+    assert (learnt.tolist(), measured.tolist()) == ([*range(50)], [*range(50, 100)])
+    learnt, measured = rows_of(data, "test", 1)
+    assert (learnt.tolist(), measured.tolist()) == ([*range(100)], [*range(100, 150)])
+
+
+def test_a_fifth_is_held_out_by_seed_where_there_is_no_part_for_validation():
+    data = made_up_hierarchy(50)._replace(valid=None)
+    found = [rows_of(data, "valid", seed) for seed in (101, 102, 101)]
+    for learnt, measured in found:
+        assert len(measured) == 10
+        assert sorted([*learnt, *measured]) == list(range(50))
+    assert found[0][1].tolist() == found[2][1].tolist()
+    assert set(found[0][1]) != set(found[1][1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import resources
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from residuum.errors import ResiduumError, suggest
 from residuum.field.data.arff import Booleans, Examples, Hierarchy, read_arff
 from residuum.field.data.published_files import read_published
 from residuum.study.data_files import DataFile
+
+Integers: TypeAlias = NDArray[np.int64]
 
 _ADDRESS: Final = (
     "https://raw.githubusercontent.com/EGiunchiglia/C-HMCNN/"
@@ -65,6 +67,23 @@ def scaled(data: HierarchicalData) -> tuple[NDArray[np.float32], Booleans]:
     features = (np.concatenate([part.features for part in parts]) - mean) / deviation
     labels = np.concatenate([part.labels for part in parts])
     return np.nan_to_num(features, nan=0.0).astype(np.float32), labels
+
+
+def rows_of(
+    data: HierarchicalData, split: Literal["valid", "test"], seed: int
+) -> tuple[Integers, Integers]:
+    """Return the rows of `scaled` features that a run learns from, and those it is measured on.
+
+    Before TEST it learns from all others. On validation data, it learns from the part for training.
+    If there is no part for validation, a fifth is held out, another one for each seed.
+    """
+    total = len(data.train.labels) + (0 if data.valid is None else len(data.valid.labels))
+    if split == "test":
+        return np.arange(total), np.arange(total, total + len(data.test.labels))
+    if data.valid is not None:
+        return np.arange(len(data.train.labels)), np.arange(len(data.train.labels), total)
+    order = np.random.default_rng(seed).permutation(total)
+    return order[total // 5 :], order[: total // 5]
 
 
 def _read(place: str) -> Examples:
