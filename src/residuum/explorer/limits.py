@@ -47,4 +47,4 @@ MOST_MEMORY: Final = 4 * 2**30
 """The most bytes of memory of a worker."""
 
 LEAST_MEMORY: Final = 2 * 2**30
-"""The bytes of memory that a worker may take on a machine of any size: PyTorch with CUDA needs one GB."""
+"""The bytes of memory that a worker may always take: PyTorch with CUDA needs one GB."""

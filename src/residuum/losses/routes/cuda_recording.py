@@ -34,6 +34,7 @@ kernel on a stream that records, the kernel would be recorded instead of run.
 hook_on_saved_tensors: Final = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)
 """Asks PyTorch which hook sees saved tensors. PyTorch 2.6 does not tell: nothing is recorded."""
 
+
 class _Place:
     """The stream and the memory for all recordings that are replayed on one stream.
 
