@@ -98,7 +98,7 @@ def test_evidence_and_labels_are_read_by_their_prefix(tmp_path):
     [
         ({"observed:D": [3, 0]}, "labels from 0 to 2"),
         ({"observed:D": [0.5, 0.5]}, "expected the number of a member of digit"),
-        ({"observed:D": [[0, 1, 0], [1, 0, 0]]}, "batches do not fit together"),
+        ({"observed:D": [[0, 1, 0], [1, 0, 0]]}, "if these are one-hot"),
         ({"observed:Extra": [1, 0]}, "nothing reads `Extra`"),
         ({"label:Extra": [1, 0]}, "nothing reads `Extra`"),
         ({"label:D": [0.5, 0.5]}, "expected the number of a member of digit"),

@@ -147,11 +147,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 from residuum.checks import checking, rule_solver
 from residuum.cli import main
 checking.MOST_STEPS = 10**12
-solve = rule_solver.RuleSolver._solve
-def solve_and_say(self, literals):
+solve = rule_solver.solve_limited
+def solve_and_say(solver, literals):
     print("solving", flush=True)
-    return solve(self, literals)
-rule_solver.RuleSolver._solve = solve_and_say
+    return solve(solver, literals)
+rule_solver.solve_limited = solve_and_say
 main()
 """
 

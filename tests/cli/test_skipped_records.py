@@ -117,7 +117,7 @@ def test_the_report_skips_damaged_records_and_names_them(residuum, fill, tmp_pat
     with closing(sqlite3.connect("runs.sqlite", isolation_level=None)) as connection:
         connection.execute("UPDATE runs SET line = 'x' || line WHERE id = ?", [sound[0].id])
     code, out, err = residuum("report", *store)
-    assert (code, out) == (0, "report.html: 2 runs in 6 sections\n")
+    assert (code, out) == (0, "report.html: 2 runs in 7 sections\n")
     assert err.startswith("residuum: 1 damaged record is left out: ")
     assert f"run {sound[0].id}: this is no record" in err
     page = (tmp_path / "report.html").read_text("utf-8")
@@ -128,7 +128,7 @@ def test_the_report_skips_damaged_records_and_names_them(residuum, fill, tmp_pat
     with (tmp_path / "results" / "digits.jsonl").open("ab") as file:
         file.write(b"<<<<<<< HEAD\n" * 5)
     code, out, err = residuum("report")
-    assert (code, out) == (0, "report.html: 3 runs in 6 sections\n")
+    assert (code, out) == (0, "report.html: 3 runs in 7 sections\n")
     assert err.startswith("residuum: 5 damaged records are left out: ")
     assert err.endswith("; and 2 more\n")
     code, out, err = residuum("study", "digits", "--table")
