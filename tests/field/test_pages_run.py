@@ -16,6 +16,8 @@ FINDINGS = ROOT / "docs" / "studies" / "field.md"
 QUICK = {
     "addition": ("exact", "N=2", {"epochs": "4"}, 20),
     "shortcuts": ("exact-10-named", "half", {"epochs": "1", "steps": "100"}, 60),
+    "grid-paths": ("plain decoded", "ends and edges", {"epochs": "5"}, 20),
+    "hierarchies": ("plain raised", "enron", {"epochs": "5", "members": "1"}, 20),
     "citations": ("labels", "cora", {"epochs": "40", "steps": "2"}, 35),
     "sudoku": ("cell-labels", "200-boards", {"boards": "30", "epochs": "5", "measured": "20"}, 60),
 }
