@@ -4,6 +4,7 @@ import math
 import random
 
 import pytest
+from scipy.stats import ttest_ind
 
 from made_up_runs import SEEDS, run
 from residuum.study.digits.claim_rules import About
@@ -93,14 +94,14 @@ def test_the_shortest_warm_up_is_named_with_what_each_reached():
     assert found.evidence.startswith("joint: 5 epochs; 20.0% with 1, 30.0% with 2, 60.0% with 5")
 
 
-def over_batches(batch, gains, **others):
+def over_batches(batch, gains, seeds=SEEDS, **others):
     """Runs whose coherence reaches 40 in a warm-up of 50 epochs, gains some, and loses it."""
     return [
         run("s-godel", seed, 50, pair_size=1000, batch=batch, **others, curves={
             f"joint: dev/{name}_coherence": [(40, 90), (60, 40), (80, 40 + gain), (600, 35)]
             for name in ("sum", "product")
         })
-        for seed, gain in zip(SEEDS, gains, strict=True)
+        for seed, gain in zip(seeds, gains, strict=True)
     ]  # fmt: skip
 
 
@@ -118,6 +119,18 @@ def test_gains_with_minima_over_batches_are_compared_with_one_minimum(small, lar
     assert found.status == status
     assert f"rises by {sum(small) / 3:.1f} points at most with batches" in found.evidence
     assert "16 times fewer steps" in found.evidence
+
+
+@pytest.mark.parametrize(
+    ("small", "status"), [((0.9, 1.1, 1.5, 1.3), "confirmed"), ((0.2, 1.1, 0.1, 0.6), "open")]
+)
+def test_gains_with_minima_are_compared_without_pairing_if_the_seeds_differ(small, status):
+    large = (0, 0.4, 0.1)
+    records = [*over_batches(64, small, (1, 2, 3, 4)), *over_batches(1000, large)]
+    found = decide("gains_more_over_batches", records)
+    assert found.status == status
+    p_value = ttest_ind(small, large, equal_var=False).pvalue
+    assert f"steps, with different seeds (p = {p_value:.2g})" in found.evidence
 
 
 def test_minima_are_over_all_the_data_only_if_labels_and_pairs_fit_into_a_batch():

@@ -12,7 +12,7 @@ from itertools import combinations
 from statistics import fmean
 from typing import Any, Final
 
-from residuum.results import Record, holm, paired_t_test
+from residuum.results import Record, holm, paired_t_test, t_test_of_sum
 from residuum.study.broken_runs import value_of, without_diverged
 from residuum.study.decisions import (
     SIGNIFICANCE,
@@ -23,11 +23,12 @@ from residuum.study.decisions import (
     decided,
     difference_of,
     mean_of,
+    mean_samples,
 )
 from residuum.study.digits.claim_rules import About, measured_runs
 from residuum.study.digits.findings import Findings
 from residuum.study.digits.settings import PAPER_BY_PROTOCOL
-from residuum.study.grouped_runs import Values
+from residuum.study.grouped_runs import Values, pairs_of_seeds
 from residuum.study.shared_rules import best_kinds
 
 CLAIMED_LENGTHS: Final = {"joint": (1, 2), "pipeline": (6, 10)}
@@ -154,34 +155,35 @@ def gains_more_over_batches(
 
     The gain of the warm-up is not counted, because a larger batch leaves it fewer steps.
     """
-    kinds: dict[object, dict[int, float]] = defaultdict(dict)
+    kinds: dict[object, dict[int, Values]] = defaultdict(lambda: defaultdict(dict))
     whole: dict[object, int] = {}
     for record in without_diverged(measured_runs(records, relaxation=about.relaxation)):
         known: Any = dict(record.configuration)
-        batch = known.pop("batch")
+        seed, batch = known.pop("seed"), known.pop("batch")
         kind = tuple(known.items())
-        kinds[kind][batch] = _gain_after_warm_up(record)
+        kinds[kind][batch][seed] = _gain_after_warm_up(record)
         if batch >= max(known["pair_size"], known["digit_size"]):
             whole[kind] = batch
-    pairs = [
-        (batch, gain, whole[kind], gains[whole[kind]])
-        for kind, gains in kinds.items()
-        if kind in whole
-        for batch, gain in gains.items()
-        if batch != whole[kind]
-    ]
-    if len(pairs) < 2:
+    differences, means, fewer = [], [], []
+    for kind, size in whole.items():
+        large = kinds[kind].pop(size)
+        for batch, small in kinds[kind].items():
+            differences.append(difference_of("", small, large))
+            seeds = pairs_of_seeds(small, large)
+            means.append([fmean(some[seed] for seed in seeds or some) for some in (small, large)])
+            fewer.append(size / batch)
+    if not differences:
         return Decision("open", "missing: runs with one minimum over all the data")
-    batches, small, sizes, large = zip(*pairs, strict=True)
-    fewer = fmean(size / batch for size, batch in zip(sizes, batches, strict=True))
-    return by_one_test(
-        paired_t_test(small, large),
-        f"after the warm-up coherence on DEV rises by {fmean(small):.1f} points at most with "
-        f"batches, by {fmean(large):.1f} with all the data, in as many epochs and so "
-        f"{fewer:.0f} times fewer steps",
-        [dict(enumerate(one - other for one, other in zip(small, large, strict=True)))],
-        "pairs of runs",
+    with_batches, with_all = map(fmean, zip(*means, strict=True))
+    evidence = (
+        f"after the warm-up coherence on DEV rises by {with_batches:.1f} points at most with "
+        f"batches, by {with_all:.1f} with all the data, in as many epochs and so "
+        f"{fmean(fewer):.0f} times fewer steps"
     )
+    if not all(found.is_paired for found in differences):
+        evidence += ", with different seeds"
+    samples = mean_samples(differences)
+    return by_one_test(t_test_of_sum([[*one.values()] for one in samples]), evidence, samples)
 
 
 def weight_matters(_findings: Findings, records: Sequence[Record], about: About) -> Decision:

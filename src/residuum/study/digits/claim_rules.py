@@ -13,6 +13,7 @@ from residuum.study.decisions import (
     by_variances,
     decided,
     difference,
+    mean_of,
     mean_samples,
 )
 from residuum.study.digits.findings import Findings, Setting, System
@@ -129,9 +130,8 @@ def varies_more(findings: Findings, _records: Sequence[Record], about: About) ->
     """Decide whether the worse relaxations vary more over seeds, by an F-test over all settings."""
     samples = [
         [
-            list(findings.values(setting, System(about.protocol, name), measure).values())
+            _means_by_seed(findings, setting, System(about.protocol, name), about.measures)
             for setting in about.settings
-            for measure in about.measures
             for name in names
         ]
         for names in (about.worse, about.better)
@@ -146,9 +146,22 @@ def varies_more_with_less_data(
     """Decide whether seeds vary more where DIGIT or PAIR is smallest."""
     scarce: list[list[float]] = []
     ample: list[list[float]] = []
-    names = PAPER_BY_PROTOCOL["joint"]
-    for setting, measure, name in product(about.settings, about.measures, names):
-        values = findings.values(setting, System(about.protocol, name), measure)
+    for setting, name in product(about.settings, PAPER_BY_PROTOCOL["joint"]):
         is_scarce = SIZES[0] in (setting.digit_size, setting.pair_size)
-        (scarce if is_scarce else ample).append(list(values.values()))
+        system = System(about.protocol, name)
+        (scarce if is_scarce else ample).append(
+            _means_by_seed(findings, setting, system, about.measures)
+        )
     return by_variances(scarce, ample, "with 1,000 labels or pairs they vary", "with more")
+
+
+def _means_by_seed(
+    findings: Findings, setting: Setting, system: System, measures: Sequence[str]
+) -> list[float]:
+    """Return the mean of some measures for each run.
+
+    Measures of one run go up and down together. As samples of their own they would count each run
+    several times, and a test of deviations would be too sure.
+    """
+    columns = [findings.values(setting, system, measure).values() for measure in measures]
+    return [mean_of(row) for row in zip(*columns, strict=True)]
