@@ -35,8 +35,7 @@ def with_hidden(
                 f"`{slot.name}` is hidden: expected no tensor for it, got one; leave it out, or "
                 "declare the predicate without `hidden`"
             )
-        is_partly = slot.name not in labels or bool((labels[slot.name] == IGNORED).any())
-        if not is_exact and is_partly:
+        if not is_exact and not has_predictions([slot], labels):
             raise GroundingError(
                 f"`{slot.name}` is hidden: only the penalty under `exact` and exact questions sum "
                 "it out; ask one of them, or pass all its values as observed=, such as those that "
@@ -51,6 +50,12 @@ def with_hidden(
                  for domain, size in zip(slot.domains, slot.sizes, strict=True)]  # fmt: skip
         tensors[slot.name] = torch.zeros(shape, dtype=like.dtype, device=like.device)
     return tensors
+
+
+def has_predictions(slots: Sequence[Slot], labels: Mapping[str, Tensor] | None) -> bool:
+    """Return whether all hidden slots are observed in full, since nothing predicts them."""
+    known, hidden = labels or {}, [slot.name for slot in slots if slot.predicate.is_hidden]
+    return not any(name not in known or bool((known[name] == IGNORED).any()) for name in hidden)
 
 
 def _size(slot: Slot, domain: str, size: int | None, sizes: Mapping[str, int]) -> int:
