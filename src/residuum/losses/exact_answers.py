@@ -41,8 +41,7 @@ class ExactAnswers:
 
     Outputs are taken as independent: a softmax is one random variable, and a sigmoid is one. The
     methods take the tensors, `lengths` and `observed` labels of a call (`log_likelihood` takes
-    labels in their place). Of a knowledge, `rules`
-    selects the rules that must hold.
+    labels in their place). Of a knowledge, `rules` selects the rules that must hold.
     """
 
     def rule_of(self, rules: Names | None) -> CompiledRule:

@@ -281,7 +281,7 @@ class CompiledRule(ExactAnswers, Scheduled):
         """Return the metrics of a call and `without_gradient`, as tensors."""
         with in_full(call.device):
             found = self.metrics_of(call)
-            if has_predictions(self.plan.slots, call.labels):
+            if has_predictions(self.plan.slots, call.labels, call.lengths):
                 lost = questions.diagnosis.without_gradient(self._definition, call)
                 found["without_gradient"] = lost
             return found

@@ -227,3 +227,22 @@ def test_metrics_say_nothing_of_predictions_that_do_not_exist():
     assert known["satisfied"] == known["groundings"] == 1
     with pytest.raises(GroundingError, match="have a probability together"):
         knowledge.truth(outputs)
+
+
+@pytest.mark.parametrize("relaxation", ["exact", "s-product"])
+def test_hidden_labels_of_padding_need_not_be_known(relaxation):
+    rule = rs.compile(
+        "forall i in s: Tag(i, 0) <-> Next(i, 1)",
+        relaxation,
+        domains={"s": "sequence", "t": 2},
+        predicates={"Tag": ("s", "t"), "Next": ("s", "t")},
+        outputs={"Next": "hidden"},
+    )
+    outputs, lengths = {"Tag": torch.randn(2, 4, 2)}, torch.tensor([4, 2])
+    best = rule.decode(outputs, lengths=lengths)
+    assert best["Next"][1].tolist()[2:] == [-100, -100]
+    observed = {"Next": best["Next"]}
+    assert rule.satisfied(outputs, lengths=lengths, observed=observed).tolist() == [True, True]
+    assert rule.metrics(outputs, lengths=lengths, observed=observed)["satisfied"] == 1
+    with pytest.raises(GroundingError, match="is hidden"):
+        rule.satisfied(outputs, lengths=torch.tensor([4, 3]), observed=observed)

@@ -21,7 +21,7 @@ def metrics_of(
 ) -> dict[str, Tensor]:
     """Return the numbers of one rule as tensors without dimensions; `penalty` is per example."""
     known = {"penalty": _mean(penalty), "truth": _mean(truth(definition, routes, call))}
-    if not has_predictions(definition.plan.slots, call.labels):
+    if not has_predictions(definition.plan.slots, call.labels, call.lengths):
         return known
     covered, holding, counted = counts_of_groundings(definition, call).double().unbind(-1)
     return {
