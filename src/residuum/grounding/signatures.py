@@ -360,6 +360,9 @@ def _atoms_in_scope(
                 yield use, bound
         elif isinstance(node, Quantifier):
             check_variables(len(scope) + len(node.bindings))
-            stack.append((node.body, scope + node.bindings))
+            inner = scope + node.bindings
+            relations = () if node.guard is None else distinct_nodes(node.guard)
+            stack.extend((one, inner) for one in relations if isinstance(one, Atom))
+            stack.append((node.body, inner))
         else:
             stack.extend((child, scope) for child in reversed(node.children))
