@@ -114,3 +114,24 @@ def test_pairs_in_rows_are_refused_with_what_to_do():
     rule = rs.compile(LINKED, domains={"person": "open"})
     with pytest.raises(GroundingError, match=r"2 rows of numbers.*got 3; pass the transpose"):
         rule(Smokes=torch.randn(3), observed={"Link": rs.Pairs([[0, 1], [1, 2], [2, 0]])})
+
+
+@pytest.mark.parametrize(
+    ("body", "advice"),
+    [
+        ("K(x, f(x))", "declare a predicate"),
+        ("K(x, x mod 3)", "declare a predicate"),
+        ("forall y in person: K(x, f(y))", "declare a predicate"),
+        ("Q(x) < x", "declare a quantity"),
+        ("Q(x) < Q(x) + f(x)", "declare a quantity"),
+    ],
+)
+def test_what_is_computed_from_a_member_is_refused_in_words(body, advice):
+    with pytest.raises(GroundingError, match=f"a member of the open domain `person`; {advice}"):
+        rs.compile(
+            f"forall x in person: {body}",
+            domains={"person": "open", "label": 3},
+            predicates={"K": ("person", "label")},
+            functions={"f": lambda _: 1},
+            quantities={"Q": 1.0},
+        )
