@@ -154,3 +154,24 @@ def test_a_real_trainer_learns_accumulates_and_logs(tmp_path):
     trained(1, 4)  # four batches of one example each make the same step
     for name, one in model.state_dict().items():
         torch.testing.assert_close(one, after[name], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        (
+            "(forall x in t: A(x) -> H(x)) & ~H(0)",
+            {"domains": {"t": 2}, "outputs": {"H": "hidden"}},
+        ),
+        ("A < 3", {"quantities": {"A": 2.0}}),
+    ],
+)
+def test_the_logits_are_the_one_tensor_that_rules_read(text, options):
+    rule = rs.compile(text, "exact", **options)
+    logits = torch.randn(6, 2) if "hidden" in str(options) else torch.randn(6)
+    trainer = WithRules(rules=rule)
+    loss = trainer.compute_loss(Model(), {"logits": logits})
+    torch.testing.assert_close(loss, 1 + rule(A=logits))
+    model = Model().eval()
+    trainer.compute_loss(model, {"logits": logits})
+    assert trainer._measured == [(6, rule.metrics(A=logits))]

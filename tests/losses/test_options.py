@@ -126,6 +126,12 @@ def test_rules_share_settings_that_name_predicates_they_do_not_read():
     shared = {"Cat": "independent", "Has": "independent", "Tag2": "softmax", "Tag1": "sigmoid"}
     options = {"domains": {"d": 3}, "predicates": {"Tag1": ("d",)}, "outputs": shared}
     assert rs.compile("Tag1(0) -> Tag1(1)", **options).plan.slots[0].predicate.is_independent
+    options["predicates"] |= {"Cat": ("d",), "Has": ("d",)}
+    options["inputs"] = {"Tag1": "probs", "Cat": "log_probs"}
+    half = torch.full((3,), 0.5)
+    assert rs.compile("Tag1(0) -> Tag1(1)", **options).truth(Tag1=half).item() == 0.75
+    logits = rs.compile("forall x in d: Has(x)", **options)  # those that are not named
+    assert logits.truth(Has=torch.zeros(3)).item() == pytest.approx(0.125)
     knowledge = rs.loads("domain d = 0..2\npredicate Has(d)\nrule r: Has(0)")
     rule = rs.compile(knowledge, outputs=shared).rules["r"]
     assert rule.plan.slots[0].predicate.is_independent

@@ -7,7 +7,13 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 from residuum.errors import GroundingError, suggest
-from residuum.grounding.comparisons import refuse_numbers, refuse_quantities, smoothing_of
+from residuum.grounding.comparisons import (
+    computed_terms,
+    is_integral,
+    refuse_numbers,
+    refuse_quantities,
+    smoothing_of,
+)
 from residuum.grounding.plans import (
     Axis,
     Compared,
@@ -284,6 +290,9 @@ class _Planning:
         bound = [axis.variable for axis in scope.axes]
         found = quantities_in(node, self._signature.quantities, bound)
         scale, smoothing = smoothing_of(node, found, self._signature, bound)
+        for term in computed_terms(node, set(found.values())):
+            if is_integral(term, set(found.values())):
+                _refuse_members(term, node, scope, "declare a quantity with scale 0, and pass it")
         uses = []
         for use, term in found.items():
             quantity, terms = self._slot_of(use, self._quantity(use), scope)
@@ -321,6 +330,7 @@ class _Planning:
                 open_domains.append(domain.name)
                 continue
             term = self._resolve(argument, domain, atom, scope)
+            _refuse_members(term, atom, scope, "declare a predicate of both, and observe it")
             terms.append(term)
             kept.append(domain)
         is_plain = all(isinstance(member, Variable) for member in members)
@@ -446,6 +456,18 @@ class _Planning:
                     if domain.is_sequence and is_mine and not bound & set(used):
                         found.append(Position(term, used, domain.name))
         return found
+
+
+def _refuse_members(term: Term, where: Formula, scope: _Scope, advice: str) -> None:
+    """Raise if a label or a number is computed from a member of an open domain."""
+    for axis in scope.axes:
+        is_row = axis.domain.is_open and axis.dimension is None
+        if is_row and axis.variable in free_variables(term):
+            raise GroundingError(
+                f"`{where}`: expected labels and numbers that are known when the rule is compiled, "
+                f"but `{term}` depends on `{axis.variable}`, a member of the open domain "
+                f"`{axis.domain.name}`; {advice}"
+            )
 
 
 def _refuse_foreign_label(comparison: Comparison, known: Mapping[str, Domain]) -> None:

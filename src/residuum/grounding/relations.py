@@ -158,6 +158,11 @@ def split_guard(guard: Formula, axes: Sequence[Axis]) -> SplitGuard:
                 f"which ranges over {known[foreign[0]]}; expected each part of a guard, between "
                 "`&`, to be about one kind of them"
             )
+        for name in sorted(free_variables(part) - set(known)):
+            raise GroundingError(
+                f"the guard `{part}`: `{name}` is bound by no quantifier; bind it, or if it is the "
+                f'name of a member, write "{name}"'
+            )
         _refuse_foreign_members(part, known)
         members.append(part)
     return SplitGuard(And(*members) if members else None, And(*others) if others else None)

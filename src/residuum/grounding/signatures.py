@@ -100,8 +100,10 @@ def signature_of_rule(
             )
     known = {name: _as_domain(name, given) for name, given in domains.items()}
     used = {node.predicate for node in distinct_nodes(formula) if isinstance(node, Atom)}
-    _refuse_unknown("predicate", predicates, used)
-    given = {name: _as_domain_names(name, names) for name, names in predicates.items()}
+    refuse_misspelt("predicates", predicates, used)
+    given = {
+        name: _as_domain_names(name, names) for name, names in predicates.items() if name in used
+    }
     numbers = _as_quantities(quantities, used)
     given |= {name: one.domains for name, one in numbers.items() if one.domains is not None}
     inferred = _infer(formula, given, numbers)
@@ -141,15 +143,13 @@ _OTHER_WORDS: Final = {"softmax": "exclusive", "sigmoid": "independent"}
 
 
 def with_outputs(signature: Signature, outputs: Mapping[str, str]) -> Signature:
-    """Return the signature with predicates declared as "exclusive", "independent" or "hidden".
-
-    Names of predicates that the rule does not read are allowed, so that rules share settings.
-    """
+    """Return the signature with predicates declared as "exclusive", "independent" or "hidden"."""
     if not isinstance(outputs, Mapping):
         raise GroundingError(
             f"outputs: expected a mapping such as {{'Has': 'independent'}}, got {shown(outputs)}"
         )
     declared = dict(signature.predicates)
+    refuse_misspelt("outputs", outputs, declared)
     for name, kind in outputs.items():
         kind = _OTHER_WORDS.get(kind, kind)
         if kind not in ("exclusive", "independent", "hidden"):
@@ -158,7 +158,6 @@ def with_outputs(signature: Signature, outputs: Mapping[str, str]) -> Signature:
                 f"'sigmoid') or 'hidden', got {kind!r}"
             )
         if name not in declared:
-            _refuse_misspelt(str(name), [one for one in declared if one not in outputs])
             continue
         if kind == "hidden":
             declared[name] = replace(declared[name], is_hidden=True)
@@ -167,14 +166,20 @@ def with_outputs(signature: Signature, outputs: Mapping[str, str]) -> Signature:
     return replace(signature, predicates=declared)
 
 
-def _refuse_misspelt(name: str, unnamed: Iterable[str]) -> None:
-    """Raise GroundingError if a name looks like a predicate for which no output is named."""
-    meant = suggest(name, unnamed)
-    if meant:
-        raise GroundingError(
-            f"outputs: the rule does not read `{clipped(name)}`.{meant} If both names are right, "
-            "say what the outputs of both are"
-        )
+def refuse_misspelt(option: str, named: Iterable[Any], read: Iterable[str]) -> None:
+    """Raise GroundingError if an option names a predicate that looks like another that is read.
+
+    Names of other predicates that the rule does not read are allowed, so that rules share settings.
+    """
+    given = list(named)
+    unnamed = [name for name in read if name not in given]
+    for name in given:
+        meant = "" if name in read else suggest(str(name), unnamed)
+        if meant:
+            raise GroundingError(
+                f"{option}: the rule does not read `{clipped(str(name))}`.{meant} If both names "
+                f"are right, name both in {option}="
+            )
 
 
 def _refuse_unknown(what: str, given: Iterable[str], known: Iterable[str]) -> None:
@@ -355,6 +360,9 @@ def _atoms_in_scope(
                 yield use, bound
         elif isinstance(node, Quantifier):
             check_variables(len(scope) + len(node.bindings))
-            stack.append((node.body, scope + node.bindings))
+            inner = scope + node.bindings
+            relations = () if node.guard is None else distinct_nodes(node.guard)
+            stack.extend((one, inner) for one in relations if isinstance(one, Atom))
+            stack.append((node.body, inner))
         else:
             stack.extend((child, scope) for child in reversed(node.children))

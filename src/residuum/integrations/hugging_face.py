@@ -122,7 +122,8 @@ class RuleTrainerMixin:
 
 
 def _predicates_of(rules: CompiledRule | CompiledKnowledge) -> list[str]:
-    return list(dict.fromkeys(slot.name for rule in _each(rules) for slot in rule.plan.slots))
+    slots = [slot for rule in _each(rules) for slot in rule.plan.given]
+    return list(dict.fromkeys(slot.name for slot in slots if not slot.predicate.is_hidden))
 
 
 def _are_over_sequences(rules: CompiledRule | CompiledKnowledge) -> bool:

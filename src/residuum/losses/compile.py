@@ -16,6 +16,7 @@ from residuum.grounding import (
     Plan,
     Signature,
     plan_rule,
+    refuse_misspelt,
     signature_of_knowledge,
     signature_of_rule,
     with_outputs,
@@ -351,11 +352,8 @@ def _forms(plan: Plan, signature: Signature, inputs: Inputs) -> dict[str, Form]:
             f"got {inputs!r}"
         )
     given = dict.fromkeys(signature.predicates, inputs) if isinstance(inputs, str) else inputs
+    refuse_misspelt("inputs", given, signature.predicates)
     for name, form in given.items():
-        if name not in signature.predicates:
-            raise GroundingError(
-                f"inputs: there is no predicate `{name}`.{suggest(name, signature.predicates)}"
-            )
         if form not in FORMS:
             raise GroundingError(
                 f"inputs of `{name}`: expected one of {', '.join(FORMS)}, got {form!r}"

@@ -40,8 +40,8 @@ class ExactAnswers:
     """Methods about all predictions that obey a rule, or all rules of a knowledge together.
 
     Outputs are taken as independent: a softmax is one random variable, and a sigmoid is one. The
-    methods take the tensors, `lengths` and `observed` labels of a call. Of a knowledge, `rules`
-    selects the rules that must hold.
+    methods take the tensors, `lengths` and `observed` labels of a call (`log_likelihood` takes
+    labels in their place). Of a knowledge, `rules` selects the rules that must hold.
     """
 
     def rule_of(self, rules: Names | None) -> CompiledRule:

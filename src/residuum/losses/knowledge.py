@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
+TOGETHER: Final = "all rules"
+"""What all rules together are called where only they have a penalty, and none by itself."""
+
 WEIGHTING: Final = "the penalties of single rules are without weights, the total is with weights"
 """What theories and compiled knowledge say of themselves."""
 
@@ -186,6 +189,7 @@ class CompiledKnowledge(ExactAnswers, Scheduled):
     @takes_tensors
     def truth(self, given: Inputs) -> dict[str, Tensor]:
         """Return the degree of truth of each rule by name, one per example."""
+        self._refuse_shared_hidden()
         return self._ask(CompiledRule.truth, given)
 
     @takes_tensors
@@ -210,7 +214,8 @@ class CompiledKnowledge(ExactAnswers, Scheduled):
     def metrics(self, given: Inputs) -> dict[str, float]:
         """Return what one logs of each rule, such as `birds/penalty` and `birds/satisfied`.
 
-        `CompiledRule.metrics` says what the numbers are.
+        `CompiledRule.metrics` says what the numbers are. Rules that share hidden predicates under
+        `exact` have those of all rules together, such as `all rules/penalty`.
         """
         return self._numbers(CompiledRule.metrics_of, given)
 
@@ -272,9 +277,10 @@ class CompiledKnowledge(ExactAnswers, Scheduled):
     ) -> dict[str, float]:
         """Return numbers about each rule, with its name in front."""
         self._known(given)
+        rules = {TOGETHER: self.rule_of(None)} if self.shares_hidden else self._rules
         found = {
             f"{name}/{key}": one
-            for name, rule in self._rules.items()
+            for name, rule in rules.items()
             for key, one in of_call(rule, rule.receive_for_penalty(*given.of(rule))).items()
         }
         return questions.metrics.as_numbers(found)

@@ -20,6 +20,7 @@ from residuum.losses.exact_answers import ExactAnswers
 from residuum.losses.inputs.arguments import Inputs, takes_tensors, takes_tensors_and_top
 from residuum.losses.inputs.calls import Call, Receiver
 from residuum.losses.inputs.evidence import Observed
+from residuum.losses.inputs.hidden import has_predictions
 from residuum.losses.reductions import Reduction, SharedGroup, reduce_batch
 from residuum.losses.routes.choosing import Chooser
 from residuum.losses.routes.definition import Comparisons, Definition, Detached
@@ -246,7 +247,8 @@ class CompiledRule(ExactAnswers, Scheduled):
 
         `penalty` (without the weight) and `truth` are means over examples; `satisfied` is the share
         of examples whose predictions obey, `groundings` the share of groundings that hold for the
-        predictions, and `coverage` the mean share of groundings whose antecedent holds.
+        predictions, and `coverage` the mean share of groundings whose antecedent holds. These three
+        are left out where hidden outputs are not observed, which have no predictions.
         """
         return questions.metrics.as_numbers(self.metrics_of(self.receive_for_penalty(*given)))
 
@@ -278,8 +280,11 @@ class CompiledRule(ExactAnswers, Scheduled):
     def diagnosis_of(self, call: Call) -> dict[str, Tensor]:
         """Return the metrics of a call and `without_gradient`, as tensors."""
         with in_full(call.device):
-            lost = questions.diagnosis.without_gradient(self._definition, call)
-            return {**self.metrics_of(call), "without_gradient": lost}
+            found = self.metrics_of(call)
+            if has_predictions(self.plan.slots, call.labels, call.lengths):
+                lost = questions.diagnosis.without_gradient(self._definition, call)
+                found["without_gradient"] = lost
+            return found
 
     def warnings(self, tensors: Any, lengths: Any, observed: Observed | None) -> list[str]:
         """Return warnings about these tensors and labels, for `explain`."""

@@ -26,14 +26,14 @@ from residuum.losses.inputs.arguments import (
 )
 from residuum.losses.inputs.calls import Call
 from residuum.losses.inputs.evidence import Observed
-from residuum.losses.knowledge import WEIGHTING, said_over
+from residuum.losses.knowledge import TOGETHER, WEIGHTING, said_over
 from residuum.losses.questions.violations import Violation
 from residuum.losses.reductions import Combination, Reduction, SharedGroup, check_combination
 from residuum.losses.relations.facts import read_facts, without_last
 from residuum.losses.routes.definition import Definition
 from residuum.losses.rules import CompiledRule
 from residuum.losses.schedules import Schedule, Scheduled, at, check_scheduled_weight, weight_at
-from residuum.losses.theory_calls import TOGETHER, Bindings, TheoryCall
+from residuum.losses.theory_calls import Bindings, TheoryCall
 from residuum.losses.theory_names import check_modules, check_names, members_in
 from residuum.losses.theory_rules import TheoryRules, checked_groundings, compile_rules
 from residuum.losses.tracing import not_traced

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Final, NamedTuple, TypeVar, final
+from typing import Any, NamedTuple, TypeVar, final
 
 from torch import Tensor, nn
 
@@ -17,6 +17,7 @@ from residuum.losses.inputs.evidence import (
     labels_of,
     refuse_unknown_labels,
 )
+from residuum.losses.knowledge import TOGETHER
 from residuum.losses.network_calls import Key, Requests
 from residuum.losses.questions.violations import Violation
 from residuum.losses.relations.evaluation import RelatedRule
@@ -30,9 +31,6 @@ from residuum.losses.theory_rules import TheoryRules
 from residuum.syntax import Knowledge
 
 Answer = TypeVar("Answer")
-
-TOGETHER: Final = "all rules"
-"""The name of the one part that rules with a hidden predicate have under `exact`."""
 
 
 class Bindings(NamedTuple):

@@ -195,3 +195,54 @@ def test_rules_that_share_a_hidden_predicate_have_no_penalties_of_their_own():
 def test_a_network_for_a_hidden_predicate_is_refused():
     with pytest.raises(GroundingError, match="`Carry` is hidden: expected no module"):
         rs.Theory(rs.loads(FILE), Digit=torch.nn.Linear(2, 3), Carry=torch.nn.Linear(2, 2))
+
+
+HALVES = """
+    domain d = 0..2
+    predicate A(d)
+    predicate B(d)
+    predicate Middle(d) hidden
+    rule one: forall a in d: A(a) -> Middle((a + 1) mod 3)
+    rule two: forall a in d: Middle(a) -> B(a)
+"""
+WHOLE = "(forall a in d: A(a) -> M((a + 1) mod 3)) & (forall a in d: M(a) -> B(a))"
+
+
+def test_metrics_say_nothing_of_predictions_that_do_not_exist():
+    outputs = {"A": torch.randn(4, 3), "B": torch.randn(4, 3)}
+    a, b = (torch.softmax(outputs[name].double(), -1) for name in "AB")
+    chance = (a * b.roll(-1, -1)).sum(-1)
+    expected = {"penalty": -chance.log().mean().item(), "truth": chance.mean().item()}
+    rule = rs.compile(WHOLE, "exact", domains={"d": 3}, outputs={"M": "hidden"})
+    knowledge = rs.compile(rs.loads(HALVES), "exact")
+    networks = {"A": torch.nn.Identity(), "B": torch.nn.Identity()}
+    theory = rs.Theory(rs.loads(HALVES), relaxation="exact", **networks)
+    for measure in ("metrics", "diagnose"):
+        found = getattr(rule, measure)(outputs)
+        assert found == pytest.approx(expected)
+        together = {f"all rules/{name}": number for name, number in expected.items()}
+        assert getattr(knowledge, measure)(outputs) == pytest.approx(together)
+        assert getattr(theory, measure)(outputs) == pytest.approx(together)
+    known = rule.metrics(outputs, observed=rule.decode(outputs))
+    assert known["satisfied"] == known["groundings"] == 1
+    with pytest.raises(GroundingError, match="have a probability together"):
+        knowledge.truth(outputs)
+
+
+@pytest.mark.parametrize("relaxation", ["exact", "s-product"])
+def test_hidden_labels_of_padding_need_not_be_known(relaxation):
+    rule = rs.compile(
+        "forall i in s: Tag(i, 0) <-> Next(i, 1)",
+        relaxation,
+        domains={"s": "sequence", "t": 2},
+        predicates={"Tag": ("s", "t"), "Next": ("s", "t")},
+        outputs={"Next": "hidden"},
+    )
+    outputs, lengths = {"Tag": torch.randn(2, 4, 2)}, torch.tensor([4, 2])
+    best = rule.decode(outputs, lengths=lengths)
+    assert best["Next"][1].tolist()[2:] == [-100, -100]
+    observed = {"Next": best["Next"]}
+    assert rule.satisfied(outputs, lengths=lengths, observed=observed).tolist() == [True, True]
+    assert rule.metrics(outputs, lengths=lengths, observed=observed)["satisfied"] == 1
+    with pytest.raises(GroundingError, match="is hidden"):
+        rule.satisfied(outputs, lengths=torch.tensor([4, 3]), observed=observed)

@@ -98,6 +98,33 @@ def test_probabilities_have_gradients_of_their_own(form, relaxation):
     assert found["without_gradient"] == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    "relaxation", ["s-product", "r-product", "s-godel", "lukasiewicz", "exact"]
+)
+@pytest.mark.parametrize("quantity", [2.0, rs.Quantity(2.0, smoothing="ramp"), 0])
+@pytest.mark.parametrize(
+    "text", ["X < 3", "~(X < 3)", "X = 3", "P -> X < 3", "X < 3 -> P", "P & X > 3"]
+)
+def test_comparisons_have_the_gradients_of_their_numbers(text, quantity, relaxation):
+    rule = rs.compile(text, relaxation, quantities={"X": quantity})
+    own = rule
+    if relaxation == "exact":  # there comparisons are crisp, and a grounding is one of the product
+        own = rs.compile(text, "s-product", quantities={"X": 0})
+    violated = 0
+    for number in (-60.0, 1.5, 2.5, 3.5, 4.5, 60.0):
+        given = {"X": torch.tensor([number]), "P": torch.tensor([-1.0 if "-> P" in text else 1.0])}
+        given = {name: one.requires_grad_() for name, one in given.items() if name in text}
+        if rule.satisfied(given).item():
+            continue
+        violated += 1
+        penalty, found = own(given), [None]
+        if penalty.requires_grad:
+            found = torch.autograd.grad(penalty, list(given.values()), allow_unused=True)
+        is_dead = all(one is None or not one.any() for one in found)
+        assert rule.diagnose(given)["without_gradient"] == is_dead
+    assert violated
+
+
 def test_satisfied_by_half_is_violated_without_a_gradient():
     rule = rs.compile("A & B -> C", "r-product", inputs="probs")
     half = {"A": torch.tensor([0.6]), "B": torch.tensor([0.6]), "C": torch.tensor([0.4])}

@@ -89,3 +89,49 @@ def test_functions_that_lead_nowhere_are_refused(boss, message):
     )
     with pytest.raises(GroundingError, match=message):
         rule(F=torch.randn(3, 3))
+
+
+LINKED = "forall x, y in person where Link(x, y): Smokes(x) -> Smokes(y)"
+
+
+def test_the_domains_of_a_relation_in_a_guard_are_those_of_its_variables():
+    smokes, pairs = torch.randn(3), rs.Pairs([[0, 1], [1, 2]])
+    rule = rs.compile(LINKED, "s-product", domains={"person": "open"})
+    x = torch.sigmoid(smokes)
+    expected = -torch.stack([1 - x[0] * (1 - x[1]), 1 - x[1] * (1 - x[2])]).log().mean()
+    torch.testing.assert_close(rule(Smokes=smokes, observed={"Link": pairs}), expected)
+
+
+@pytest.mark.parametrize("guard", ["Link(x, z)", "x != z", "x != y & Link(z, y)"])
+def test_names_in_guards_that_no_quantifier_binds_are_refused(guard):
+    rule = LINKED.replace("Link(x, y)", guard)
+    predicates = {"Link": ("person", "person")} if "Link" in rule else {}
+    with pytest.raises(GroundingError, match=r"`z` is bound by no quantifier.*write \"z\""):
+        rs.compile(rule, domains={"person": "open"}, predicates=predicates)
+
+
+def test_pairs_in_rows_are_refused_with_what_to_do():
+    rule = rs.compile(LINKED, domains={"person": "open"})
+    with pytest.raises(GroundingError, match=r"2 rows of numbers.*got 3; pass the transpose"):
+        rule(Smokes=torch.randn(3), observed={"Link": rs.Pairs([[0, 1], [1, 2], [2, 0]])})
+
+
+@pytest.mark.parametrize(
+    ("body", "advice"),
+    [
+        ("K(x, f(x))", "declare a predicate"),
+        ("K(x, x mod 3)", "declare a predicate"),
+        ("forall y in person: K(x, f(y))", "declare a predicate"),
+        ("Q(x) < x", "declare a quantity"),
+        ("Q(x) < Q(x) + f(x)", "declare a quantity"),
+    ],
+)
+def test_what_is_computed_from_a_member_is_refused_in_words(body, advice):
+    with pytest.raises(GroundingError, match=f"a member of the open domain `person`; {advice}"):
+        rs.compile(
+            f"forall x in person: {body}",
+            domains={"person": "open", "label": 3},
+            predicates={"K": ("person", "label")},
+            functions={"f": lambda _: 1},
+            quantities={"Q": 1.0},
+        )

@@ -112,7 +112,7 @@ class Receiver:
         if observed is not None:
             labels = labels_of(self._plan.outputs, observed)
         if definition.has_hidden and not is_complete:
-            given = with_hidden(self._plan.given, given, labels, is_exact=is_exact)
+            given = with_hidden(self._plan.given, given, labels, lengths, is_exact=is_exact)
         networks = given
         if labels:
             given = with_evidence(self._plan, definition.forms, given, labels)

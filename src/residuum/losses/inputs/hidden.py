@@ -14,12 +14,18 @@ from torch import Tensor
 
 from residuum.errors import GroundingError
 from residuum.grounding.plans import Slot
+from residuum.losses.degrees.tensors import is_traced
 from residuum.losses.inputs.checking import refuse_unknown
-from residuum.losses.inputs.evidence import IGNORED, shown_lengths
+from residuum.losses.inputs.evidence import is_observed_in_full, shown_lengths
 
 
 def with_hidden(
-    slots: Sequence[Slot], given: Any, labels: Mapping[str, Tensor], *, is_exact: bool
+    slots: Sequence[Slot],
+    given: Any,
+    labels: Mapping[str, Tensor],
+    lengths: Any,
+    *,
+    is_exact: bool,
 ) -> dict[str, Tensor]:
     """Return the tensors of a call with those of hidden slots added.
 
@@ -35,8 +41,7 @@ def with_hidden(
                 f"`{slot.name}` is hidden: expected no tensor for it, got one; leave it out, or "
                 "declare the predicate without `hidden`"
             )
-        is_partly = slot.name not in labels or bool((labels[slot.name] == IGNORED).any())
-        if not is_exact and is_partly:
+        if not is_exact and not has_predictions([slot], labels, lengths):
             raise GroundingError(
                 f"`{slot.name}` is hidden: only the penalty under `exact` and exact questions sum "
                 "it out; ask one of them, or pass all its values as observed=, such as those that "
@@ -51,6 +56,21 @@ def with_hidden(
                  for domain, size in zip(slot.domains, slot.sizes, strict=True)]  # fmt: skip
         tensors[slot.name] = torch.zeros(shape, dtype=like.dtype, device=like.device)
     return tensors
+
+
+def has_predictions(
+    slots: Sequence[Slot], labels: Mapping[str, Tensor] | None, lengths: Any
+) -> bool:
+    """Return whether all hidden slots are observed in full, since nothing predicts them.
+
+    In a trace nobody can look at labels, which then count as full.
+    """
+    known, hidden = labels or {}, [slot for slot in slots if slot.predicate.is_hidden]
+    return all(
+        slot.name in known
+        and (is_traced(known[slot.name]) or is_observed_in_full(slot, known[slot.name], lengths))
+        for slot in hidden
+    )
 
 
 def _size(slot: Slot, domain: str, size: int | None, sizes: Mapping[str, int]) -> int:

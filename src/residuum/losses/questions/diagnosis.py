@@ -64,19 +64,33 @@ def _counts(definition: Definition, call: Call, fixed: Call) -> Tensor:
     def changed(number: int, degree: Degree) -> Degree:
         step = plan.steps[number]
         assert isinstance(step, Read)
+        if _is_crisp(definition, step.slot):
+            return degree
         access, index = call.bound.layout.accesses[number], call.bound.indices.get(number)
         is_fixed = read(fixed.inputs[step.slot], access, index, plan.rank, call.window)
         true = torch.as_tensor(degree.true)
         shape = torch.broadcast_shapes(true.shape, counted.shape)  # type: ignore[no-untyped-call]
         change = true.new_zeros(shape).requires_grad_()
         changes.append(change)
-        return _moved(degree, change.masked_fill(is_fixed, 0.0), definition.forms[step.slot])
+        return _moved(
+            degree,
+            change.masked_fill(is_fixed, 0.0),
+            definition.forms[step.slot],
+            is_compared=plan.slots[step.slot].compared is not None,
+        )
 
     with torch.enable_grad():
         own = torch.as_tensor(evaluation_of(definition, call, changed).penalty(groundings.body))
         penalties = capped(own, definition.relaxation).expand(counted.shape)
     learns = _learns(plan, penalties, changes)
     return torch.stack([(violated & ~learns).sum(), violated.sum()]).double()
+
+
+def _is_crisp(definition: Definition, slot: int) -> bool:
+    """Return whether a slot is a comparison that is just true or false, which nothing moves."""
+    compared = definition.plan.slots[slot].compared
+    are_crisp = definition.is_exact and definition.comparisons == "crisp"
+    return compared is not None and (are_crisp or compared.scale == 0)
 
 
 def _learns(plan: Plan, penalties: Tensor, changes: Sequence[Tensor]) -> Tensor:
@@ -125,20 +139,26 @@ def _moves(gradient: Tensor, shape: torch.Size) -> Tensor:
     return moves
 
 
-def _moved(degree: Degree, change: Tensor, form: Form) -> Degree:
-    """Return a degree that an output's change moves, at the rate of each side of the degree."""
+def _moved(degree: Degree, change: Tensor, form: Form, *, is_compared: bool) -> Degree:
+    """Return a degree that an output's change moves, at the rate of each side of the degree.
+
+    The degree of a comparison counts as flat where its slope is lost in rounding. An output is as
+    far away seldom, but sides of a comparison may be many scales apart.
+    """
     true, false = (torch.as_tensor(one) for one in (degree.true, degree.false))
     smallest = floor(true)
+    is_lost = ((1 - true) * (1 - false) == 0) & is_compared  # so PyTorch computes a slope
+    on_ramp = ((true > 0) & (false > 0)) / 2  # flat at its ends
     rates: dict[Form, dict[Side, Callable[[], Tensor]]] = {
         "logits": {
-            "true": lambda: true * false,
-            "false": lambda: -true * false,
+            "true": lambda: (true * false).masked_fill(is_lost, 0.0),
+            "false": lambda: (-true * false).masked_fill(is_lost, 0.0),
             "log_true": lambda: false,
             "log_false": lambda: -true,
         },
         "log_probs": {
             "true": lambda: true,
-            "false": lambda: -true,
+            "false": lambda: -true.masked_fill(is_lost, 0.0),
             "log_true": lambda: torch.ones_like(true),
             "log_false": lambda: -true / false.clamp(min=smallest),
         },
@@ -147,6 +167,12 @@ def _moved(degree: Degree, change: Tensor, form: Form) -> Degree:
             "false": lambda: -torch.ones_like(true),
             "log_true": lambda: 1 / true.clamp(min=smallest),
             "log_false": lambda: -1 / false.clamp(min=smallest),
+        },
+        "ramp": {
+            "true": lambda: on_ramp,
+            "false": lambda: -on_ramp,
+            "log_true": lambda: on_ramp / true.clamp(min=smallest),
+            "log_false": lambda: -on_ramp / false.clamp(min=smallest),
         },
     }
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from residuum.losses.inputs.calls import Call
+from residuum.losses.inputs.hidden import has_predictions
 from residuum.losses.questions.coverage import counts_of_groundings
 from residuum.losses.questions.crisp_truth import satisfied
 from residuum.losses.questions.truth import truth
@@ -19,10 +20,12 @@ def metrics_of(
     definition: Definition, routes: Chooser, call: Call, penalty: Tensor
 ) -> dict[str, Tensor]:
     """Return the numbers of one rule as tensors without dimensions; `penalty` is per example."""
+    known = {"penalty": _mean(penalty), "truth": _mean(truth(definition, routes, call))}
+    if not has_predictions(definition.plan.slots, call.labels, call.lengths):
+        return known
     covered, holding, counted = counts_of_groundings(definition, call).double().unbind(-1)
     return {
-        "penalty": _mean(penalty),
-        "truth": _mean(truth(definition, routes, call)),
+        **known,
         "satisfied": _mean(satisfied(definition, call)),
         # Where there are no groundings, none is broken.
         "groundings": 1 - (counted - holding).sum() / counted.sum().clamp(min=1),

@@ -59,7 +59,7 @@ class Pairs:
         if self.arity != len(sizes):
             raise GroundingError(
                 f"observed `{name}`: expected {len(sizes)} rows of numbers, one for each argument, "
-                f"got {self.arity}"
+                f"got {self.arity}; pass the transpose if each row is one choice of members"
             )
         for place, (row, size) in enumerate(zip(self.index, sizes, strict=True)):
             wrong = row[(row < 0) | (row >= size)]
