@@ -161,7 +161,7 @@ def test_rules_about_different_batches_are_reported_but_not_decoded(tmp_path):
     [
         ("quantity Age scale 2\nrule r: Age >= 18", ""),
         ("predicate A\nrule r: A | ~A & true", ""),
-        ("predicate A\npredicate H hidden\nrule r: A -> H", "hidden predicate"),
+        ("predicate A\npredicate H hidden\nrule r: A -> H", ""),
         ("predicate A", "a rule or more"),
     ],
 )
@@ -171,6 +171,13 @@ def test_where_no_advice_is_possible_the_page_says_why(tmp_path, declared, missi
     page = render_page(own_sections(found))
     assert missing in found.advised.missing
     assert ("There is no advice: " in page) == bool(missing)
+
+
+def test_of_rules_with_hidden_predicates_the_page_says_that_exact_alone_was_tried(tmp_path):
+    (tmp_path / "rules.rsd").write_text("predicate A\npredicate H hidden\nrule r: A -> H")
+    page = render_page(own_sections(facts_of(asked(tmp_path, relaxations=()))))
+    assert "Only `exact` sums out the hidden `H`: no other relaxation was tried" in page
+    assert "was not asked for" not in page
 
 
 def test_a_log_of_one_line_is_enough_for_curves(tmp_path):
