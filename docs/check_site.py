@@ -1,4 +1,4 @@
-"""Checks built pages: each link leads somewhere, and nothing is loaded from a network.
+"""Checks built pages: links lead somewhere, nothing comes from a network, paragraphs are short.
 
 python docs/check_site.py build/docs
 """
@@ -11,15 +11,20 @@ from urllib.parse import unquote, urlsplit
 LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
 """What a browser fetches by itself, by the attribute that names it."""
 
+LONGEST = 600
+"""Characters of a paragraph; who reads more of them at once is lost."""
+
 
 class Page(HTMLParser):
-    """The anchors of a page, and what it links to and loads."""
+    """The anchors of a page, what it links to and loads, and its paragraphs."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.anchors: set[str] = set()
         self.links: list[str] = []
         self.loaded: list[str] = []
+        self.paragraphs: list[str] = []
+        self._in_paragraph = False
         self.feed(text)
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
@@ -31,10 +36,22 @@ class Page(HTMLParser):
             self.links.append(named["href"])
         if tag in LOADED and LOADED[tag] in named:
             self.loaded.append(named[LOADED[tag]])
+        if tag == "p":  # Sphinx makes one of the text of each item and cell as well
+            self.paragraphs.append("")
+            self._in_paragraph = True
+
+    def handle_endtag(self, tag: str) -> None:
+        """Note where a paragraph ends."""
+        self._in_paragraph = self._in_paragraph and tag != "p"
+
+    def handle_data(self, data: str) -> None:
+        """Note the text of a paragraph."""
+        if self._in_paragraph:
+            self.paragraphs[-1] += data
 
 
 def mistakes(site: Path) -> list[str]:
-    """Return one line for each link that leads nowhere, and for each file from a network."""
+    """Return one line for each dead link, file from a network and paragraph that is too long."""
     files = [path for path in sorted(site.rglob("*.html")) if "_static" not in path.parts]
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in files}
     found = []
@@ -49,6 +66,12 @@ def mistakes(site: Path) -> list[str]:
             f"{where}: leads nowhere: {link}"
             for link in [*page.links, *page.loaded]
             if not _leads_somewhere(link, path, pages)
+        ]
+        found += [
+            f"{where}: expected paragraphs of at most {LONGEST} characters, one has {len(text)}: "
+            f"{text[:60]}…"
+            for text in (" ".join(one.split()) for one in page.paragraphs)
+            if len(text) > LONGEST
         ]
     return found
 

@@ -53,6 +53,7 @@ html_show_sourcelink = False
 html_copy_source = False
 html_show_sphinx = False
 html_last_updated_fmt = None
+html_sidebars = {page: [] for page in ("index", "benchmarks", "glossary")}  # no pages below
 html_math_renderer = "mathml"
 html_search_language = "en"
 html_search_scorer = str(HERE / "search_order.js")

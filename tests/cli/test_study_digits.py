@@ -238,6 +238,10 @@ def test_tables_and_claims_come_from_the_store_and_from_archives(residuum, tmp_p
     assert "PAIR 5,000, 3 seeds (the paper's table 3)" in out
     assert "1 of 7 records have other settings" in out
     assert "What the paper claims" in out
+    _, page, _ = residuum("study", "digits", "--table", "--markdown", "--store", str(store))
+    remarks = [block for block in page.split("\n\n") if not block.startswith("|")]
+    assert remarks[-1] == "What the paper claims"  # each remark is a paragraph of its own
+    assert remarks[-2].startswith("1 of 7 records have other settings")
     code, out, _ = residuum("study", "digits", "--table", "--json", "--store", str(store))
     content = json.loads(out)
     assert content["left_out"] == 1

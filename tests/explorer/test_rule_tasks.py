@@ -164,6 +164,22 @@ def test_the_prediction_that_obeys_is_the_likeliest_of_all_that_do():
     assert told == [str(best[1]), str(best[2]), str(best[3]).lower()]
 
 
+def test_predictions_that_are_decoded_say_what_they_are_about():
+    text = (
+        "domain two = a, b domain place sequence predicate Near(two, two) independent "
+        "predicate Is(two, two) predicate Tag(place, two) predicate Wet "
+        "rule r: Near(a, b) & Is(b, b) & Wet rule s: forall i in place: Tag(i, a)"
+    )
+    found = {one["name"]: one for one in decode_predictions(asked(text))["outputs"]}
+    assert found["Near"]["about"] == ["a a", "a b", "b a", "b b"]
+    assert found["Near"]["obeying"][1] == "true"
+    assert (found["Is"]["about"], found["Is"]["obeying"][1]) == (["a", "b"], "b")
+    assert found["Tag"]["about"][:2] == ["0", "1"]
+    assert set(found["Tag"]["obeying"]) <= {"a", "–"}
+    assert found["Wet"]["about"] == [""]
+    assert all(len(one["about"]) == len(one["free"]) for one in found.values())
+
+
 @pytest.mark.parametrize(
     "predictions",
     [

@@ -85,6 +85,19 @@ def answers_by_a_worker_that(does, monkeypatch):
     return with_workers(ask)
 
 
+@pytest.mark.parametrize(("set_by_the_user", "threads"), [(None, "1"), ("3", "3")])
+def test_a_worker_has_one_thread_unless_the_user_says_otherwise(
+    set_by_the_user, threads, monkeypatch
+):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if set_by_the_user:
+        monkeypatch.setenv("OMP_NUM_THREADS", set_by_the_user)
+    found, _ = answers_by_a_worker_that(
+        "import os; return {'threads': os.environ.get('OMP_NUM_THREADS')}", monkeypatch
+    )
+    assert found[0] == {"part": {"threads": threads}}
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux keeps to the limit of memory")
 def test_a_task_that_takes_too_much_memory_is_ended_in_words(monkeypatch):
     never_touched = "import numpy; return len([numpy.empty(2**26, 'u1') for _ in range(1000)])"

@@ -71,7 +71,9 @@ def consistency(
     exact for polynomial and piecewise linear logics, and for formulas of rational logics such as
     `r-product` for which a closed form is found. Other formulas of a rational logic, up to eight
     atoms, get certified bounds. These do not depend on the speed of the machine, unless `seconds`
-    ends the work early. All other values, and those with bounds wider than 0.01, are estimates with
+    ends the work early.
+
+    All other values, and those with bounds wider than 0.01, are estimates with
     a 99.9% interval, narrowed to ± `tolerance` if a million points can do that. `method` forces one
     of METHODS. A value that took long is kept on disk, unless `cache` is False.
 

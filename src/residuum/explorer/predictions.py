@@ -84,8 +84,8 @@ def decode_predictions(given: dict[str, Any]) -> dict[str, Any]:
     }
     return {
         "outputs": [
-            {"name": slot.name, "free": _named(slot, free[slot.name]),
-             "obeying": _named(slot, found[slot.name])}
+            {"name": slot.name, "about": _about_what(slot, one),
+             "free": _named(slot, free[slot.name]), "obeying": _named(slot, found[slot.name])}
             for slot in slots if slot.name in found
         ]
     }  # fmt: skip
@@ -189,6 +189,14 @@ def _labels(slot: Slot, one: Predictions) -> list[tuple[str, str]]:
             (" ".join(filter(None, name)), str(member)) for name in names for member in members
         ]
     return names
+
+
+def _about_what(slot: Slot, one: Predictions) -> list[str]:
+    """Return what each prediction of `_named` is about: members of domains, as text."""
+    labels = _labels(slot, one)
+    if slot.is_exclusive:
+        return [group for group, _ in labels[:: one.logits[slot.name].shape[-1]]]
+    return [" ".join(filter(None, label)) for label in labels]
 
 
 def _named(slot: Slot, labels: Tensor) -> list[str]:

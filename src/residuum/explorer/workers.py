@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -107,8 +108,17 @@ class _Pool:
 async def _start() -> asyncio.subprocess.Process:
     pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
     return await asyncio.create_subprocess_exec(
-        *COMMAND, stdin=pipe, stdout=pipe, stderr=nowhere, limit=LONGEST_LINE
+        *COMMAND, stdin=pipe, stdout=pipe, stderr=nowhere, limit=LONGEST_LINE, env=_environment()
     )
+
+
+def _environment() -> dict[str, str]:
+    """Return the variables of a worker: one thread each, unless the user says otherwise.
+
+    Tensors are small here: threads that wait for each other gain nothing, and take many times as
+    long where the processor is busy.
+    """
+    return {"OMP_NUM_THREADS": "1", **os.environ}
 
 
 def _kill(worker: asyncio.subprocess.Process) -> None:

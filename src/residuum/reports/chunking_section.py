@@ -69,7 +69,7 @@ def chunking_section(records: Sequence[Record]) -> Section:
             *broken_runs(findings),
             *_what_is_missing(findings),
             *claims_of(evaluate(findings, runs.own)),
-            *([Text(NOTES)] if chosen.records else []),
+            *(map(Text, NOTES) if chosen.records else []),
             *(block for texts in kinds for block in _report_texts(texts, findings, runs.finished)),
         ],
         runs.warnings,

@@ -68,7 +68,7 @@ def digits_section(records: Sequence[Record]) -> Section:
             *broken_runs(findings),
             *_what_is_missing(findings),
             *claims_of(evaluate(findings, runs.own)),
-            *([Text(NOTES)] if kinds else []),
+            *(map(Text, NOTES) if kinds else []),
             *kinds,
             *_report_weights(runs.own),
         ],

@@ -14,7 +14,7 @@ from residuum.study.verdicts import Verdict, told
 
 def print_report(
     tables: Sequence[Table],
-    notes: str,
+    notes: Sequence[str],
     broken: str,
     chosen: Chosen,
     verdicts: Sequence[Verdict],
@@ -44,13 +44,15 @@ def print_report(
         else:
             say(table.title)
             print_table(table.heads, table.lines(bold=""))
-    say(notes)
-    if broken:
-        say(broken)
+    remarks = [*notes, *([broken] if broken else [])]
     if chosen.left_out:
         count = chosen.left_out + len(chosen.records)
-        say(
+        remarks.append(
             f"{chosen.left_out} of {count} records have other settings than those chosen, and "
             "are in no table"
         )
+    for remark in remarks:
+        say(remark)
+        if markdown:
+            say()  # in Markdown a line alone is no paragraph
     say_lines(told(verdicts, markdown=markdown))

@@ -11,6 +11,7 @@ import { Refused, ask } from "/server.js";
 import { keepState, state } from "/state.js";
 
 const MOST_BYTES = 32_000_000;
+const MOST_COLUMNS = 40;
 
 let editor, valid = false, reading = null;
 // Predictions that were set by hand or dropped; without them the server draws some.
@@ -166,8 +167,8 @@ const decode = coalesced(async () => {
   try {
     const found = await ask("decode", request());
     find("decode-problem").textContent = "";
-    table.replaceChildren(...found.outputs.flatMap(({ name, free, obeying }) => [
-      line(`${name}`, "free", free, obeying), line("", "obeying", obeying, free)]));
+    table.replaceChildren(...found.outputs.flatMap(({ name, about, free, obeying }) => [
+      ...(about.some(Boolean) ? [headOf(about)] : []), line(name, "free", free, obeying), line("", "obeying", obeying, free)]));
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     table.replaceChildren();
@@ -176,9 +177,13 @@ const decode = coalesced(async () => {
 });
 const decodeLater = delayed(() => decode(), 400);
 
+function headOf(about) {
+  return element("tr", {}, element("td", {}), element("td", {}), ...about.slice(0, MOST_COLUMNS).map((one) => element("th", { scope: "col", class: "quiet" }, one)));
+}
+
 function line(name, kind, labels, others) {
   return element("tr", {}, element("th", { scope: "row" }, name), element("td", { class: "quiet" }, kind),
-    ...labels.slice(0, 40).map((label, place) => element("td", { class: kind === "obeying" && label !== others[place] ? "changed" : null }, label)));
+    ...labels.slice(0, MOST_COLUMNS).map((label, place) => element("td", { class: kind === "obeying" && label !== others[place] ? "changed" : null }, label)));
 }
 
 function prepareDrop() {

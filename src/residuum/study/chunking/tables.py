@@ -19,15 +19,21 @@ from residuum.study.decisions import SIGNIFICANCE
 from residuum.study.table_format import MISSING, Table, beside_broken, marked
 
 NOTES: Final = (
-    "Means in percent, with deviations over seeds (divided by n − 1), above what was printed; "
-    "+ C: with rules, unlabelled: rules also on sentences without labels. Bold or *: not "
-    "significantly worse than the best relaxation of the row (p > 0.05) by the bootstrap over "
-    "seeds and test sentences. Differences are in points, with intervals of 95% by the same "
-    "bootstrap; bold or *: not 0 (p ≤ 0.05). All is corrected by Holm for all comparisons of its "
-    "table. Tags that obey the rules break none. The printed figures are of one seed, of vectors "
-    "of 300 dimensions and of rules that related a word to itself; bold there means best. "
-    f"{MISSING}: not run."
+    (
+        "Means in percent, with deviations over seeds (divided by n − 1), above what was printed; "
+        "+ C: with rules, unlabelled: rules also on sentences without labels. Bold or *: not "
+        "significantly worse than the best relaxation of the row (p > 0.05) by the bootstrap over "
+        "seeds and test sentences. Differences are in points, with intervals of 95% by the same "
+        "bootstrap; bold or *: not 0 (p ≤ 0.05). All is corrected by Holm for all comparisons of "
+        "its table."
+    ),
+    (
+        "Tags that obey the rules break none. The printed figures are of one seed, of vectors of "
+        "300 dimensions and of rules that related a word to itself; bold there means best. "
+        f"{MISSING}: not run."
+    ),
 )
+"""What the tables mean, in paragraphs."""
 
 TITLES: Final = {
     "f1": "F1 of the likeliest tags",

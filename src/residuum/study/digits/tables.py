@@ -25,15 +25,21 @@ TITLES: Final = {
 """The measures that the paper has tables of."""
 
 NOTES: Final = (
-    "Means in percent, with deviations over seeds (divided by n − 1), above what was printed. "
-    "Bold or *: not significantly worse than the best (p > 0.05, corrected by Holm) by the "
-    "bootstrap over seeds and test images, for the laws of arithmetic by t-tests over seeds. "
-    "°: likewise by t-tests over seeds alone. Relaxations that share fewer than two seeds are "
-    "compared without pairing their runs. Printed in bold or with *: said to be significantly "
-    f"better than the others. {MISSING}: not run. Where seeds vary much, a few of them can show "
-    f"little. Broken: runs that diverged, or end more than {MARGIN:g} points below the median of "
-    f"their cell; {MISSING} where cells of fewer than {LEAST_RUNS} runs cannot tell."
+    (
+        "Means in percent, with deviations over seeds (divided by n − 1), above what was printed. "
+        "Bold or *: not significantly worse than the best (p > 0.05, corrected by Holm) by the "
+        "bootstrap over seeds and test images, for the laws of arithmetic by t-tests over seeds. "
+        "°: likewise by t-tests over seeds alone. Relaxations that share fewer than two seeds are "
+        "compared without pairing their runs. Where seeds vary much, a few of them can show little."
+    ),
+    (
+        "Printed in bold or with *: said to be significantly better than the others. "
+        f"{MISSING}: not run. Broken: runs that diverged, or end more than {MARGIN:g} points below "
+        f"the median of their cell; {MISSING} where cells of fewer than {LEAST_RUNS} runs cannot "
+        "tell."
+    ),
 )
+"""What the tables mean, in paragraphs."""
 
 # The paper's tables 3 to 8 and 10 to 25, by protocol and size of PAIR.
 _NUMBERS: Final[dict[tuple[str, int], tuple[int | None, ...]]] = {
