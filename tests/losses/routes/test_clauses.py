@@ -13,7 +13,7 @@ import torch
 from torch.autograd import forward_ad
 
 import residuum as rs
-from residuum.losses.routes.route import surroundings_of
+from residuum.losses.routes.choosing import surroundings_of
 
 NAMES = ("r-product", "s-product", "lukasiewicz-maxsat", "s-godel")
 SUM = "forall a, b in d: P(a) & Q(b) -> S((a + b) mod 3)"

@@ -21,7 +21,6 @@ from residuum.grounding.plans import Axis, Quantify
 from residuum.logic import Forall
 from residuum.losses.aggregation import Aggregation, aggregation_of
 from residuum.losses.inputs.calls import Call, Case
-from residuum.losses.inputs.layouts import groundings_of
 from residuum.losses.inputs.reading import Window
 from residuum.losses.routes import thresholds
 from residuum.losses.routes.clauses import ByHand
@@ -93,7 +92,7 @@ def bytes_for(plan: Plan, groundings: int) -> int:
 
 def split(plan: Plan, layout: Layout, examples: int, block: int) -> list[Block]:
     """Return blocks of examples. If one example is too large, its first variable is split too."""
-    each = max(1, groundings_of(plan).largest(layout))
+    each = max(1, layout.groundings)
     parts = max(1, math.ceil(examples / max(1, block // each)))
     rows = max(1, math.ceil(examples / parts))  # blocks of equal size, with no small rest
     windows: list[Window | None] = [None]
