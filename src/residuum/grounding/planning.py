@@ -23,8 +23,8 @@ from residuum.grounding.plans import (
     Step,
 )
 from residuum.grounding.relations import (
-    is_relation,
     reading_of,
+    reads_related,
     refuse_rebound,
     relates_members,
     split_guard,
@@ -99,11 +99,12 @@ def plan_rule(formula: Formula, signature: Signature) -> Plan:
     if TRUE in free or FALSE in free:  # constants are among the nodes
         planned = settled(formula)
         free = free_variables_by_node(planned)
+    relates = relates_members(planned, signature)
     planning = _Planning(
         signature,
         free,
-        is_relation=is_relation(planned, signature),
-        is_batch=not relates_members(planned, signature),
+        is_relation=relates or reads_related(planned, signature),
+        is_batch=not relates,
     )
     fold_scoped(
         planned,
