@@ -2,7 +2,8 @@
 
 There is one penalty per example, so that its gradient can be computed in the forward pass. Each
 block is evaluated and differentiated while it is in the CPU's cache. Only the gradients, which are
-as large as the inputs, are kept. The backward pass is one multiplication.
+as large as the inputs, are kept. The backward pass is one multiplication. The sizes of blocks are
+`CPU_BLOCK`, `CPU_ROWS` and `GPU_BLOCK` in `thresholds.py`.
 """
 
 from __future__ import annotations
