@@ -228,3 +228,11 @@ def test_repr_shows_small_formulas():
     assert repr(P >> ~Q) == "<Implies P -> ~Q>"
     assert repr(x) == "<Variable x>"
     assert repr(Atom("P", x)) == "<Atom P(x)>"
+
+
+def test_a_guard_that_shares_its_parts_is_checked_in_one_pass():
+    guard: Formula = Atom("Near", x)
+    for _ in range(200):
+        guard = And(guard, guard)
+    assert size(guard) > 2**200
+    assert Forall([("x", "D")], P, guard=guard).guard is guard

@@ -15,34 +15,84 @@ from typing import Final
 import numpy as np
 
 from residuum.analysis import bounds as certified
+from residuum.analysis import closed_forms, exact
 from residuum.analysis.cache import find_cache_file
 from residuum.analysis.cases.mixtures import mixture
-from residuum.analysis.closed_forms.antiderivatives import ANTIDERIVATIVE
 from residuum.analysis.closed_forms.numbers import ClosedForm, constant
-from residuum.analysis.exact.moments import MOMENTS
-from residuum.analysis.exact.orderings import ORDERINGS
-from residuum.analysis.exact.polynomials import POLYNOMIAL
-from residuum.analysis.exact.simplices import SIMPLICES
-from residuum.analysis.exact.three_valued import THREE_VALUED
 from residuum.analysis.laws import rewrite
-from residuum.analysis.methods import ExactMethod, NotThisWay
+from residuum.analysis.methods import ExactMethod, Fragment, NotThisWay
 from residuum.analysis.results import Consistency, ResultKind, exact_bounds
 from residuum.analysis.sampling import estimate
 from residuum.errors import EvaluationError
-from residuum.logic import Formula, Iff, Truth, atoms_of, distinct_nodes, quantifiers_of
+from residuum.logic import (
+    And,
+    Atom,
+    Formula,
+    Iff,
+    Implies,
+    Or,
+    Truth,
+    atoms_of,
+    distinct_nodes,
+    quantifiers_of,
+)
 from residuum.logic.questions import refuse_comparisons
 from residuum.relaxations import Relaxation, is_built_in
 from residuum.relaxations import relaxation as find_relaxation
+from residuum.relaxations.drastic import Drastic
+from residuum.relaxations.lukasiewicz import Lukasiewicz
+from residuum.relaxations.minimum import Minimum
+from residuum.relaxations.nilpotent_minimum import NilpotentMinimum
+from residuum.relaxations.product import Product
 from residuum.syntax import as_formula
 
+_ORDERED: Final = (Minimum, NilpotentMinimum, Drastic)
+"""T-norms that only compare degrees."""
+
 LADDER: Final = (
-    MOMENTS,
-    THREE_VALUED,
-    ORDERINGS,
-    POLYNOMIAL,
-    SIMPLICES,
-    ANTIDERIVATIVE,
+    ExactMethod(
+        "moments",
+        lambda *given: exact.moments.integrate_by_moments(*given),
+        only=Fragment((Product,), ("S",)),
+        outside="it is not the S-logic of the product",
+        needs_modules=True,
+    ),
+    ExactMethod(
+        "three-valued",
+        lambda *given: exact.three_valued.integrate_three_valued(*given),
+        only=Fragment((Minimum,), ("S",)),
+        outside="it is not the S-logic of the minimum",
+        needs_modules=True,
+    ),
+    ExactMethod(
+        "orderings",
+        lambda *given: exact.orderings.integrate_by_orderings(*given),
+        only=Fragment(_ORDERED),
+        outside="its truth functions do more than compare degrees",
+        needs_modules=True,
+    ),
+    ExactMethod(
+        "polynomial",
+        lambda *given: exact.polynomials.integrate_polynomial(*given),
+        never=(
+            Fragment((*_ORDERED, Lukasiewicz), connectives=(And, Or, Implies, Iff)),
+            Fragment((Product,), ("R",), connectives=(Implies, Iff)),
+        ),
+    ),
+    ExactMethod(
+        "simplices",
+        lambda *given: exact.simplices.integrate_piecewise_linear(*given),
+        never=(Fragment((Product,)),),
+        most_atoms=6,  # the cube of n atoms starts as n! simplices
+    ),
+    ExactMethod(
+        "antiderivative",
+        lambda *given: closed_forms.antiderivatives.integrate_in_closed_form(*given),
+        most_atoms=2,
+    ),
 )
+"""The exact methods, what each is meant for, and the function that loads when it is tried."""
+
 METHODS: Final = (*(method.name for method in LADDER), "boxes", "sobol")
 
 NARROWEST: Final = 1e-8
@@ -141,11 +191,12 @@ def _integrate(
     subject, reasons = forms[0], list[str]()
     if isinstance(subject, Truth):
         return _exact(Fraction(subject.value), "laws", started)
-    for exact in LADDER:
-        if method is None or method == exact.name:
-            value = _exactly(exact, forms, chosen, reasons, is_asked_for=method is not None)
+    with_atoms = [(form, atoms_of(form)) for form in forms]
+    for rung in LADDER:
+        if method is None or method == rung.name:
+            value = _exactly(rung, with_atoms, chosen, reasons, is_asked_for=method is not None)
             if value is not None:
-                return _exact(value, exact.name, started)
+                return _exact(value, rung.name, started)
     bounds = None
     if method is None:
         whole = _by_parts(forms[-1], chosen, tolerance, seconds, seed)
@@ -188,7 +239,7 @@ def _equal_forms(given: Formula, relaxation: Relaxation, method: str | None) -> 
 
 def _exactly(
     method: ExactMethod,
-    forms: Sequence[Formula],
+    forms: Sequence[tuple[Formula, Sequence[Atom]]],
     relaxation: Relaxation,
     reasons: list[str],
     *,
@@ -196,11 +247,10 @@ def _exactly(
 ) -> Fraction | ClosedForm | None:
     """Return the value by an exact method, or None; the reason is then added to `reasons`."""
     reason = None
-    for form in forms if method.needs_modules else forms[:1]:
-        atoms = atoms_of(form)
+    for form, atoms in forms if method.needs_modules else forms[:1]:
         if is_asked_for or method.is_meant_for(form, atoms, relaxation):
             try:
-                return method.integrate(form, atoms, relaxation)
+                return method.mean(form, atoms, relaxation)
             except NotThisWay as refusal:
                 reason = refusal
     if reason is not None:

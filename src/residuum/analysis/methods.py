@@ -40,15 +40,16 @@ class Fragment(NamedTuple):
 class ExactMethod(NamedTuple):
     """A method that returns the mean degree exactly, or raises `NotThisWay` with the reason.
 
-    It is tried inside the fragment `only`, outside the fragments `never`, and up to `most_atoms`
-    atoms. A method that the user names is tried in any case. `needs_modules` says that the method
-    works on the modules of a formula. Rewriting may break up modules, so that such a method is also
-    tried on the formula as given.
+    It works inside the fragment `only` and up to `most_atoms` atoms; `outside` says why not
+    elsewhere. It is not tried inside the fragments `never`, unless the user names it.
+    `needs_modules` says that the method works on the modules of a formula. Rewriting may break up
+    modules, so that such a method is also tried on the formula as given.
     """
 
     name: str
     integrate: Callable[[Formula, Sequence[Atom], Relaxation], Fraction | ClosedForm]
     only: Fragment = Fragment()
+    outside: str = ""
     never: tuple[Fragment, ...] = ()
     most_atoms: float = math.inf
     needs_modules: bool = False
@@ -60,6 +61,16 @@ class ExactMethod(NamedTuple):
             and self.only.contains(formula, relaxation)
             and not any(fragment.contains(formula, relaxation) for fragment in self.never)
         )
+
+    def mean(
+        self, formula: Formula, atoms: Sequence[Atom], relaxation: Relaxation
+    ) -> Fraction | ClosedForm:
+        """Return the mean degree; NotThisWay says why the method does not find it."""
+        if not self.only.contains(formula, relaxation):
+            raise NotThisWay(self.outside)
+        if len(atoms) > self.most_atoms:
+            raise NotThisWay(f"it has more than {self.most_atoms:g} atoms")
+        return self.integrate(formula, atoms, relaxation)
 
 
 class RestrictedNumber:

@@ -7,60 +7,51 @@ from typing import Annotated, Final
 import typer
 
 from residuum import __version__
-from residuum.cli.advise import advise
-from residuum.cli.archive import archive
-from residuum.cli.check import check
-from residuum.cli.consistency import consistency, self_consistency
 from residuum.cli.errors import PrintableErrors
-from residuum.cli.explore import explore
-from residuum.cli.field import field
-from residuum.cli.gradients import gradients
+from residuum.cli.on_demand import OnDemand
 from residuum.cli.outputs import say
-from residuum.cli.relaxations import relaxations
-from residuum.cli.report import report
-from residuum.cli.score import score
-from residuum.cli.show import show
-from residuum.cli.study import study
-from residuum.cli.surface import surface
-from residuum.cli.sweep import sweep
-from residuum.cli.tautologies import tautologies
-from residuum.cli.truth import truth
 
-VERBS: Final = (
-    show,
-    truth,
-    consistency,
-    self_consistency,
-    tautologies,
-    gradients,
-    surface,
-    relaxations,
-    check,
-    advise,
-    explore,
-    field,
-    score,
-    archive,
-    report,
-)
-"""The verbs, in the order of `residuum --help`. To add a verb, add its function here."""
+VERBS: Final = {
+    "show": "residuum.cli.show",
+    "truth": "residuum.cli.truth",
+    "consistency": "residuum.cli.consistency",
+    "self-consistency": "residuum.cli.consistency",
+    "tautologies": "residuum.cli.tautologies",
+    "gradients": "residuum.cli.gradients",
+    "surface": "residuum.cli.surface",
+    "relaxations": "residuum.cli.relaxations",
+    "check": "residuum.cli.check",
+    "advise": "residuum.cli.advise",
+    "explore": "residuum.cli.explore",
+    "field": "residuum.cli.field",
+    "score": "residuum.cli.score",
+    "archive": "residuum.cli.archive",
+    "report": "residuum.cli.report",
+    "study": "residuum.cli.study",
+    "sweep": "residuum.cli.sweep",
+}
+"""The verbs, in the order of `residuum --help`, and their files. To add a verb, add it here.
 
-GROUPS: Final = (study, sweep)
-"""Verbs that have verbs of their own, such as `residuum sweep run`."""
+The file has a function of the verb's name, or a group: a verb with verbs of its own, such as
+`residuum sweep run`. It is imported when the verb is given.
+"""
+
+
+class Verbs(PrintableErrors, OnDemand):
+    """The group of all verbs."""
+
+    files = VERBS
+
 
 app = typer.Typer(
     name="residuum",
-    cls=PrintableErrors,
+    cls=Verbs,
     help="Logic for learning: read rules, and their truth under any relaxation.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in VERBS:
-    app.command()(verb)
-for group in GROUPS:
-    app.add_typer(group)
 
 
 def _print_version(asked: bool) -> None:

@@ -87,11 +87,15 @@ class Selection:
 
 @dataclass(frozen=True)
 class Layout:
-    """The access or selection of each step that has one, and the least length of a sequence."""
+    """The access or selection of each step that has one, and the least length of a sequence.
+
+    `groundings` is the largest number of groundings that one step evaluates.
+    """
 
     accesses: Mapping[int, Access]
     selections: Mapping[int, Selection]
     shortest: int
+    groundings: int = 1
 
 
 def lay_out(plan: Plan, lengths: Mapping[str, int]) -> Layout:
@@ -115,12 +119,16 @@ class _Layout:
         shortest = max([0, *(self._fixed(position) + 1 for position in self._plan.fixed)])
         accesses: dict[int, Access] = {}
         selections: dict[int, Selection] = {}
+        sizes = [1] * self._plan.rank
         for number, step in enumerate(self._plan.steps):
             if isinstance(step, Read):
                 accesses[number] = self._access(step)
             elif isinstance(step, Quantify):
                 selections[number] = self._selection(step)
-        return Layout(accesses, selections, shortest)
+                for axis, length in zip(step.axes, selections[number].lengths, strict=True):
+                    assert axis.dimension is not None
+                    sizes[axis.dimension] = max(sizes[axis.dimension], length)
+        return Layout(accesses, selections, shortest, math.prod(sizes))
 
     def _fixed(self, position: Position) -> int:
         place = int(self.values(position.term, ()).item())

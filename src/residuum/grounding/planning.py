@@ -29,8 +29,8 @@ from residuum.grounding.plans import (
     Step,
 )
 from residuum.grounding.relations import (
-    is_relation,
     reading_of,
+    reads_related,
     refuse_rebound,
     relates_members,
     split_guard,
@@ -105,11 +105,12 @@ def plan_rule(formula: Formula, signature: Signature) -> Plan:
     if TRUE in free or FALSE in free:  # constants are among the nodes
         planned = settled(formula)
         free = free_variables_by_node(planned)
+    relates = relates_members(planned, signature)
     planning = _Planning(
         signature,
         free,
-        is_relation=is_relation(planned, signature),
-        is_batch=not relates_members(planned, signature),
+        is_relation=relates or reads_related(planned, signature),
+        is_batch=not relates,
     )
     fold_scoped(
         planned,
@@ -147,6 +148,7 @@ class _Planning:
         self._free = free
         self._is_relation = is_relation
         self._is_batch = is_batch
+        self._bound: dict[tuple[Quantifier, _Scope], _Bound] = {}
         self._rows: dict[Quantifier, tuple[tuple[Axis, ...], Formula | None]] = {}
         self._observed: dict[str, Predicate] = {}
         self._slots: dict[str, Slot] = {}
@@ -201,7 +203,7 @@ class _Planning:
         return scope._replace(axes=axes, guards=guards)
 
     def _inside(self, node: Quantifier, scope: _Scope) -> _Scope:
-        axes, guard, _ = self._bind(node, scope)
+        axes, guard, _ = self._bound[node, scope] = self._bind(node, scope)
         bound = {axis.variable for axis in axes}
         around = tuple(axis for axis in scope.axes if axis.variable not in bound)
         guards = tuple(g for g in scope.guards if not bound & {a.variable for a in g.axes})
@@ -404,7 +406,7 @@ class _Planning:
                 )
 
     def quantify(self, node: Quantifier, body: int, scope: _Scope) -> int:
-        axes, guard, members = self._bind(node, scope)
+        axes, guard, members = self._bound[node, scope]
         kept = tuple(axis for axis in axes if axis.dimension is not None)
         if not kept:
             if guard is not None:

@@ -12,8 +12,7 @@ from residuum.grounding.plans import Connect, Plan, Read, Step
 from residuum.grounding.signatures import Signature
 from residuum.logic import And, Formula
 from residuum.logic.formulas import Quantifier
-from residuum.logic.nodes import Node
-from residuum.logic.questions import distinct_nodes
+from residuum.logic.nodes import Node, distinct_nodes
 
 
 def without_quantifiers(formulas: Sequence[Formula]) -> list[bool]:

@@ -7,7 +7,8 @@ steps combine by broadcasting. Nested variables take different dimensions, other
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from residuum.logic import Comparison, Count, Formula, Term
@@ -62,6 +63,8 @@ class Slot:
     `members` are the arguments over `open_domains`. For each of the other arguments the tensor has
     a dimension: these are `domains`. If members depend on axes, the domains of these come first.
     The slot of a comparison, `compared`, is computed from quantities, and the caller passes these.
+    `sizes` are those of the dimensions, None for a sequence. `is_exclusive` says that members of
+    the last dimension exclude each other, as classes of a softmax.
     """
 
     name: str
@@ -70,18 +73,14 @@ class Slot:
     members: tuple[Term, ...] = ()
     open_domains: tuple[str, ...] = ()
     compared: Compared | None = None
+    sizes: tuple[int | None, ...] = field(init=False, repr=False, compare=False)
+    is_exclusive: bool = field(init=False, repr=False, compare=False)
 
-    @property
-    def sizes(self) -> tuple[int | None, ...]:
-        """The size of each dimension, or None for a sequence."""
-        return tuple(None if d.labels is None else len(d.labels) for d in self.domains)
-
-    @property
-    def is_exclusive(self) -> bool:
-        """Whether the members of the last dimension exclude each other, as classes of a softmax."""
-        if not self.domains or self.predicate.is_independent:
-            return False
-        return not self.domains[-1].is_open
+    def __post_init__(self) -> None:
+        sizes = tuple(None if d.labels is None else len(d.labels) for d in self.domains)
+        object.__setattr__(self, "sizes", sizes)
+        is_softmax = bool(self.domains) and not self.predicate.is_independent
+        object.__setattr__(self, "is_exclusive", is_softmax and not self.domains[-1].is_open)
 
     def __str__(self) -> str:
         if self.compared is not None:
@@ -174,7 +173,7 @@ class Plan:
     quantities: tuple[Slot, ...] = ()
     relation: Rows | None = None
 
-    @property
+    @cached_property
     def given(self) -> tuple[Slot, ...]:
         """The slots of the tensors that the caller passes."""
         return (*self.outputs, *self.quantities) if self.quantities else self.slots
@@ -201,7 +200,7 @@ class Plan:
         found = (step.count for step in self.steps if isinstance(step, Connect | Quantify))
         return tuple(count for count in found if count is not None)
 
-    @property
+    @cached_property
     def sequence_domains(self) -> tuple[str, ...]:
         """The names of the domains whose lengths come with the data: sequences, and open ones."""
         found = {d.name: None for slot in self.given for d in slot.domains if d.labels is None}

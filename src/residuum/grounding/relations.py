@@ -33,11 +33,11 @@ from residuum.logic import (
 from residuum.syntax import Predicate, Quantity
 
 
-def is_relation(formula: Formula, signature: Signature) -> bool:
-    """Return whether a rule is about members of open domains, and not about examples of a batch."""
-    if not any(domain.is_open for domain in signature.domains.values()):
+def reads_related(formula: Formula, signature: Signature) -> bool:
+    """Return whether a variable of a rule ranges over an open domain whose members are related."""
+    if not _has_open(signature):
         return False
-    return relates_members(formula, signature) or any(
+    return any(
         signature.domains[name].is_related
         for node in distinct_nodes(formula)
         if isinstance(node, Quantifier)
@@ -48,6 +48,8 @@ def is_relation(formula: Formula, signature: Signature) -> bool:
 
 def relates_members(formula: Formula, signature: Signature) -> bool:
     """Return whether a rule relates members of open domains, beyond one example of a batch."""
+    if not _has_open(signature):
+        return False
     opened = [
         (node, binding)
         for node in distinct_nodes(formula)
@@ -120,6 +122,10 @@ def _open_arguments(formula: Formula, signature: Signature) -> Iterator[list[tup
         if name in known:
             pairs = zip(node.arguments, known[name].domains or (), strict=False)
             yield [(argument, of) for argument, of in pairs if _is_open(of, signature)]
+
+
+def _has_open(signature: Signature) -> bool:
+    return any(domain.is_open for domain in signature.domains.values())
 
 
 def _is_open(name: str, signature: Signature) -> bool:

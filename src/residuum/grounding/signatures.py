@@ -61,10 +61,10 @@ def signature_of_knowledge(knowledge: Knowledge, functions: Mapping[str, Any]) -
     bound = {name: given for name, given in knowledge.functions.items() if given.table is not None}
     _refuse_unknown("function", functions, knowledge.functions)
     return Signature(
-        knowledge.domains,
+        dict(knowledge.domains),
         {**bound, **functions},
-        knowledge.predicates,
-        knowledge.quantities,
+        dict(knowledge.predicates),
+        dict(knowledge.quantities),
         {name: one.domains for name, one in knowledge.functions.items()},
     )
 
@@ -331,11 +331,13 @@ def quantities_in(
 
 def _common_domain(term: Term, scope: Mapping[str, str]) -> str | None:
     """Return the domain of all variables of a term, or None if there is not exactly one."""
-    names = {node.name for node in distinct_nodes(term) if isinstance(node, Variable)}
-    found = {scope[name] for name in names if name in scope}
-    # The value of a function may be in another domain.
-    is_plain = not any(isinstance(node, Application) for node in distinct_nodes(term))
-    return found.pop() if len(found) == 1 and is_plain else None
+    found: set[str] = set()
+    for node in distinct_nodes(term):
+        if isinstance(node, Application):  # its value may be in another domain
+            return None
+        if isinstance(node, Variable) and node.name in scope:
+            found.add(scope[node.name])
+    return found.pop() if len(found) == 1 else None
 
 
 def _atoms_in_scope(

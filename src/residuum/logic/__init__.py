@@ -26,13 +26,13 @@ from residuum.logic.formulas import Quantifier as Quantifier
 from residuum.logic.formulas import Truth as Truth
 from residuum.logic.formulas import atoms as atoms
 from residuum.logic.nodes import Node as Node
+from residuum.logic.nodes import distinct_nodes as distinct_nodes
 from residuum.logic.nodes import fold as fold
 from residuum.logic.nodes import fold_scoped as fold_scoped
 from residuum.logic.normal_forms import negation_normal_form as negation_normal_form
 from residuum.logic.printing import render as render
 from residuum.logic.questions import atoms_of as atoms_of
 from residuum.logic.questions import depth as depth
-from residuum.logic.questions import distinct_nodes as distinct_nodes
 from residuum.logic.questions import free_variables as free_variables
 from residuum.logic.questions import quantifiers_of as quantifiers_of
 from residuum.logic.questions import size as size

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple, NoReturn, final
 
 from residuum.errors import InvalidNameError
@@ -31,11 +31,6 @@ class Formula(Node):
     """
 
     __slots__ = ()
-
-    @classmethod
-    def sort_with(cls, children: tuple[Node, ...]) -> str:
-        """Return "formula" if an operand is about atoms, or "either": it may stand in a guard."""
-        return "formula" if any(child.sort == "formula" for child in children) else "either"
 
     def __invert__(self) -> Formula:
         return Not(self)
@@ -99,11 +94,6 @@ class Atom(Formula):
     predicate: str
     arguments: tuple[Term, ...]
 
-    @classmethod
-    def sort_with(cls, children: tuple[Node, ...]) -> str:  # noqa: ARG003
-        """Return "formula", whatever the terms below are."""
-        return "formula"
-
     def __new__(cls, predicate: str, *arguments: Term | float) -> Atom:
         return intern(cls, check_name(predicate, "predicate"), as_terms(arguments))
 
@@ -123,11 +113,6 @@ class Comparison(Formula):
     operator: ComparisonOperator
     left: Term
     right: Term
-
-    @classmethod
-    def sort_with(cls, children: tuple[Node, ...]) -> str:  # noqa: ARG003
-        """Return "either", whatever the terms below are."""
-        return "either"
 
     def __new__(
         cls, operator: ComparisonOperator, left: Term | float, right: Term | float
@@ -244,6 +229,7 @@ class Quantifier(Formula):
 
     __slots__ = ("bindings", "body", "guard")
     __match_args__ = ("bindings", "guard", "body")
+    is_quantifier = True
     bindings: tuple[Binding, ...]
     guard: Formula | None
     body: Formula
@@ -290,16 +276,14 @@ class Quantifier(Formula):
         return checked, guard, body
 
     @classmethod
-    def sort_with(cls, children: tuple[Node, ...]) -> str:
-        """Return "formula" if there is no quantifier in the guard."""
+    def check(cls, children: tuple[Node, ...]) -> None:
+        """Raise if there is a quantifier in the guard."""
         *guards, _ = children
-        for guard in guards:
-            if guard.sort == "formula" and any(isinstance(n, Quantifier) for n in _below(guard)):
-                raise InvalidNameError(
-                    "expected comparisons and relations in the guard of a quantifier, got another "
-                    "quantifier; write `forall x, y in D where x != y: P(x, y)`"
-                )
-        return "formula"
+        if any(guard.quantifies for guard in guards):
+            raise InvalidNameError(
+                "expected comparisons and relations in the guard of a quantifier, got another "
+                "quantifier; write `forall x, y in D where x != y: P(x, y)`"
+            )
 
 
 @final
@@ -327,15 +311,6 @@ class Exists(Quantifier):
     """
 
     __slots__ = ()
-
-
-def _below(guard: Node) -> Iterator[Node]:
-    """Yield the formulas in a guard."""
-    stack = [guard]
-    while stack:
-        node = stack.pop()
-        yield node
-        stack.extend(child for child in node.children if isinstance(child, Formula))
 
 
 def check_formulas(operands: tuple[Formula, ...]) -> tuple[Formula, ...]:

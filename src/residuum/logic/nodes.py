@@ -3,15 +3,14 @@
 A *fold* computes a result for every node from the results of its children. It is the one way to
 walk a formula. It visits each distinct node once and keeps its own stack, so that a formula that
 shares its parts costs its number of distinct nodes, and deep formulas meet no recursion limit.
-Anything with a `kind` and `children` can be folded: terms and formulas, whose kind is their class,
-and the phrases of a parsed text, whose kind is a word.
+`fold_scoped` also folds the phrases of a parsed text, whose kind is a word.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, NoReturn, Protocol, TypeVar, cast
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, ClassVar, NoReturn, Protocol, TypeVar, cast
 from weakref import WeakValueDictionary
 
 from residuum.errors import UnsupportedNodeError
@@ -21,25 +20,24 @@ class Node:
     """An immutable term or formula. Equal nodes are the same object, so that comparing is fast.
 
     A subclass lists its fields in `__match_args__`. `children` are the nodes among the fields, in
-    the order of the text. `sort` says where a node may stand: "term", "formula", or
-    "either" for what may be a formula or a guard: comparisons, `true` and `false`.
+    the order of the text. `kind` is the class, by which `fold` chooses a case. `quantifies` says
+    whether a quantifier is among the node and all nodes below it.
     """
 
-    __slots__ = ("__weakref__", "children", "sort")
+    __slots__ = ("__weakref__", "children", "quantifies")
     __match_args__: tuple[str, ...] = ()
 
+    kind: ClassVar[type[Node]]
+    is_quantifier: ClassVar[bool] = False
     children: tuple[Node, ...]
-    sort: str
+    quantifies: bool
+
+    def __init_subclass__(cls) -> None:
+        cls.kind = cls
 
     @classmethod
-    def sort_with(cls, children: tuple[Node, ...]) -> str:
-        """Return the sort of a node with these children, or raise if they do not fit."""
-        raise NotImplementedError
-
-    @property
-    def kind(self) -> type[Node]:
-        """The class of the node, by which `fold` chooses a case."""
-        return type(self)
+    def check(cls, children: tuple[Node, ...]) -> None:
+        """Raise if a quantifier with these children is not allowed."""
 
     def __str__(self) -> str:
         from residuum.logic.printing import render
@@ -86,12 +84,14 @@ def intern(kind: type[N], *fields: object) -> N:
         if known is not None:
             return cast("N", known)
         children = _nodes_among(fields)
-        sort = kind.sort_with(children)
+        if kind.is_quantifier:
+            kind.check(children)
         node = object.__new__(kind)
         for name, value in zip(kind.__match_args__, fields, strict=True):
             object.__setattr__(node, name, value)
         object.__setattr__(node, "children", children)
-        object.__setattr__(node, "sort", sort)
+        quantifies = kind.is_quantifier or any(child.quantifies for child in children)
+        object.__setattr__(node, "quantifies", quantifies)
         return cast("N", _table.setdefault(key, node))
 
 
@@ -122,16 +122,11 @@ def _refill(field: object, remaining: Any) -> object:
 
 
 class Foldable(Protocol):
-    """What a fold needs of a node. Equal nodes must be interchangeable."""
+    """What `fold_scoped` needs of a node. Equal nodes must be interchangeable."""
 
     @property
     def kind(self) -> Any:
         """The key by which a case is chosen."""
-        ...
-
-    @property
-    def children(self) -> Iterable[Any]:
-        """The nodes below this one, in order. The case gets their results."""
         ...
 
 
@@ -141,17 +136,34 @@ ScopedCase = Callable[[Any, Sequence[R], Any], R]
 Descend = Callable[[Any, Any], Sequence[tuple[Any, Hashable]]]
 
 
-def fold(root: Foldable, cases: Mapping[Any, Case[R]], *, default: Case[R] | None = None) -> R:
+def distinct_nodes(root: Node) -> tuple[Node, ...]:
+    """Return each distinct node of a formula once, children before parents, left before right."""
+    found: dict[Node, None] = {}
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        waiting = [child for child in node.children if child not in found]
+        if waiting:
+            waiting.reverse()
+            stack += waiting
+            continue
+        stack.pop()
+        found.setdefault(node)
+    return tuple(found)
+
+
+def fold(root: Node, cases: Mapping[Any, Case[R]], *, default: Case[R] | None = None) -> R:
     """Return the result for `root`. That of a node is `cases[kind](node, results_of_children)`.
 
     `default` is the case of all other kinds. Without it they raise UnsupportedNodeError.
     """
-
-    def visit(node: Foldable, results: Sequence[R], _: None) -> R:
+    done: dict[Node, R] = {}
+    for node in distinct_nodes(root):
         case = cases.get(node.kind, default)
-        return _refuse(node) if case is None else case(node, results)
-
-    return _walk(root, visit, None)
+        if case is None:
+            _refuse(node)
+        done[node] = case(node, list(map(done.__getitem__, node.children)))
+    return done[root]
 
 
 def fold_scoped(
@@ -168,28 +180,6 @@ def fold_scoped(
     called with the node, the results of those nodes, and the node's own scope. A node is visited
     once for each scope.
     """
-
-    def visit(node: Foldable, results: Sequence[R], around: Any) -> R:
-        case = cases.get(node.kind, default)
-        return _refuse(node) if case is None else case(node, results, around)
-
-    return _walk(root, visit, scope, descend)
-
-
-def _refuse(node: Foldable) -> NoReturn:
-    name = getattr(node.kind, "__name__", node.kind)
-    raise UnsupportedNodeError(
-        f"this fold has no case for {name}: {node!r}; add one to its cases, or a default"
-    )
-
-
-def _every_child(node: Foldable, scope: Hashable) -> Sequence[tuple[Any, Hashable]]:
-    return [(child, scope) for child in node.children]
-
-
-def _walk(
-    root: Foldable, visit: ScopedCase[R], scope: Hashable, descend: Descend = _every_child
-) -> R:
     done: dict[tuple[Any, Hashable], R] = {}
     # A node is on the stack first without its parts, then with them, until they are done.
     stack: list[tuple[tuple[Any, Hashable], Sequence[tuple[Any, Hashable]] | None]]
@@ -201,14 +191,23 @@ def _walk(
         node, around = entry
         if parts is None:
             parts = descend(node, around)
-            waiting = [(part, None) for part in parts if part not in done]
-            if waiting:
-                stack.append((entry, parts))
-                waiting.reverse()
-                stack += waiting
-                continue
-        done[entry] = visit(node, [done[part] for part in parts], around)
+            stack.append((entry, parts))
+            for part in reversed(parts):
+                if part not in done:
+                    stack.append((part, None))
+            continue
+        case = cases.get(node.kind, default)
+        if case is None:
+            _refuse(node)
+        done[entry] = case(node, list(map(done.__getitem__, parts)), around)
     return done[root, scope]
+
+
+def _refuse(node: Foldable) -> NoReturn:
+    name = getattr(node.kind, "__name__", node.kind)
+    raise UnsupportedNodeError(
+        f"this fold has no case for {name}: {node!r}; add one to its cases, or a default"
+    )
 
 
 # Pickling goes through a flat list of distinct nodes, children first. The default would recurse

@@ -7,24 +7,8 @@ from collections.abc import Sequence
 from residuum.errors import EvaluationError, FormulaTooLargeError
 from residuum.limits import MOST_FREE
 from residuum.logic.formulas import Atom, Comparison, Formula, Quantifier
-from residuum.logic.nodes import Node, fold
+from residuum.logic.nodes import Node, distinct_nodes, fold
 from residuum.logic.terms import Variable
-
-
-def distinct_nodes(root: Node) -> tuple[Node, ...]:
-    """Return each distinct node of a formula once, children before parents, left before right."""
-    found: dict[Node, None] = {}
-    stack = [root]
-    while stack:
-        node = stack[-1]
-        waiting = [child for child in node.children if child not in found]
-        if waiting:
-            waiting.reverse()
-            stack += waiting
-            continue
-        stack.pop()
-        found.setdefault(node)
-    return tuple(found)
 
 
 def atoms_of(formula: Formula) -> tuple[Atom, ...]:

@@ -12,8 +12,8 @@ from residuum.logic import formulas as fm
 from residuum.logic.counting import CountOf, CountQuantifier
 from residuum.logic.expansion import compute
 from residuum.logic.formulas import Atom, Formula
-from residuum.logic.nodes import Case, Node, fold, replace_children
-from residuum.logic.questions import atoms_of, distinct_nodes, quantifiers_of
+from residuum.logic.nodes import Case, Node, distinct_nodes, fold, replace_children
+from residuum.logic.questions import atoms_of, quantifiers_of
 from residuum.logic.terms import Application, Arithmetic
 
 MOST_TABLED_ATOMS: Final = 12

@@ -51,11 +51,6 @@ class Term(Node):
 
     __slots__ = ()
 
-    @classmethod
-    def sort_with(cls, children: tuple[Node, ...]) -> str:  # noqa: ARG003
-        """Return "term". Arguments are checked where a term is made."""
-        return "term"
-
 
 @final
 class Variable(Term):

@@ -15,7 +15,11 @@ from residuum.relaxations.tnorms import GENTLE, Archimedean
 @final
 @dataclass(frozen=True)
 class Lukasiewicz(Archimedean):
-    """T(x, y) = max(0, x + y − 1). The sides 1 − x add up, to 1 at most."""
+    """T(x, y) = max(0, x + y − 1). The sides 1 − x add up, to 1 at most.
+
+    `Archimedean` in `tnorms.py` adds them: `conjoin_penalties` inside formulas, and
+    `penalties_add_up` tells the routes of losses to do so.
+    """
 
     source = "Łukasiewicz 1920; Hájek 1998"
     limit = 1

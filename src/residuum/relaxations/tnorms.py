@@ -9,7 +9,7 @@ import math
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Final, Literal, NamedTuple
 
 from residuum.relaxations.along import Along
@@ -133,7 +133,7 @@ class TNorm(ABC):
         """The penalty of the degree 0."""
         return 1
 
-    @property
+    @cached_property
     def penalty_side(self) -> PenaltySide | None:
         """ "false" if the penalty is 1 − x, "log_true" if it is −log x, and None if it is neither.
 
@@ -148,7 +148,7 @@ class TNorm(ABC):
         known: dict[str, PenaltySide] = {"false": "false", "-log_true": "log_true"}
         return known.get(found.name) if isinstance(found, _Side) else None
 
-    @property
+    @cached_property
     def has_bounded_gradients(self) -> bool:
         """Whether all gradients with respect to logits are bounded.
 

@@ -9,6 +9,7 @@ import numbers
 import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeGuard, TypeVar, final
 
@@ -144,7 +145,7 @@ class Record:
             kept = MappingProxyType(value) if isinstance(value, dict) else value
             object.__setattr__(self, name, kept)
 
-    @property
+    @cached_property
     def id(self) -> str:
         """The id of the run: the same for equal configurations under the same scheme."""
         return run_id(self.study, self.configuration, self.scheme)

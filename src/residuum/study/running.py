@@ -147,14 +147,14 @@ def run_all(
     checkpoints = Checkpoints(
         store.path.with_name(f"{store.path.name}.checkpoints"), lambda message: watch.note(message)
     )
-    wanted = dict.fromkeys(runs)
+    ids = {run: id_of(experiment, run) for run in runs}
 
     def names(run: R) -> list[str]:
-        return [_checkpoint(experiment, run, stage) for stage in experiment.stages(run)]
+        return [_checkpoint(ids[run], stage) for stage in experiment.stages(run)]
 
     def missing() -> list[R]:
         """Return the runs that the store lacks, and delete checkpoints of the other runs."""
-        are_done = {run: id_of(experiment, run) in store for run in wanted}
+        are_done = {run: name in store for run, name in ids.items()}
         for run, is_done in are_done.items():
             if is_done:
                 checkpoints.forget(names(run))
@@ -170,7 +170,7 @@ def run_all(
         watch.stack_starts(stack)
         try:
             records = make_records(
-                experiment, stack, _with_checkpoints(experiment, stack, checkpoints, watch)
+                experiment, stack, _with_checkpoints(ids, stack, checkpoints, watch)
             )
         except ChangedError:
             continue  # another process changed the checkpoints: form the stacks again
@@ -261,12 +261,12 @@ def finish_at_once(training: Training, _stage: str) -> None:
 
 
 def _with_checkpoints(
-    experiment: Experiment[R], runs: Sequence[R], checkpoints: Checkpoints, watch: Watcher[R]
+    ids: Mapping[R, str], runs: Sequence[R], checkpoints: Checkpoints, watch: Watcher[R]
 ) -> Finish:
     """Return a function that trains a stage to its end, with checkpoints, and tells the watcher."""
 
     def finish(training: Training, stage: str) -> None:
-        names = [_checkpoint(experiment, run, stage) for run in runs]
+        names = [_checkpoint(ids[run], stage) for run in runs]
         if any(checkpoints.progress(name).epoch for name in names):
             checkpoints.restore(names, training)
         in_progress = Stage(runs, stage, training.epochs)
@@ -285,8 +285,8 @@ def _with_checkpoints(
     return finish
 
 
-def _checkpoint(experiment: Experiment[R], run: R, stage: str) -> str:
-    return f"{id_of(experiment, run)}.{stage}"
+def _checkpoint(identity: str, stage: str) -> str:
+    return f"{identity}.{stage}"
 
 
 def _curves_of(training: Training, run: int) -> dict[str, Curve]:

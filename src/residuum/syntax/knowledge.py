@@ -65,7 +65,7 @@ class Domain:
         size = None if self.labels is None else len(self.labels)
         return hash((self.name, size, self.is_sequence))
 
-    @property
+    @cached_property
     def is_open(self) -> bool:
         """Whether the members come with the data."""
         return self.labels is None and not self.is_sequence

@@ -45,23 +45,18 @@ _CLOSED: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 
 @final
 class Phrase:
-    """A node of the concrete syntax tree. It is folded like a formula, and compared by identity."""
+    """A node of the concrete syntax tree. It is folded like a formula, and compared by identity.
 
-    __slots__ = ("children", "kind")
+    `parts` are the phrases directly below this one, and `words` stand in it outside of its parts.
+    """
+
+    __slots__ = ("children", "kind", "parts", "words")
 
     def __init__(self, kind: str, children: list[Phrase | Token]) -> None:
         self.kind = str(kind)  # Lark may give a token, which compares more slowly
-        self.children = children
-
-    @property
-    def parts(self) -> list[Phrase]:
-        """The phrases directly below this one."""
-        return [child for child in self.children if isinstance(child, Phrase)]
-
-    @property
-    def words(self) -> list[Token]:
-        """The words that stand in this phrase, outside the phrases below it."""
-        return [child for child in self.children if isinstance(child, Token)]
+        self.children = children  # Lark reads them
+        self.parts = [child for child in children if isinstance(child, Phrase)]
+        self.words = [child for child in children if isinstance(child, Token)]
 
 
 def read_phrase(text: str, symbol: str, start: int = 0, end: int | None = None) -> Phrase:

@@ -257,7 +257,7 @@ def test_decimals_of_a_closed_form_agree_with_mpmath():
     [
         ("P & P -> ~P", "irrational"),
         ("P & P -> Q & Q & Q", "no rational curve"),
-        ("P <-> (Q <-> R)", "two atoms"),
+        ("P <-> (Q <-> R)", "more than 2 atoms"),
     ],
 )
 def test_what_has_no_such_form_is_refused_with_a_reason(text, reason):

@@ -347,11 +347,20 @@ def test_explain_warns_where_one_class_of_a_softmax_implies_another(text, is_war
 
 
 def test_explain_names_the_route_and_why_not_those_before_it():
-    rule = rs.compile("forall a in d: P(a) -> Q(a)", domains={"d": 3})
-    told = rule.explain().splitlines()
-    assert told[-1] == "evaluated by clauses"
-    assert "not by tables: a matrix of the clauses is small" in told
-    assert "not by minima: groundings are added up, not compared" in told
+    text = "forall a, b in d: P(a) & Q(b) -> R((a + b) mod 100)"
+    told = rs.compile(text, domains={"d": 100}).explain().splitlines()
+    assert told[-1] == "evaluated by tables"
+    assert "not by clauses: a matrix of the clauses would be too large" in told
+    small = rs.compile("forall a in d: P(a) -> Q(a)", domains={"d": 3}).explain().splitlines()
+    assert small[-1] == "evaluated by clauses"
+    assert not any("not by tables" in line for line in small)
+
+
+def test_a_cross_is_preferred_to_a_matrix_of_the_clauses():
+    text = "forall a, b in d: P(a) & Q(b) -> R((a + b) mod 20)"
+    told = rs.compile(text, "lukasiewicz", domains={"d": 20}).explain()
+    assert "not by clauses: a cross of their table is smaller than a matrix of the clauses" in told
+    assert told.endswith("evaluated by tables")
 
 
 def test_explain_looks_at_the_tensors_that_it_is_given():

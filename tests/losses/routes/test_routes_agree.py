@@ -240,7 +240,7 @@ USUAL = {"seed": 1, "batch": (5,), "dtype": torch.float64, "scale": 1.0, "masked
         ("r-product", 10, None, ["clauses", "steps"]),
         ("r-product", 10, 200, ["blocks", "steps"]),
         ("r-product", 61, None, ["tables", "steps"]),
-        ("lukasiewicz", 17, None, ["tables", "clauses", "steps"]),
+        ("lukasiewicz", 17, None, ["tables", "steps"]),
         ("s-godel", 10, None, ["minima", "steps"]),
         ("r-godel", 10, None, ["steps"]),
     ],

@@ -26,7 +26,7 @@ from residuum.analysis.closed_forms.univariate import (
     partial_fractions,
     root,
 )
-from residuum.analysis.methods import ExactMethod, NotThisWay
+from residuum.analysis.methods import NotThisWay
 from residuum.logic import Atom, Formula
 from residuum.relaxations import Relaxation
 
@@ -35,8 +35,6 @@ def integrate_in_closed_form(
     formula: Formula, atoms: Sequence[Atom], relaxation: Relaxation
 ) -> Fraction | ClosedForm:
     """Return the mean degree of a formula of one or two atoms of a rational logic."""
-    if len(atoms) > ANTIDERIVATIVE.most_atoms:
-        raise NotThisWay("it has more than two atoms")
     if len(atoms) == 1:
         atoms = [*atoms, Atom(f"{atoms[0].predicate}_unused")]
     try:
@@ -46,9 +44,6 @@ def integrate_in_closed_form(
         with suppress(NotThisWay):
             return _integrate(formula, atoms[::-1], relaxation)
         raise reason from None
-
-
-ANTIDERIVATIVE = ExactMethod("antiderivative", integrate_in_closed_form, most_atoms=2)
 
 
 def _integrate(

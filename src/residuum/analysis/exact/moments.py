@@ -14,10 +14,9 @@ from typing import Any
 
 from residuum.analysis.exact.modules import Module, modules_of
 from residuum.analysis.exact.polynomials import Polynomial, polynomial_of
-from residuum.analysis.methods import ExactMethod, Fragment, NotThisWay
+from residuum.analysis.methods import NotThisWay
 from residuum.logic import And, Atom, Formula, Implies, Not, Or
 from residuum.relaxations import Relaxation
-from residuum.relaxations.product import Product
 
 MOST_MOMENTS = 200
 """The most moments of one part."""
@@ -30,8 +29,6 @@ def integrate_by_moments(
     formula: Formula, atoms: Sequence[Atom], relaxation: Relaxation
 ) -> Fraction:
     """Return the mean degree under the product t-norm, module by module."""
-    if not MOMENTS.is_meant_for(formula, atoms, relaxation):
-        raise NotThisWay("it is not the S-logic of the product")
     modules = modules_of(formula)
     cores = {node: _Core(module, relaxation) for node, module in modules.items()}
     needed: dict[Formula, int] = dict.fromkeys([formula, *atoms], 1)
@@ -45,11 +42,6 @@ def integrate_by_moments(
         known[node] = core.moments(known, needed[node])
     mean = known[formula][1]
     return Fraction(int(mean.p), int(mean.q))
-
-
-MOMENTS = ExactMethod(
-    "moments", integrate_by_moments, only=Fragment((Product,), ("S",)), needs_modules=True
-)
 
 
 def _uniform(most: int) -> Moments:

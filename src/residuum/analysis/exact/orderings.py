@@ -20,13 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from residuum.analysis.exact.distributions import Budget, Distribution, mean_by_modules
-from residuum.analysis.methods import ExactMethod, Fragment, NotThisWay
+from residuum.analysis.methods import NotThisWay
 from residuum.logic import Atom, Formula, distinct_nodes
 from residuum.relaxations import Degree, Relaxation, interpret
 from residuum.relaxations.arrays import ARRAYS
-from residuum.relaxations.drastic import Drastic
-from residuum.relaxations.minimum import Minimum
-from residuum.relaxations.nilpotent_minimum import NilpotentMinimum
 
 MOST_PARTS = 7
 """The most parts of a core."""
@@ -55,8 +52,6 @@ def integrate_by_orderings(
     formula: Formula, atoms: Sequence[Atom], relaxation: Relaxation
 ) -> Fraction:
     """Return the mean degree in a logic that only compares degrees, module by module."""
-    if not ORDERINGS.is_meant_for(formula, atoms, relaxation):
-        raise NotThisWay("its truth functions do more than compare degrees")
 
     def law_of_core(
         core: Formula, laws: Mapping[Atom, Distribution], budget: Budget
@@ -64,14 +59,6 @@ def integrate_by_orderings(
         return _law_of_core(core, laws, relaxation, budget)
 
     return mean_by_modules(formula, atoms, relaxation, law_of_core)
-
-
-ORDERINGS = ExactMethod(
-    "orderings",
-    integrate_by_orderings,
-    only=Fragment((Minimum, NilpotentMinimum, Drastic)),
-    needs_modules=True,
-)
 
 
 def _law_of_core(

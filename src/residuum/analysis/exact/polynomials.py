@@ -7,20 +7,13 @@ from fractions import Fraction
 from typing import Any, final
 
 from residuum.analysis.methods import (
-    ExactMethod,
-    Fragment,
     NotThisWay,
     RestrictedCarrier,
     RestrictedNumber,
 )
-from residuum.logic import And, Atom, Formula, Iff, Implies, Or
+from residuum.logic import Atom, Formula
 from residuum.relaxations import Degree, Relaxation, interpret
 from residuum.relaxations.carriers import Exact, Number
-from residuum.relaxations.drastic import Drastic
-from residuum.relaxations.lukasiewicz import Lukasiewicz
-from residuum.relaxations.minimum import Minimum
-from residuum.relaxations.nilpotent_minimum import NilpotentMinimum
-from residuum.relaxations.product import Product
 
 MOST_TERMS = 300_000
 """The most terms of a polynomial."""
@@ -38,19 +31,6 @@ def integrate_polynomial(
     uniform = [[flint.fmpq(1, k + 1) for k in range(degree + 1)] for degree in polynomial.degrees()]
     mean = polynomial.expectation(uniform)
     return Fraction(int(mean.p), int(mean.q))
-
-
-COMPARING = (Minimum, NilpotentMinimum, Drastic, Lukasiewicz)
-"""T-norms whose connectives compare degrees, and so are not polynomials."""
-
-POLYNOMIAL = ExactMethod(
-    "polynomial",
-    integrate_polynomial,
-    never=(
-        Fragment(COMPARING, connectives=(And, Or, Implies, Iff)),
-        Fragment((Product,), ("R",), connectives=(Implies, Iff)),
-    ),
-)
 
 
 def polynomial_of(formula: Formula, atoms: Sequence[Atom], relaxation: Relaxation) -> Polynomial:

@@ -15,8 +15,6 @@ from fractions import Fraction
 from typing import Any, NamedTuple, final
 
 from residuum.analysis.methods import (
-    ExactMethod,
-    Fragment,
     NotThisWay,
     RestrictedCarrier,
     RestrictedNumber,
@@ -24,10 +22,6 @@ from residuum.analysis.methods import (
 from residuum.logic import Atom, Formula, distinct_nodes
 from residuum.relaxations import Degree, Relaxation, interpret
 from residuum.relaxations.carriers import Exact
-from residuum.relaxations.product import Product
-
-MOST_ATOMS = 6
-"""The most atoms: the cube of n atoms starts as n! simplices."""
 
 MOST_SIMPLICES = 20_000
 """The most simplices into which the cube is cut."""
@@ -47,8 +41,6 @@ def integrate_piecewise_linear(
     formula: Formula, atoms: Sequence[Atom], relaxation: Relaxation
 ) -> Fraction:
     """Return the mean degree where it is a piecewise linear function of the atoms' degrees."""
-    if len(atoms) > MOST_ATOMS:
-        raise NotThisWay(f"cutting the cube of more than {MOST_ATOMS} atoms takes too long")
     most = min(MOST_SIMPLICES, MOST_WORK // len(distinct_nodes(formula)))
     total = Fraction(0)
     pending = list(_cube(len(atoms)))
@@ -63,11 +55,6 @@ def integrate_piecewise_linear(
         else:
             total += simplex.volume * sum(degree.values, start=Fraction(0)) / len(degree.values)
     raise NotThisWay(f"the cube would be cut into more than {most:,} simplices")
-
-
-SIMPLICES = ExactMethod(
-    "simplices", integrate_piecewise_linear, never=(Fragment((Product,)),), most_atoms=MOST_ATOMS
-)
 
 
 def _cube(dimension: int) -> list[_Simplex]:

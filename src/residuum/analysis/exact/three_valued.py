@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from residuum.analysis.exact.distributions import Budget, Distribution, mean_by_modules
-from residuum.analysis.methods import ExactMethod, Fragment, NotThisWay
+from residuum.analysis.methods import NotThisWay
 from residuum.logic import Atom, Formula
 from residuum.relaxations import Degree, Relaxation, interpret
 from residuum.relaxations.arrays import ARRAYS
-from residuum.relaxations.minimum import Minimum
 
 MOST_PARTS = 8
 """The most parts of a core."""
@@ -28,8 +27,6 @@ def integrate_three_valued(
     formula: Formula, atoms: Sequence[Atom], relaxation: Relaxation
 ) -> Fraction:
     """Return the mean degree in the S-logic of the minimum, module by module."""
-    if not THREE_VALUED.is_meant_for(formula, atoms, relaxation):
-        raise NotThisWay("it is not the S-logic of the minimum")
 
     def law_of_core(
         core: Formula, laws: Mapping[Atom, Distribution], budget: Budget
@@ -37,11 +34,6 @@ def integrate_three_valued(
         return _by_enumeration(core, laws, relaxation, budget)
 
     return mean_by_modules(formula, atoms, relaxation, law_of_core)
-
-
-THREE_VALUED = ExactMethod(
-    "three-valued", integrate_three_valued, only=Fragment((Minimum,), ("S",)), needs_modules=True
-)
 
 
 def _by_enumeration(

@@ -69,10 +69,10 @@ def in_full(device: torch.device) -> AbstractContextManager[Any]:
     return torch.autocast(device.type, enabled=False)
 
 
-def below_autograd() -> AbstractContextManager[Any]:
-    """Return a context below autograd: PyTorch records nothing and skips all checks for that."""
-    context: AbstractContextManager[Any] = torch._C._AutoDispatchBelowAutograd()
-    return context
+below_autograd: Final[Callable[[], AbstractContextManager[Any]]] = (
+    torch._C._AutoDispatchBelowAutograd
+)
+"""Returns a context below autograd: PyTorch records nothing and skips all checks for that."""
 
 
 def outside_inference_mode() -> AbstractContextManager[Any]:

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import torch
 from torch import Tensor
 
-from residuum.grounding import Plan
 from residuum.losses import inputs
 from residuum.losses.degrees.logits import Source
 from residuum.losses.inputs.arguments import Inputs
 from residuum.losses.inputs.checking import batch_of, check_lengths, check_values, take_tensors
 from residuum.losses.inputs.evidence import check_evidence, labels_of, with_evidence
 from residuum.losses.inputs.hidden import with_hidden
-from residuum.losses.inputs.layouts import Bound, groundings_of
+from residuum.losses.inputs.layouts import Bound
 from residuum.losses.inputs.padding import masks_for, sequence_sizes, without_padding
 from residuum.losses.routes.definition import Definition, make_room
 
@@ -164,15 +163,15 @@ class Receiver:
             device,
             sizes,
             bound,
-            groundings_of(self._plan).largest(bound.layout) * math.prod(batch),
+            bound.layout.groundings * math.prod(batch),
             any(one.shape[:dims] != batch for one, dims in zip(inputs, batch_dims, strict=True)),
             is_observed,
         )
 
 
-def case_of(plan: Plan, bound: Bound, examples: int) -> Case:
+def case_of(bound: Bound, examples: int) -> Case:
     """Return the case of a batch of `examples` on a CPU, for a rule without sequences."""
-    groundings = groundings_of(plan).largest(bound.layout) * examples
+    groundings = bound.layout.groundings * examples
     return Case((examples,), torch.device("cpu"), {}, bound, groundings, False)
 
 

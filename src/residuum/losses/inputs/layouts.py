@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -108,17 +107,6 @@ class Groundings(NamedTuple):
     plan: Plan
     quantifiers: tuple[int, ...]
     body: int
-
-    def largest(self, layout: Layout) -> int:
-        """Return the largest number of groundings that one step of the plan evaluates."""
-        sizes = [1] * self.plan.rank
-        for number, selection in layout.selections.items():
-            step = self.plan.steps[number]
-            assert isinstance(step, Quantify)
-            for axis, length in zip(step.axes, selection.lengths, strict=True):
-                assert axis.dimension is not None
-                sizes[axis.dimension] = max(sizes[axis.dimension], length)
-        return math.prod(sizes)
 
     def shape(self, layout: Layout, window: Window | None = None) -> list[int]:
         """Return the length of each outermost axis inside the window, and 1 for all other axes."""

@@ -110,7 +110,7 @@ def _route_of(rule: CompiledRule, given: Inputs | None, routes: Chooser | None =
     bound = _bound(definition)
     if bound is None:
         return ["the route depends on the lengths of sequences: pass tensors to `explain`"]
-    lines = routes.explain(case_of(rule.plan, bound, 64), None)
+    lines = routes.explain(case_of(bound, 64), None)
     if definition.is_exact:
         circuit = definition.circuits.circuit((), torch.device("cpu"))
         lines[-1] += f", with a circuit of {len(circuit.evaluator.circuit):,} nodes"
@@ -130,7 +130,6 @@ def _describe(definition: Definition, bound: Bound | None) -> str:
     lines = [f"{plan.formula}", f"relaxation {relaxation}"]
     lines += [f"reads {slot}" for slot in plan.outputs]
     lines += [f"reads {slot.name}, numbers" for slot in plan.quantities]
-    groundings = groundings_of(plan)
     for step in plan.steps:
         if isinstance(step, Quantify):
             for axis in step.axes:
@@ -139,7 +138,7 @@ def _describe(definition: Definition, bound: Bound | None) -> str:
                     size = f"{len(axis.domain.labels)} long"
                 lines.append(f"axis {axis.variable} over {axis.domain.name}, {size}")
     if bound is not None:
-        count = groundings.largest(bound.layout)
+        count = bound.layout.groundings
         each = "example" if plan.relation is None else "choice of members"
         lines.append(
             f"{count:,} groundings per {each}; one number for each of them takes {4 * count:,} "
@@ -197,7 +196,7 @@ def _what_softmaxes_decide(plan: Plan, bound: Bound) -> list[str]:
     entries = [math.prod(len(one.labels or ()) for one in slot.domains) for slot in plan.slots]
     sizes = [_count_predictions(*one) for one in zip(plan.slots, entries, strict=True)]
     count = math.prod(sizes)
-    work = count * max(groundings_of(plan).largest(bound.layout), sum(entries))
+    work = count * max(bound.layout.groundings, sum(entries))
     if not names or not count or work > thresholds.MOST_TRIED:
         return []
     states = [_predictions_of(slot) for slot in plan.slots]

@@ -2,7 +2,8 @@
 
 There is one penalty per example, so that its gradient can be computed in the forward pass. Each
 block is evaluated and differentiated while it is in the CPU's cache. Only the gradients, which are
-as large as the inputs, are kept. The backward pass is one multiplication.
+as large as the inputs, are kept. The backward pass is one multiplication. The sizes of blocks are
+`CPU_BLOCK`, `CPU_ROWS` and `GPU_BLOCK` in `thresholds.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from residuum.grounding.plans import Axis, Quantify
 from residuum.logic import Forall
 from residuum.losses.aggregation import Aggregation, aggregation_of
 from residuum.losses.inputs.calls import Call, Case
-from residuum.losses.inputs.layouts import groundings_of
 from residuum.losses.inputs.reading import Window
 from residuum.losses.routes import thresholds
 from residuum.losses.routes.clauses import ByHand
@@ -93,7 +93,7 @@ def bytes_for(plan: Plan, groundings: int) -> int:
 
 def split(plan: Plan, layout: Layout, examples: int, block: int) -> list[Block]:
     """Return blocks of examples. If one example is too large, its first variable is split too."""
-    each = max(1, groundings_of(plan).largest(layout))
+    each = max(1, layout.groundings)
     parts = max(1, math.ceil(examples / max(1, block // each)))
     rows = max(1, math.ceil(examples / parts))  # blocks of equal size, with no small rest
     windows: list[Window | None] = [None]

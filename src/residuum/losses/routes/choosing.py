@@ -9,6 +9,7 @@ hands the call over to the next. A new route needs one file, one line here and o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, final
 
 import torch
@@ -31,9 +32,9 @@ def routes_of(definition: Definition) -> list[Route]:
         return [Waiting("exact", None, lambda: routes.exact.ExactRoute(one))]
     steps = Waiting("steps", None, lambda: routes.steps.StepsRoute(one))
     every: list[Route] = [
+        Waiting("clauses", _no_clauses(one), lambda: routes.clauses.ClausesRoute(one)),
         Waiting("tables", _no_table(one), lambda: routes.tables.TablesRoute(one)),
         Waiting("minima", _no_minima(one), lambda: routes.minima.MinimaRoute(one)),
-        Waiting("clauses", _no_clauses(one), lambda: routes.clauses.ClausesRoute(one)),
         steps,
     ]
     return [
@@ -161,7 +162,6 @@ class Chooser:
         self.routes = routes_of(definition)
         self.rules = definition.rules if definition.is_several else None
         self._choices: dict[tuple[Case, Surroundings], Choice] = {}
-        self._receiver = Receiver(definition)
         # Computed here, so that torch.compile traces plain values.
         self._depths = [len(slot.domains) for slot in definition.plan.slots]
         self._number: int | None = None
@@ -217,11 +217,15 @@ class Chooser:
         if self._number is None:
             self._number = routes.torch_compile.register(self)
 
+    @cached_property
+    def _receiver(self) -> Receiver:
+        return Receiver(self.definition)
+
     def penalties_of(self, inputs: Sequence[Tensor], lengths: Tensor | None) -> Tensor:
         """Return the penalties of checked tensors without padding, outside of a trace."""
         given = dict(zip(self.definition.names, inputs, strict=True))
-        asked = Inputs(given, lengths)
-        found = self.evaluate(self._receiver.receive(asked, check=False, is_complete=True))
+        call = self._receiver.receive(Inputs(given, lengths), check=False, is_complete=True)
+        found = self.evaluate(call)
         assert found is not None  # the last route takes any call that a trace hands over
         return found
 

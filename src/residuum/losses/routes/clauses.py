@@ -89,6 +89,8 @@ class ClausesRoute:
             return clauses
         if not clauses.width:
             return "a matrix of the clauses would be too large"
+        if clauses.cross is not None:
+            return "a cross of their table is smaller than a matrix of the clauses"
         if case.groundings > self._definition.block(case.device):
             return f"{case.groundings:,} groundings do not fit one block"
         return ByHand(sums, clauses, case, self._definition.is_several)

@@ -49,6 +49,10 @@ class Cross:
         out = [step * arm.stride for arm in arms for step in range(arm.size)]
         self._out = torch.tensor(out, device=device).unsqueeze(1)
 
+    def to(self, device: torch.device) -> Cross:
+        """Return the same cross with its tensors on a device."""
+        return Cross(self.table.to(device))
+
     def excess(self, falsities: Tensor, *, wants_gradients: bool) -> tuple[Tensor, Tensor | None]:
         """Return the total excess of the groundings of each example, and its gradients.
 

@@ -219,7 +219,7 @@ class Definition:
         found = self._clauses[key]
         return found if self.is_several or isinstance(found, str) else found.as_one_rule
 
-    @property
+    @cached_property
     def why_no_clauses(self) -> str | None:
         """The reason why the rule is never evaluated as clauses; None if it may be."""
         if self.is_exact:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 import torch
@@ -20,13 +20,16 @@ from torch.nn import functional
 from residuum.grounding import Layout, Plan
 from residuum.grounding.plans import Connect, Quantify, Read
 from residuum.logic import And, Forall
+from residuum.losses import routes
 from residuum.losses.degrees.logits import Side
 from residuum.losses.degrees.stacking import Columns, Kind, Piece, Stack
 from residuum.losses.degrees.tensors import outside_inference_mode
 from residuum.losses.routes import thresholds
-from residuum.losses.routes.crosses import Cross, find_cross
 from residuum.losses.routes.recognising import Cost, Law, Member, literals_of
-from residuum.losses.routes.table_shapes import Table, find_table
+
+if TYPE_CHECKING:
+    from residuum.losses.routes.crosses import Cross
+    from residuum.losses.routes.table_shapes import Table
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,7 @@ class Clauses:
             table = None if self.width or self.cost == "least" else cross.table
             cross = None
         table = None if table is None else table.to(device)
-        cross = None if cross is None else Cross(cross.table.to(device))
+        cross = None if cross is None else cross.to(device)
         return replace(self, matrix=matrix, places=places, inside=inside, table=table, cross=cross)
 
 
@@ -376,9 +379,10 @@ class _Search:
         if may_be_table and not is_ragged:
             taken = total if cost == "excess" else 0
             side = self._side_of_arms()
-            cross = None if side is None else find_cross(listed, groups, side, taken)
+            if side is not None:
+                cross = routes.crosses.find_cross(listed, groups, side, taken)
             if cross is None and is_large and cost != "least":
-                table = find_table(listed, taken)
+                table = routes.table_shapes.find_table(listed, taken)
         if is_large and table is None and cross is None:
             _refuse(f"{_too_large(self.count, total)}, and the groundings are no table")
         return Clauses(

@@ -51,7 +51,7 @@ class TablesRoute:
         if isinstance(clauses, str):
             return clauses
         if clauses.table is None and clauses.cross is None:
-            return "a matrix of the clauses is small"
+            return "the groundings are no table, or a matrix of the clauses is small"
         if clauses.table is not None and case.examples < thresholds.FEWEST_EXAMPLES:
             return f"there are fewer than {thresholds.FEWEST_EXAMPLES} examples"
         is_large = case.groundings > self._definition.block(case.device)

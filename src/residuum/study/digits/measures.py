@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 import torch
@@ -177,9 +177,9 @@ class _Laws:
         are_both_drawn = isinstance(left, _Shown) and isinstance(right, _Shown)
         if self._votes == "original" and are_both_drawn:
             turns = [(0, 0), *((a, b) for a in range(1, ROUNDS) for b in range(1, ROUNDS))]
+        lefts, rights = self._draws(left), self._draws(right)
         votes = torch.stack([
-            self._apply(operator, self._image(left, turn), self._image(right, other))
-            for turn, other in turns
+            self._apply(operator, lefts[turn], rights[other]) for turn, other in turns
         ])  # fmt: skip
         counts = torch.stack([(votes == digit).sum(0) for digit in range(CLASSES)], -1)
         # A small bonus makes the smallest digit win among equal counts.
@@ -191,14 +191,17 @@ class _Laws:
         pairs = torch.stack([left.expand(runs, -1), right.expand(runs, -1)], -1)
         return predict_pairs(self._networks[operator], self._images, pairs)
 
-    def _image(self, shown: Tensor | _Shown, turn: int) -> Tensor:
-        """Return given images as they are; for digits, draw an image that shows each."""
+    def _draws(self, shown: Tensor | _Shown) -> Sequence[Tensor]:
+        """Return images for each draw: given ones as they are; for digits, ones that show them."""
         if isinstance(shown, Tensor):
-            return shown
+            return [shown] * ROUNDS
+        counts, starts = self._counts[shown.digits], self._starts[shown.digits]
         places = torch.arange(shown.digits.shape[-1], device=shown.digits.device)
-        drawn = uniform(DRAWING_SEED, purpose(shown.draw), turn, places)
-        within = (drawn * self._counts[shown.digits]).long()
-        return self._by_digit[self._starts[shown.digits] + within]
+        of = purpose(shown.draw)
+        return [
+            self._by_digit[starts + (uniform(DRAWING_SEED, of, turn, places) * counts).long()]
+            for turn in range(ROUNDS)
+        ]
 
 
 def _mean(shares: Iterable[Tensor]) -> Tensor:
