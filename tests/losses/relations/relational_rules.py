@@ -11,6 +11,7 @@ import operator
 from functools import reduce
 
 import torch
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from residuum import logic as lg
@@ -164,6 +165,9 @@ class Loops:
 
     def imply(self, x, y):
         if self.kind == "r-product":
+            # Penalties of what is exactly false are capped. Caps of several parts of an antecedent
+            # add up, so that they differ from the cap of the consequent by a log 2, say.
+            assume(x > 0 or y > 0)
             return torch.where(x <= y, torch.ones_like(x), y / torch.where(x > 0, x, 1.0))
         return self.disjoin([1 - x, y])
 
