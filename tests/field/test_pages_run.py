@@ -1,5 +1,6 @@
 """The pages in `examples/field` run, and the page of their tables is that of the records."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,15 @@ def records():
 
 def test_the_page_of_tables_is_that_of_the_records():
     assert TABLES.read_text("utf-8") == tables_page(find_tasks(), records()) + "\n"
+
+
+def test_the_figures_of_the_findings_stand_in_the_tables():
+    sections = re.split(r"^##+ ", FINDINGS.read_text("utf-8"), flags=re.MULTILINE)
+    found = [one for one in sections if one.startswith("What was found")]
+    figures = [figure for one in found for figure in re.findall(r"\d+\.\d", one)]
+    assert figures
+    shown = set(re.findall(r"\d+\.\d", TABLES.read_text("utf-8")))
+    assert [one for one in figures if one not in shown] == []
 
 
 @pytest.mark.parametrize("name", task_names())
