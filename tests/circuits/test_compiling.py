@@ -11,7 +11,7 @@ from residuum.circuits.circuit import Builder, Kind
 from residuum.circuits.compiling import compile_circuit
 from residuum.circuits.layers import layers_of
 from residuum.circuits.propositions import Propositions, members
-from residuum.circuits.top_down import OutOfWorkError
+from residuum.circuits.top_down import OutOfWorkError, compile_top_down
 from residuum.errors import CircuitError
 
 
@@ -141,3 +141,21 @@ def test_members_of_a_set_come_in_order():
 
 def test_work_that_is_used_up_is_no_error_of_the_user():
     assert not issubclass(OutOfWorkError, CircuitError)
+
+
+def test_steps_over_many_variables_count_several_times():
+    def needs(variables):
+        """Return the least work in which a formula over the first of some variables compiles."""
+        for work in range(0, 2_000, 10):
+            some = Propositions([2] * variables)
+            formula = some.count_of(0b100, [some.literal(one, 0b10) for one in range(8)])
+            try:
+                compile_top_down(some, formula, Builder(some.sizes, 1_000), work)
+            except OutOfWorkError:
+                continue
+            return work
+        raise AssertionError
+
+    few = needs(8)
+    assert needs(4_000) == few > 0
+    assert needs(9 * 4_096) == pytest.approx(10 * few, abs=100)

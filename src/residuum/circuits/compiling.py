@@ -42,7 +42,7 @@ WORTH_KEEPING: Final = 2_000
 It takes some 0.05 seconds to compile, and 0.002 seconds to read.
 """
 
-VERSION: Final = 2
+VERSION: Final = 3
 """The version of the compiler. Raise it when the same formula gives another circuit than before."""
 
 MOST_NODES: Final = 2_000_000

@@ -18,6 +18,12 @@ from typing import Final, NamedTuple, final
 from residuum.circuits.circuit import Builder, Circuit
 from residuum.circuits.propositions import Propositions, Shape, members
 
+VARIABLES_PER_STEP: Final = 4096
+"""Sets of variables are integers with a bit for each; a step on larger ones counts several times.
+
+So the work that a rule may take is worth as many seconds if it has tens of thousands of outputs.
+"""
+
 
 class OutOfWorkError(Exception):
     """The compilation took more steps than it was allowed."""
@@ -71,6 +77,7 @@ class _Compilation:
         self._of: Final = propositions
         self._build: Final = build
         self._work = work
+        self._weight: Final = 1 + len(propositions.sizes) // VARIABLES_PER_STEP
         self._nodes: dict[int, int] = {
             propositions.FALSE: build.FALSE,
             propositions.TRUE: build.TRUE,
@@ -247,6 +254,6 @@ class _Compilation:
         return same, touched
 
     def _spend(self, work: int) -> None:
-        self._work -= work
+        self._work -= work * self._weight
         if self._work < 0:
             raise OutOfWorkError
