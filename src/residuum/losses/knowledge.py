@@ -167,7 +167,7 @@ class CompiledKnowledge(ExactAnswers, Scheduled):
             self.watch_schedule()
         weights = self.weights
         if relaxation == EXACT and combine == "conjunction":
-            _refuse_weights(weights)
+            _refuse_weights(weights, can_add=not self.shares_hidden)
             rule = self.rule_of(None)
             own = given.of(rule)
             joint: Tensor = rule(own.tensors, lengths=own.lengths, observed=own.observed)
@@ -338,12 +338,13 @@ def _listed(rules: Any) -> list[str]:
     return list(names)
 
 
-def _refuse_weights(weights: Mapping[str, float]) -> None:
+def _refuse_weights(weights: Mapping[str, float], *, can_add: bool) -> None:
     """Raise GroundingError if a rule under `exact` has a weight other than 1."""
+    instead = 'pass combine="sum" to add up the weighted penalties of the rules, or '
     for name, weight in weights.items():
         if weight != 1:
             raise GroundingError(
                 f"under `exact` a total is the probability that all rules hold together, in "
-                f"which rules have no weights, but `{name}` has weight {weight:g}; pass "
-                'combine="sum" to add up the weighted penalties of the rules, or drop weights'
+                f"which rules have no weights, but `{name}` has weight {weight:g}; "
+                f"{instead if can_add else ''}drop weights"
             )

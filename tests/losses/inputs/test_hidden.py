@@ -192,6 +192,12 @@ def test_rules_that_share_a_hidden_predicate_have_no_penalties_of_their_own():
     torch.testing.assert_close(rules.total(outputs), torch.zeros(()), atol=1e-6, rtol=0)
 
 
+def test_rules_with_weights_that_share_a_hidden_predicate_are_told_to_drop_the_weights_alone():
+    text = "predicate A\npredicate H hidden\nrule r weight 0.5: A -> H\nrule s: H -> A"
+    with pytest.raises(GroundingError, match="has weight 0.5; drop weights$"):
+        rs.compile(rs.loads(text), "exact").total(A=torch.zeros(3))
+
+
 def test_a_network_for_a_hidden_predicate_is_refused():
     with pytest.raises(GroundingError, match="`Carry` is hidden: expected no module"):
         rs.Theory(rs.loads(FILE), Digit=torch.nn.Linear(2, 3), Carry=torch.nn.Linear(2, 2))
