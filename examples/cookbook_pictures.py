@@ -196,14 +196,59 @@ def draw_pseudo_labels(found: Found) -> Figure:
     return figure
 
 
+def draw_exclusive_labels(found: Found) -> Figure:
+    """Draw the labels of two pictures as the network alone has them, and given the rule."""
+    figure, axes = panels(2)
+    logits, rule = found["logits"], found["rule"]
+    given, best = rule.marginals(Has=logits)["Has"], found["best"]
+    for picture, axis in enumerate(axes):
+        names = [
+            f"{label}\ndecoded" if decoded else label
+            for label, decoded in zip(("cat", "dog", "animal"), best[picture].tolist(), strict=True)
+        ]
+        pairs_of_bars(axis, logits[picture].sigmoid(), given[picture], names)
+        axis.set_title(f"example {picture}", fontsize=10)
+    axes[0].set_ylabel("probability", fontsize=9)
+    axes[0].get_legend().remove()
+    axes[1].get_legend().set(bbox_to_anchor=(1.0, -0.22))
+    return figure
+
+
+def draw_addition(found: Found) -> Figure:
+    """Draw how images of each digit are read after training."""
+    figure, [axis] = panels(1, width=4.5)
+    digits, read = found["digits"], found["network"](found["images"]).detach().softmax(-1)
+    names = [str(digit) for digit in range(5)]
+    heat(axis, torch.stack([read[digits == one].mean(0) for one in range(5)]), names, names)
+    axis.set_xlabel("the digit that is read", fontsize=9)
+    axis.set_ylabel("the digit of the image", fontsize=9)
+    return figure
+
+
+def draw_log(found: Found) -> Figure:
+    """Draw what was logged: the penalty falls, and examples come to obey."""
+    figure, axes = panels(2)
+    log = found["log"]
+    across = [one["epoch"] for one in log]
+    for axis, metric, colour in ((axes[0], "penalty", BLUE), (axes[1], "satisfied", RED)):
+        axis.plot(across, [one[metric] for one in log], color=colour, linewidth=2, marker="o", ms=4)
+        axis.set_title(metric, fontsize=10)
+        axis.set_xlabel("epoch", fontsize=9)
+        axis.set_ylim(bottom=0)
+    return figure
+
+
 PICTURES: dict[str, Callable[[Found], Figure]] = {
+    "exclusive-labels": draw_exclusive_labels,
     "hierarchy": draw_hierarchy,
     "bio-tags": draw_tags,
+    "addition": draw_addition,
     "graph": draw_graph,
     "regression-bound": draw_bounds,
     "cardinality": draw_cardinality,
     "constrained-decoding": draw_dates,
     "pseudo-labels": draw_pseudo_labels,
+    "logging": draw_log,
 }
 """What draws the picture of each recipe that has one."""
 

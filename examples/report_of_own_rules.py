@@ -42,6 +42,7 @@ def main(folder):
     """Train a network on labels and rules; log metrics after each epoch, and save predictions."""
     torch.manual_seed(0)
     knowledge = rs.loads(RULES)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "rules.rsd").write_text(RULES)
     rules = rs.compile(knowledge, "r-product")
     labels = torch.randint(10, (1000,))

@@ -175,7 +175,7 @@ def test_rules_are_watched(run):
 
 
 def test_own_rules_are_reported_from_what_the_example_writes(run, tmp_path):
-    [command] = run("report_of_own_rules.py", str(tmp_path))
+    [command] = run("report_of_own_rules.py", str(tmp_path / "new"))
     name, *words = command.split()
     page = tmp_path / "own.html"
     asked = [sys.executable, "-W", "error", "-m", name, *words, "-r", "r-product", "-o", str(page)]
