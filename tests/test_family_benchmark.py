@@ -15,10 +15,12 @@ from family_contest.contest import CHANCE, JUDGING, SIZES, TUNING, contenders, j
 from family_contest.fits import Case, held_out, predict, rank_correlation, ridge  # noqa: E402
 from family_contest.pictures import stations  # noqa: E402
 from family_contest.predictors import NAMES, alignment, label_likeness, predictors  # noqa: E402
+from family_contest.tables import markdown  # noqa: E402
 from family_contest.training import Reached, Run, Size, train  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
 RECORD = json.loads((ROOT / "benchmarks/records/families.json").read_text(encoding="utf-8"))
+PAGE = ROOT / "docs/studies/families.md"
 TINY = Size("tiny", digit_size=20, pair_size=70, epochs=2)
 
 
@@ -169,3 +171,17 @@ def test_predictors_are_those_worked_out_by_hand():
     assert found["self_consistency"] == 1
     assert found["raising"] == 0.5  # 1 − x + y: both sides alike
     assert predictors("exact").keys() < NAMES.keys()
+
+
+def test_the_predictors_of_all_contenders_are_in_the_record():
+    assert [one["relaxation"] for one in RECORD["predictors"]] == [one.name for one in contenders()]
+
+
+def test_the_page_comes_with_the_results_and_shows_all_tables_of_the_record():
+    assert PAGE.exists() == bool(RECORD["results"])
+    if RECORD["results"]:
+        page = PAGE.read_text(encoding="utf-8")
+        missing = [table for table in markdown(RECORD).split("\n\n") if table not in page]
+        assert not missing, "run `make bench-families` and put the tables it prints on the page"
+        found = {(one["relaxation"], one["size"]) for one in RECORD["results"]}
+        assert found == {(name, size.name) for name, size in jobs()}

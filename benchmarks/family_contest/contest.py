@@ -44,8 +44,11 @@ SIZES: Final = (
     Size("many", digit_size=600, pair_size=4_000, epochs=10),
 )
 
-RATES: Final = (0.001, 0.003, 0.01)
-WEIGHTS: Final = (0.001, 0.03, 1.0)
+RATES: Final = (0.003, 0.01, 0.03)
+WEIGHTS: Final = (1e-7, 1e-6, 1e-5, 1e-3, 0.03, 1.0)
+"""What is tried on DEV. With the smallest weights Adam's ε is felt: steps are no longer all alike,
+but grow with the gradient. S-logics need that: `s-product` learns with 1e-6, hardly with 1e-3."""
+
 TUNING: Final = (100, 101)
 JUDGING: Final = tuple(range(300, 308))
 """Seeds: those that choose a rate and a weight, and those that are measured on TEST."""

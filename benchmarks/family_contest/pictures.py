@@ -117,7 +117,8 @@ def _draw_keys(figure: Figure) -> None:
     ]
     place = figure.add_subplot(2, 4, 8)
     place.axis("off")
-    place.legend(handles=handles, loc="center", frameon=False, fontsize=7)
+    # Long enough that dashes show beside the markers.
+    place.legend(handles=handles, loc="center", frameon=False, fontsize=7, handlelength=4)
 
 
 def each_predictor(record: Record) -> Figure:
