@@ -50,7 +50,10 @@ def main() -> None:
         ]
     if given.results or given.predict:
         _write(record)
-    print(markdown(record) if record["results"] else "no results yet")
+    if not record["results"]:
+        print("no results yet: train with --train FILE, then --results FILE")
+        return
+    print(markdown(record))
     if given.pictures:
         draw(record, given.pictures)
 
