@@ -155,8 +155,8 @@ def gains_more_over_batches(
 
     The gain of the warm-up is not counted, because a larger batch leaves it fewer steps.
     """
-    kinds: dict[object, dict[int, Values]] = defaultdict(lambda: defaultdict(dict))
-    whole: dict[object, int] = {}
+    kinds: dict[tuple[object, ...], dict[int, Values]] = defaultdict(lambda: defaultdict(dict))
+    whole: dict[tuple[object, ...], int] = {}
     for record in without_diverged(measured_runs(records, relaxation=about.relaxation)):
         known: Any = dict(record.configuration)
         seed, batch = known.pop("seed"), known.pop("batch")
