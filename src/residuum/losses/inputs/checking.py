@@ -155,7 +155,10 @@ def check_values(slot: Slot, tensor: Tensor, form: Form, lengths: Tensor | None)
         raise GroundingError(f"`{slot.name}`: the tensor has a NaN or an infinity")
     if form == "probs" and not bool(((tensor >= 0) & (tensor <= 1)).all()):
         wrong = tensor[(tensor < 0) | (tensor > 1)].flatten()[0]
-        raise GroundingError(f"`{slot.name}`: a probability is in [0, 1], got {float(wrong):g}")
+        raise GroundingError(
+            f"`{slot.name}`: a probability is in [0, 1], got {float(wrong):g}; if these are "
+            'logits, say so: inputs="logits", or --inputs logits on the command line'
+        )
     if form == "log_probs" and not bool((tensor <= 0).all()):
         raise GroundingError(
             f"`{slot.name}`: expected logarithms of probabilities, which are at most 0, "
