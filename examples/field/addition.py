@@ -177,5 +177,6 @@ TASK = Task(
         *published("DeepSoftLog", NESYDM, None, None, 93.5, 77.1),
         *published("PLIA", NESYDM, None, None, 91.8, 79.0),
         *published("Scallop", NESYDM, None, None, 90.9, None),
+        *published("DPrL", "read at second hand", None, None, 94.0, 80.8),
     ],
 )
