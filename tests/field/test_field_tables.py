@@ -129,3 +129,11 @@ def test_one_task_has_no_ranks_and_none_has_no_columns():
     records = [make_record(task, m, 1, 1.0) for m in "ab"]
     assert compare_tasks([task], records).rank("a") is None
     assert compare_tasks([task], []).columns == []
+
+
+def test_a_method_that_shares_all_tasks_with_no_other_has_no_rank():
+    methods = {name: {} for name in "abc"}
+    one, two = (make_task(name=name, methods=methods) for name in ("one", "two"))
+    records = [make_record(one, m, 1, 1.0) for m in "ab"]
+    records += [make_record(two, m, 1, 1.0) for m in "ac"]
+    assert compare_tasks([one, two], records).rank("a") is None

@@ -42,9 +42,12 @@ class Comparison:
         return sorted(dict.fromkeys(named), key=lambda one: (-named.count(one), named.index(one)))
 
     def rank(self, method: str) -> float | None:
-        """Return the mean rank of a method that all tasks have, 1 if it is the best everywhere."""
+        """Return the mean rank of a method that all tasks have, 1 if it is the best everywhere.
+
+        Returns None for other methods, and where there is no other method or task to compare with.
+        """
         shared = [one for one in self.methods if all(_find(table, one) for table in self.columns)]
-        if method not in shared or len(self.columns) < FEWEST:
+        if method not in shared or min(len(shared), len(self.columns)) < FEWEST:
             return None
         places = []
         for table in self.columns:
