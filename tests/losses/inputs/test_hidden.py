@@ -194,7 +194,7 @@ def test_rules_that_share_a_hidden_predicate_have_no_penalties_of_their_own():
 
 def test_rules_with_weights_that_share_a_hidden_predicate_are_told_to_drop_the_weights_alone():
     text = "predicate A\npredicate H hidden\nrule r weight 0.5: A -> H\nrule s: H -> A"
-    with pytest.raises(GroundingError, match="has weight 0.5; drop weights$"):
+    with pytest.raises(GroundingError, match=r"has weight 0\.5; drop weights$"):
         rs.compile(rs.loads(text), "exact").total(A=torch.zeros(3))
 
 
