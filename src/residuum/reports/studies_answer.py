@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean
 from typing import Final
 
-from residuum.results import Record
+from residuum.results import Comparison, Record, holm
 from residuum.study.chunking import findings as chunking
 from residuum.study.chunking import settings as chunking_settings
 from residuum.study.chunking.claims import CORPUS
+from residuum.study.decisions import SIGNIFICANCE
 from residuum.study.digits import findings as digits
 from residuum.study.digits import settings as digits_settings
 
@@ -85,28 +86,37 @@ def _chunking(records: Sequence[Record]) -> Iterator[str]:
         if (one.study, one.scheme) == (chunking_settings.STUDY, chunking_settings.SCHEME)
     )
     found = chunking.Findings(chunking.of_presets(finished).records)
-    learnt: dict[tuple[chunking.Setting, chunking.System], float] = {}
-    obeyed: dict[tuple[chunking.Setting, chunking.System], float] = {}
+    learnt: list[Comparison | None] = []
+    obeyed: list[Comparison | None] = []
     on_corpus = [one for one in found.settings if one.corpus == CORPUS]
     for setting in on_corpus or found.settings:
         for system in found.systems(setting):
             without = system._replace(constraints=False, unlabelled=False)
-            base = found.summary(setting, without, "f1")
-            if system.unlabelled or base is None:
-                continue
-            own = found.summary(setting, system, "f1" if system.constraints else "viterbi_f1")
-            if own is not None:
-                (learnt if system.constraints else obeyed)[setting, system] = own.mean - base.mean
+            if system.constraints and not system.unlabelled:
+                learnt.append(found.compare(setting, system, without, "f1"))
+            elif not system.constraints:
+                obeyed.append(found.compare_measures(setting, system, "viterbi_f1", "f1"))
     told = [
-        f"{how} {_signed(min(gains.values()))} to {_signed(max(gains.values()))} points"
+        f"{how} {_range_of(known)}"
         for how, gains in (
             ("rules in the loss change F1 by", learnt),
             ("rules that are only obeyed in decoding, by", obeyed),
         )
-        if gains
+        if (known := [one for one in gains if one is not None])
     ]
-    if learnt:
+    if any(learnt):
         yield f"In text chunking, depending on the relaxation, {'; '.join(told)}."
+
+
+def _range_of(gains: Sequence[Comparison]) -> str:
+    """Return the range of differences, and how many are significant."""
+    points = [one.difference for one in gains]
+    corrected = holm([1.0 if one.p_value is None else one.p_value for one in gains])
+    clear = sum(p_value <= SIGNIFICANCE for p_value in corrected)
+    return (
+        f"{_signed(min(points))} to {_signed(max(points))} points, "
+        f"significantly in {clear} of {len(gains)} cases"
+    )
 
 
 def _signed(points: float) -> str:

@@ -72,28 +72,46 @@ class Curves:
     diverged: Divergence | None = None
 
     def by_name(self) -> dict[str, Curve]:
-        """Return the curves for a record: losses and measures of the epochs that were judged.
+        """Return the curves for a record: all judged measures, and losses of some of these epochs.
 
-        The losses of a diverged run also have its last epoch.
+        Losses are pictures of a training, for which a few points do; a diverged run also has those
+        of its last epoch.
         """
-        epochs = [*self.judged, self.diverged.epoch] if self.diverged else self.judged
+        epochs = thinned(self.judged)
+        if self.diverged:
+            epochs = [*epochs, self.diverged.epoch]
         losses = {
             f"{LOSS}{name}": Curve(epochs, [_short(values[epoch - 1]) for epoch in epochs])
             for name, values in self.losses.items()
         }
         measures = {
-            f"dev/{name}": Curve(self.judged, values) for name, values in self.measures.items()
+            f"dev/{name}": Curve(self.judged, [_short(value) for value in values])
+            for name, values in self.measures.items()
         }
         return {**losses, **measures}
+
+
+MOST_LOSSES: Final = 12
+"""The most epochs whose losses a record has, that of the end of a diverged run aside."""
+
+
+def thinned(epochs: Sequence[int]) -> Sequence[int]:
+    """Return at most MOST_LOSSES epochs, as evenly as their number allows, the last one included.
+
+    >>> thinned(range(5, 105, 5))
+    [10, 20, 30, 40, 50, 60, 70, 80, 90, 100]
+    """
+    step = -(-len(epochs) // MOST_LOSSES) or 1
+    return [*epochs[::-1][::step]][::-1]
 
 
 LOSS: Final = "loss/"
 """What names of losses begin with in records."""
 
 
-def _short(loss: float) -> float:
-    """Return a loss rounded to six digits; single precision gives fewer for a sum."""
-    return float(f"{loss:.6g}")
+def _short(value: float) -> float:
+    """Return a number rounded to six digits: more than a loss in single precision has."""
+    return float(f"{value:.6g}")
 
 
 Watcher = Callable[[int, Sequence[Curves]], None]
