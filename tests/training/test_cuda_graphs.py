@@ -1,9 +1,12 @@
 """Branches are called in order, and on a GPU a captured step with branches is the plain one."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 
-from residuum.training.cuda_graphs import Stepper, concurrently
+from residuum.training.cuda_graphs import Stepper, concurrently, without_collection
 
 
 def test_what_branches_return_is_in_their_order():
@@ -12,6 +15,26 @@ def test_what_branches_return_is_in_their_order():
     assert concurrently(branches) == ["A", "B", "C"]
     assert called == ["a", "b", "c"]
     assert concurrently([]) == []
+
+
+def test_garbage_is_collected_before_a_recording_and_not_during_it():
+    class Training:
+        def __init__(self):
+            self.itself = self  # only the collector frees it, as it does a training's graph
+
+    def forgotten():
+        return weakref.ref(Training())
+
+    before = forgotten()
+    with without_collection():
+        assert before() is None
+        during = forgotten()
+        kept = [[] for _ in range(100_000)]  # would make the collector run
+        assert during() is not None
+    assert gc.isenabled()
+    assert kept
+    gc.collect()
+    assert during() is None
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+import gc
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, TypeVar, final
 
 import torch
@@ -42,7 +44,7 @@ class Stepper:
             self._take_aside()
         else:
             self._graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self._graph):
+            with without_collection(), torch.cuda.graph(self._graph):
                 self._step(self._number)
             self._graph.replay()
         self._taken += 1
@@ -54,6 +56,23 @@ class Stepper:
         with torch.cuda.stream(stream):
             self._step(self._number)
         torch.cuda.current_stream().wait_stream(stream)
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Collect garbage now, and not before the end.
+
+    The garbage may hold the CUDA graph of an earlier training. If it is freed while another one is
+    recorded, that recording fails.
+    """
+    gc.collect()
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 T = TypeVar("T")
