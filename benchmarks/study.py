@@ -81,7 +81,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--table", type=Path, metavar="RECORD")
     parser.add_argument("--epochs", type=int, default=6)
-    parser.add_argument("--runs", type=int, nargs="+", default=[1, 4, 12, 36])
+    parser.add_argument("--runs", type=int, nargs="+", default=[1, 4, 12, 36, 90])
     parser.add_argument("--precision", default=None)
     chosen = parser.parse_args()
     if chosen.table:

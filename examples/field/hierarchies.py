@@ -149,17 +149,17 @@ def measure(scores, labels, tree):
 
 RELAXED = ("s-product", "r-product", "lukasiewicz-maxsat", "s-godel", "exact")
 LARGE = {"units": 1000, "rate": 0.001}
-IMAGES = {"units": 1000, "rate": 0.002, "batch": 512, "input_dropout": 0.0, "epochs": 60}
+IMAGES = {"units": 1000, "rate": 0.002, "batch": 512, "input_dropout": 0.0, "epochs": 55}
 PARTS = {
-    "cellcycle": {"epochs": 50},
-    "derisi": {"epochs": 20},
-    "eisen": {"epochs": 45},
-    "gasch1": {**LARGE, "epochs": 40},
-    "gasch2": {"epochs": 42},
-    "seq": {**LARGE, "epochs": 27},
-    "spo": {"epochs": 30},
-    "diatoms": {**LARGE, "epochs": 60, "input_dropout": 0.0},
-    "enron": {**LARGE, "epochs": 12},
+    "cellcycle": {"epochs": 52},
+    "derisi": {"epochs": 36},
+    "eisen": {"epochs": 85},
+    "gasch1": {**LARGE, "epochs": 54},
+    "gasch2": {"epochs": 57},
+    "seq": {**LARGE, "epochs": 54},
+    "spo": {"epochs": 36},
+    "diatoms": {**LARGE, "epochs": 115, "input_dropout": 0.0},
+    "enron": {**LARGE, "epochs": 16},
     "imclef07a": IMAGES,
     "imclef07d": IMAGES,
 }

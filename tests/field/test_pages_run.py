@@ -75,3 +75,41 @@ def test_results_have_all_ten_seeds(name):
     if not found:
         pytest.skip(f"there are no runs of {name} yet")
     assert {row.runs for table in found for row in table.rows if not row.source} == {10}
+
+
+def means(task, measure):
+    """The mean of a measure over seeds, by part and method; published figures are among them."""
+    return {
+        (table.part, row.method): row.measures[measure].mean
+        for table in tables_of(find_task(task), records())
+        for row in table.rows
+        if measure in row.measures
+    }
+
+
+def test_the_findings_count_the_hierarchies_above_the_published_figures():
+    area, right = means("hierarchies", "precision"), means("hierarchies", "exact")
+    parts = list(find_task("hierarchies").parts)
+    above = {
+        method: sum(area[part, method] > area[part, "C-HMCNN"] for part in parts)
+        for method in ("five plain raised", "plain raised", "max layer")
+    }
+    # In words on the page: nine of eleven with five networks, five and six with one.
+    assert above == {"five plain raised": 9, "plain raised": 5, "max layer": 6}
+    behind = {part: area[part, "plain raised"] - area[part, "layer"] for part in parts}
+    assert min(behind.values()) > 0
+    assert f"by {behind.pop('diatoms'):.1f} points on diatoms" in FINDINGS.read_text("utf-8")
+    assert max(behind.values()) <= 1.3
+    assert all(right[p, "layer"] > right[p, "plain raised"] for p in ("imclef07a", "imclef07d"))
+
+
+def test_half_of_the_seeds_of_an_implication_read_half_of_the_sums():
+    found = [
+        (one.measures["digit"], one.measures["sum"])
+        for one in read_archive(ROOT / "results/field-addition.jsonl")
+        if one.configuration["method"] == "s-product-implies"
+    ]
+    lost = [sums for digits, sums in found if digits < 1]
+    assert (len(lost), len(found)) == (5, 10)
+    assert round(sum(lost) / 5) == 48
+    assert min(sums for digits, sums in found if digits > 1) > 98

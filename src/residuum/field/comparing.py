@@ -19,8 +19,9 @@ FEWEST: Final = 2
 class Comparison:
     """A row for each method, a column for each task: the mean of the task's first measure.
 
-    `columns` has, for each task, the table of the part in which most methods were tried. Ranks
-    count the methods that all columns have, so that no method gains by missing a hard task.
+    `columns` has, for each task, the table of the part in which most methods were tried. Methods of
+    one task alone are in its own table. Ranks count the methods that all columns have, so that no
+    method gains by missing a hard task.
     """
 
     columns: Sequence[TaskTable]
@@ -37,9 +38,10 @@ class Comparison:
 
     @property
     def methods(self) -> Sequence[str]:
-        """All methods, those that most tasks have first."""
+        """The methods that two tasks or more have, those that most tasks have first."""
         named = [row.method for table in self.columns for row in _own(table)]
-        return sorted(dict.fromkeys(named), key=lambda one: (-named.count(one), named.index(one)))
+        shared = [one for one in dict.fromkeys(named) if named.count(one) > 1]
+        return sorted(shared, key=lambda one: (-named.count(one), named.index(one)))
 
     def rank(self, method: str) -> float | None:
         """Return the mean rank of a method that all tasks have, 1 if it is the best everywhere.
@@ -63,11 +65,14 @@ class Comparison:
 
         `bold` is put around the best mean of a column. If `bold` is empty, a * follows instead.
         """
+        methods = self.methods
         best = [
-            table.task.measures[_first(table)].best(_mean(table, row.method) for row in _own(table))
+            table.task.measures[_first(table)].best(
+                _mean(table, method) for method in methods if _find(table, method)
+            )
             for table in self.columns
         ]
-        for method in self.methods:
+        for method in methods:
             cells = []
             for table, most in zip(self.columns, best, strict=True):
                 row = _find(table, method)

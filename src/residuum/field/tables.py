@@ -95,8 +95,9 @@ class TaskTable:
         }
 
     def _best(self, measure: str) -> float | None:
-        own = [row.measures[measure].mean for row in self.rows if not row.source]
-        return self.task.measures[measure].best(own)
+        """Return the best mean of our own; None where all are the same."""
+        own = {row.measures[measure].mean for row in self.rows if not row.source}
+        return self.task.measures[measure].best(own) if len(own) > 1 else None
 
 
 def tables_of(
