@@ -5,7 +5,7 @@ EXTRAS ?= ,learn
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint types format docs docs-serve packages bench-foundation bench-analysis bench-losses bench-ablation bench-circuits bench-requirements bench-addition bench-study bench-advice bench-balancing bench-families bench-ltn sweep-losses soak clean
+.PHONY: demo test lint types format docs docs-serve packages bench-foundation bench-analysis bench-losses bench-ablation bench-circuits bench-requirements bench-addition bench-field-advice bench-study bench-advice bench-balancing bench-families bench-ltn sweep-losses soak clean
 
 demo: $(INSTALLED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -65,6 +65,9 @@ bench-circuits: $(INSTALLED)
 # Other packages have an environment of their own, with the same PyTorch.
 bench-requirements: $(INSTALLED) build/peers/.installed
 	$(BIN)/python benchmarks/requirements.py --peers build/peers/bin/python
+
+bench-field-advice: $(INSTALLED)
+	$(BIN)/python benchmarks/field_advice.py
 
 bench-addition: $(INSTALLED) build/peers/.installed
 	$(BIN)/python benchmarks/addition.py --peers build/peers/bin/python

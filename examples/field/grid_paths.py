@@ -138,7 +138,7 @@ def measure(grids: Grids, run: Run, network, paths):
     return {name: 100 * one.float().mean().item() for name, one in right.items()}
 
 
-RELAXED = ("s-product", "lukasiewicz-maxsat", "s-godel")
+RELAXED = ("s-product", "r-product", "lukasiewicz-maxsat", "s-godel")
 SOURCE = "read at second hand: Ahmed et al., NeurIPS 2022"
 
 TASK = Task(

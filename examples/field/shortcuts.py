@@ -15,6 +15,7 @@ import residuum as rs
 from residuum.field import Measure, Task, load_images
 
 SUM = "exists a, b in digit: Left(a) & Right(b) & Sum(a + b)"
+RELAXATIONS = ("s-product", "r-product", "lukasiewicz-maxsat", "s-godel")
 PARTS = {
     "half": {"digits": 5, "pairs": "0+0 0+1 2+3 2+4"},
     "even-odd": {"digits": 10, "pairs": "0+6 2+8 4+6 4+8 1+5 3+7 1+9 3+9"},
@@ -152,7 +153,7 @@ TASK = Task(
     parts=PARTS,
     methods={
         "exact": {"labels": 0},
-        "r-product": {"labels": 0, "relaxation": "r-product"},
+        **{name: {"labels": 0, "relaxation": name} for name in RELAXATIONS},
         "exact-1-named": {"labels": 1},
         "exact-10-named": {"labels": 10},
         "exact-10-every": {"labels": 10, "of": "every"},

@@ -6,7 +6,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from residuum.field import find_task, find_tasks, plan, run_all, tables_of, tables_page, task_names
+from residuum.field import (
+    compare_tasks,
+    find_task,
+    find_tasks,
+    plan,
+    run_all,
+    tables_of,
+    tables_page,
+    task_names,
+)
 from residuum.results import Store, read_archive
 
 ROOT = Path(__file__).parents[2]
@@ -113,3 +122,15 @@ def test_half_of_the_seeds_of_an_implication_read_half_of_the_sums():
     assert (len(lost), len(found)) == (5, 10)
     assert round(sum(lost) / 5) == 48
     assert min(sums for digits, sums in found if digits > 1) > 98
+
+
+def test_the_findings_tell_the_mean_ranks():
+    ranks = compare_tasks(find_tasks(), records())
+    shown = {name: f"{ranks.rank(name):.1f}" for name in ranks.methods if ranks.rank(name)}
+    first = "with mean ranks of {s-product} and {exact} among the five methods"
+    rest = "follow with {r-product}, {s-godel} and {lukasiewicz-maxsat}."
+    assert len(ranks.columns) == 6
+    assert len(shown) == 5
+    page = FINDINGS.read_text("utf-8")
+    for told in (first, rest):
+        assert told.format(**shown) in page
