@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from functools import cache
+from itertools import combinations
 from pathlib import Path
+from statistics import fmean, stdev
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
+import residuum as rs  # noqa: E402
 from family_contest import contest, training  # noqa: E402
-from family_contest.contest import CHANCE, JUDGING, SIZES, TUNING, contenders, jobs  # noqa: E402
+from family_contest.contest import (  # noqa: E402
+    CHANCE,
+    JUDGING,
+    PARAMETERS,
+    RATES,
+    SIZES,
+    TUNING,
+    WEIGHTS,
+    contenders,
+    jobs,
+)  # fmt: skip
 from family_contest.fits import Case, held_out, predict, rank_correlation, ridge  # noqa: E402
 from family_contest.pictures import stations  # noqa: E402
 from family_contest.predictors import NAMES, alignment, label_likeness, predictors  # noqa: E402
-from family_contest.tables import markdown  # noqa: E402
+from family_contest.tables import SETS, accuracies, best_of, cases, kind_of, markdown  # noqa: E402
 from family_contest.training import Reached, Run, Size, train  # noqa: E402
+from residuum.results import holm, paired_t_test  # noqa: E402
+from residuum.study.digits.measures import operations  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
 RECORD = json.loads((ROOT / "benchmarks/records/families.json").read_text(encoding="utf-8"))
@@ -141,8 +158,6 @@ def test_the_best_cell_on_dev_is_measured_on_other_seeds(monkeypatch):
 
 
 def test_every_family_of_the_catalogue_is_there_with_both_implications():
-    import residuum as rs
-
     families = {one.family for one in contenders()}
     for name in rs.relaxation_names():
         assert (
@@ -185,3 +200,446 @@ def test_the_page_comes_with_the_results_and_shows_all_tables_of_the_record():
         assert not missing, "run `make bench-families` and put the tables it prints on the page"
         found = {(one["relaxation"], one["size"]) for one in RECORD["results"]}
         assert found == {(name, size.name) for name, size in jobs()}
+
+
+# What the page says, computed from the record. Pairs have the value with few examples first.
+
+FEW, MANY = (size.name for size in SIZES)
+NEAR = (
+    "hamacher(2)", "hamacher(10)", "frank(10)", "frank(1000)", "aczel-alsina(0.5)",
+)  # fmt: skip
+PRODUCTS = ("r-product", "s-product")
+
+
+@cache
+def text():
+    return PAGE.read_text(encoding="utf-8")
+
+
+@cache
+def runs(size):
+    return accuracies(RECORD, size)
+
+
+@cache
+def mean(size, name):
+    return fmean(runs(size)[name])
+
+
+def means(name):
+    return [mean(size, name) for size in (FEW, MANY)]
+
+
+def lead(one, other):
+    """The points that one is above another, at both sizes."""
+    return [a - b for a, b in zip(means(one), means(other), strict=True)]
+
+
+@cache
+def ranking(size):
+    return sorted(runs(size), key=lambda name: -mean(size, name))
+
+
+def result_of(size, name):
+    [found] = [one for one in RECORD["results"] if (one["size"], one["relaxation"]) == (size, name)]
+    return found
+
+
+def on_dev(size, name, weights=WEIGHTS):
+    """The best score on DEV of some weights."""
+    return max(one["dev"] for one in result_of(size, name)["tried"] if one["weight"] in weights)
+
+
+@cache
+def corrected(size):
+    """The p-values of all pairs of a size, each in both orders, as the table corrects them."""
+    pairs = list(combinations(runs(size), 2))
+    tests = [paired_t_test(runs(size)[one], runs(size)[other]) for one, other in pairs]
+    known = dict(zip(pairs, holm([one.p_value for one in tests]), strict=True))
+    return known | {(other, one): p for (one, other), p in known.items()}
+
+
+def above_one(size, product):
+    """What is significantly above a product if only comparisons with it are corrected for."""
+    others = [name for name in runs(size) if name != product]
+    tests = [paired_t_test(runs(size)[name], runs(size)[product]) for name in others]
+    judged = zip(others, tests, holm([one.p_value for one in tests]), strict=True)
+    return {name: p for name, test, p in judged if test.difference > 0 and p <= 0.05}
+
+
+def tnorm_of(name):
+    """The degrees of A & B on a grid inside the unit square, beside those of the product."""
+    inside = np.linspace(0.05, 0.95, 19)
+    a, b = np.meshgrid(inside, inside)
+    return np.asarray(rs.truth("A & B", {"A": a, "B": b}, name), float), a * b
+
+
+def is_nilpotent(name):
+    return bool((tnorm_of(name)[0] <= 0).any())
+
+
+def test_the_best_and_its_lead_over_the_products():
+    page = text()
+    few, many = (ranking(size)[0] for size in (FEW, MANY))
+    assert (few, many) == ("r-frank(1000)", "r-hamacher(10)")
+    assert f"`{few}` is best, with {mean(FEW, few):.1f}%" in page
+    assert f"with many `{many}`, with {mean(MANY, many):.1f}%" in page
+    gaps = [
+        mean(size, best) - mean(size, product)
+        for product in PRODUCTS
+        for size, best in ((FEW, few), (MANY, many))
+    ]
+    assert (
+        "They are {:.1f} and {:.1f} points above `r-product`, neither significantly, and "
+        "{:.1f} and {:.1f} above `s-product`, significantly only with few".format(*gaps)
+    ) in page
+    p_values = [
+        corrected(size)[best, product]
+        for product in PRODUCTS
+        for size, best in ((FEW, few), (MANY, many))
+    ]
+    assert [p <= 0.05 for p in p_values] == [False, False, True, False]
+    for size, best in ((FEW, few), (MANY, many)):
+        tied = {name for name in runs(size) if corrected(size).get((best, name), 1) > 0.05}
+        assert tied == {*best_of(RECORD, size)}
+    ties = [len(best_of(RECORD, size)) for size in (FEW, MANY)]
+    assert f"With few {ties[0]} of the {len(runs(FEW))} are not significantly worse" in page
+    assert f"than the best, with many {ties[1]}: bold" in page
+    count = len(runs(FEW))
+    assert f"all {count * (count - 1) // 2:,} pairs" in page
+
+
+def test_no_relaxation_is_significantly_above_both_products_at_both_sizes():
+    for name in {*runs(FEW)} - {*PRODUCTS}:
+        assert not all(
+            mean(size, name) > mean(size, product) and corrected(size)[name, product] <= 0.05
+            for size in (FEW, MANY)
+            for product in PRODUCTS
+        )
+    assert "`residuum advise` rehearses no family member unless you name one**" in text()
+    chosen = {
+        result_of(size, name)["weight"] for size in (FEW, MANY) for name in ranking(size)[:10]
+    }
+    assert chosen == {1e-6, 1e-5}
+    assert "the ten best here have 10⁻⁶ or 10⁻⁵" in text()
+    from residuum.advice import rehearsing
+
+    assert f"Its smallest weight is {min(rehearsing.WEIGHTS)}" in text()
+
+
+def test_a_gentler_correction_leaves_one_relaxation():
+    hint = "r-hamacher(10)"
+    found = [above_one(size, product) for size in (FEW, MANY) for product in PRODUCTS]
+    assert set.intersection(*(set(one) for one in found)) == {hint}
+    largest = max(one[hint] for one in found)
+    assert f"only for the {len(runs(FEW)) - 1} comparisons with one product" in text()
+    assert f"(the largest p-value is {largest:.3f})" in text()
+    gaps = [*lead(hint, "r-product"), *lead(hint, "s-product")]
+    assert (
+        "`r-hamacher(10)` is {:.1f} and {:.1f} points above `r-product`, and {:.1f} and {:.1f} "
+        "above `s-product`".format(*gaps)
+    ) in text()
+
+
+def test_the_best_are_strict_and_below_the_product():
+    names = [f"{kind}-{tnorm}" for kind in "sr" for tnorm in NEAR]
+    kinds = {}
+    for one in contenders()[:-1]:
+        degrees, product = tnorm_of(one.name)
+        below = (degrees <= product + 1e-9).all() and (degrees < product - 1e-9).any()
+        kinds[one.name] = bool(below) and not is_nilpotent(one.name)
+    assert sorted(names) == sorted(name for name, is_near in kinds.items() if is_near)
+    reached = [fmean(mean(size, name) for name in names) for size in (FEW, MANY)]
+    assert "Their ten relaxations reach {:.1f}% and {:.1f}% in the mean".format(*reached) in text()
+    for size in (FEW, MANY):
+        best = {*ranking(size)[:10]}
+        assert len(best & {*names}) == 9
+        assert best - {*names} == {"r-product"}
+
+
+def peaks(family):
+    """The parameter and the relaxation of the best, for S and R at both sizes."""
+    return {
+        (kind, size): max(stations(family, kind), key=lambda one: mean(size, one[1]))
+        for kind in "sr"
+        for size in (FEW, MANY)
+    }
+
+
+def test_where_families_are_best():
+    at_product = [
+        peak for family in ("schweizer-sklar", "sugeno-weber") for peak in peaks(family).items()
+    ]
+    others = [one for one in at_product if one[1][1][2:] != "product"]
+    assert len(at_product) == 8
+    assert [(key, name) for key, (_, name) in others] == [(("s", FEW), "s-hamacher(0)")]
+    gap = lead("s-hamacher(0)", "s-product")[0]
+    assert f"`s-hamacher(0)` is {gap:.1f} points above it in the eighth" in text()
+    assert {value for value, _ in peaks("hamacher").values()} == {"10"}
+    assert {value for value, _ in peaks("frank").values()} == {"10", "1000"}
+    found = {key: value for key, (value, _) in peaks("aczel-alsina").items()}
+    assert found == {("s", FEW): "1/2", ("s", MANY): "1/2", ("r", FEW): "1/2", ("r", MANY): "1"}
+    assert 0 < mean(MANY, "r-product") - mean(MANY, "r-aczel-alsina(0.5)") < 0.1
+    assert PARAMETERS["hamacher"][-1] == "10"
+    assert PARAMETERS["aczel-alsina"][0] == "1/2"
+    for family in ("yager", "dombi"):
+        assert all(not name.endswith("product") for _, name in stations(family, "r"))
+        for (_, size), (_, name) in peaks(family).items():
+            assert mean(size, name) < mean(size, "r-product")
+
+
+def test_nilpotent_tnorms_learn_less():
+    page = text()
+    names = [one.name for one in contenders()[:-1] if is_nilpotent(one.name)]
+    best = [max(names, key=lambda name: mean(size, name)) for size in (FEW, MANY)]
+    assert best == ["lukasiewicz-maxsat", "r-sugeno-weber(10)"]
+    reached = [mean(size, name) for size, name in zip((FEW, MANY), best, strict=True)]
+    gaps = [
+        mean(size, "r-product") - value for size, value in zip((FEW, MANY), reached, strict=True)
+    ]
+    assert f"`{best[0]}` with few ({reached[0]:.1f}%) and `{best[1]}` with many " in page
+    assert f"({reached[1]:.1f}%), {gaps[0]:.1f} and {gaps[1]:.1f} points below `r-product`" in page
+    limits = ("lukasiewicz-maxsat", "lukasiewicz")
+    assert [corrected(size)[limits] <= 0.05 for size in (FEW, MANY)] == [True, False]
+    assert (
+        "it is {:.1f} points better with few, significantly, and {:.1f} with many, not "
+        "significantly".format(*lead(*limits))
+    ) in page
+
+
+def test_one_answer_for_all_and_what_learns_hardly_anything():
+    page = text()
+    for size in SIZES:
+        pairs = torch.tensor(training.sets_of(size.digit_size, size.pair_size).pair_test)
+        gold = operations(*training.embedded().test_labels[pairs].T)
+        share = fmean(float(values.bincount().max() / len(values)) for values in gold.values())
+        assert f"One answer for all pairs reaches {100 * share:.1f}%" in page
+        assert f"{len(training.embedded().test_labels)} images, {len(pairs):,} pairs" in page
+    dead = {one["relaxation"]: one.get("dead") for one in RECORD["predictors"]}
+    assert dead["s-drastic"] == 1
+    assert "`s-drastic` has {:.1f}% and {:.1f}%".format(*means("s-drastic")) in page
+    name = "r-schweizer-sklar(2)"
+    assert "`{}`, with {:.1f}% and {:.1f}%,".format(name, *means(name)) in page
+    assert f"has none at {dead[name]:.0%} of them" in page
+    assert f"`s-yager(2)`, with {mean(MANY, 's-yager(2)'):.1f}% in the case of many" in page
+    assert dead["s-yager(2)"] == 0
+    worst = [
+        value for name in ("s-godel", "r-godel", "s-nilpotent-minimum") for value in means(name)
+    ]
+    assert f"{min(worst):.1f} to {max(worst):.1f}% are learnt" in page
+
+
+def test_s_beside_r():
+    page = text()
+    pairs = [
+        (name, f"r{name[1:]}")
+        for name in runs(FEW)
+        if kind_of(name) == "s" and f"r{name[1:]}" in runs(FEW)
+    ]
+    gaps = {size: {s[2:]: mean(size, r) - mean(size, s) for s, r in pairs} for size in (FEW, MANY)}
+    ahead = [sum(gap > 0 for gap in gaps[size].values()) for size in (FEW, MANY)]
+    between = [fmean(gaps[size].values()) for size in (FEW, MANY)]
+    assert (
+        f"Of the {len(pairs)} t-norms that have both, R is ahead for {ahead[0]} with few and for "
+        f"{ahead[1]} with many, and the mean differences are {between[0]:.1f} and {between[1]:.1f}"
+    ) in page
+    significant = {}
+    for size in (FEW, MANY):
+        tests = [paired_t_test(runs(size)[r], runs(size)[s]) for s, r in pairs]
+        judged = zip(pairs, tests, holm([one.p_value for one in tests]), strict=True)
+        significant[size] = {(s[2:], one.difference > 0) for (s, _), one, p in judged if p <= 0.05}
+    both = significant[FEW] & significant[MANY]
+    assert {name for name, is_r in both if is_r} == {
+        "product", "dombi(0.5)", "sugeno-weber(10)", "yager(0.5)", "yager(2)", "yager(4)",
+    }  # fmt: skip
+    assert {name for name, is_r in both if not is_r} == {
+        "hamacher(0)", "dombi(2)", "aczel-alsina(2)", "aczel-alsina(4)",
+        "schweizer-sklar(-2)", "schweizer-sklar(2)",
+    }  # fmt: skip
+    assert "by {:.1f} and {:.1f} points, as in".format(*lead("r-product", "s-product")) in page
+    larger = [
+        s[2:] for s, _ in pairs
+        if (tnorm_of(s)[0] >= tnorm_of(s)[1] - 1e-9).all() and s not in ("s-product", "s-godel")
+    ]  # fmt: skip
+    assert len(larger) == 8
+    assert [sum(gaps[size][name] < 0 for name in larger) for size in (FEW, MANY)] == [7, 7]
+    assert "S is ahead for seven of eight, at both sizes" in page
+
+
+def test_where_exact_stands():
+    page, seeds = text(), [runs(size)["exact"] for size in (FEW, MANY)]
+    places = [ranking(size).index("exact") + 1 for size in (FEW, MANY)]
+    assert (
+        "{:.1f}% and {:.1f}%: places {} and {} of {}".format(
+            *means("exact"), *places, len(runs(FEW))
+        )
+    ) in page
+    for size, own in zip((FEW, MANY), seeds, strict=True):
+        assert stdev(own) == max(stdev(values) for values in runs(size).values())
+        assert "exact" in best_of(RECORD, size)
+    ends = [end for own in seeds for end in (min(own), max(own))]
+    assert (
+        "from {:.1f} to {:.1f} with few and from {:.1f} to {:.1f} with many".format(*ends) in page
+    )
+    logits = {
+        atom: torch.linspace(-3, 3, 5) * sign for atom, sign in zip("ABC", (1, 2, -1), strict=True)
+    }
+    costs = [rs.compile("A & B -> C", name)(**logits) for name in ("exact", "s-product")]
+    torch.testing.assert_close(*costs)
+
+
+def test_what_weights_do():
+    page = text()
+    known = [on_dev(size, "s-product", [w]) for w in (1e-6, 0.001) for size in (FEW, MANY)]
+    assert (
+        "`s-product` learns {:.1f}% with few and {:.1f}% with many at a weight of 10⁻⁶, and "
+        "{:.1f}% and {:.1f}% at 0.001".format(*known)
+    ) in page
+    large = [weight for weight in WEIGHTS if weight >= 0.001]
+    gaps = [
+        on_dev(MANY, "r-product", some) - on_dev(MANY, "s-product", some)
+        for some in (large, WEIGHTS)
+    ]
+    assert "would be {:.1f} points ahead of it on DEV with many, among all weights {:.1f}".format(
+        *gaps
+    ) in page  # fmt: skip
+    [head] = [line for line in page.splitlines() if line.startswith("| weight |")]
+    assert head == "| weight | " + " | ".join(f"{weight:g}" for weight in WEIGHTS) + " |"
+    rows = page.split(head)[1].split("\n\n")[0].strip().splitlines()[1:]
+    assert len(rows) == 11
+    for row in rows:
+        name = row.split("`")[1]
+        shown = [f"{on_dev(MANY, name, [weight]):.1f}" for weight in WEIGHTS]
+        assert row == " | ".join([f"| `{name}`", *shown]) + " |"
+
+
+def test_digit_hardly_heeds_the_rules():
+    page, cells = text(), RECORD["results"]
+    small = [one for one in cells if one["weight"] <= 0.001]
+    assert f"In {len(small)} of {len(cells)} cells the chosen weight is at most 0.001" in page
+    ends = []
+    for size in (FEW, MANY):
+        right = [fmean(one["digit"]) for one in small if one["size"] == size]
+        ends += [min(right), max(right)]
+    assert ("{:.1f} to {:.1f}% with few and {:.1f} to {:.1f}% with many".format(*ends)) in page
+    alike = Counter((one["size"], one["rate"], *one["digit"]) for one in small)
+    most = [
+        max(count for key, count in alike.items() if key[:2] == (size, 0.01))
+        for size in (FEW, MANY)
+    ]
+    assert f"in {sum(most)} of these cells `Digit` has the same accuracy" in page
+    large = [one for one in cells if one["weight"] > 0.001 and one["size"] == FEW]
+    assert {one["weight"] for one in large} == {0.3, 1}
+    right = [fmean(one["digit"]) for one in large]
+    assert f"`Digit` has {min(right):.1f} to {max(right):.1f}% with few" in page
+
+
+def correlation(size, name, best=None):
+    """The rank correlation of a predictor with the accuracy, over the best so many or all."""
+    known = sorted(cases(RECORD, size, [name]), key=lambda one: -one.reached)[:best]
+    return rank_correlation([one.predictors[0] for one in known], [one.reached for one in known])
+
+
+def signed(values):
+    return " and ".join(f"{value:+.2f}".replace("-", "−") for value in values)
+
+
+def test_what_predicts_learning():
+    page = text()
+    found = {name: [correlation(size, name) for size in (FEW, MANY)] for name in NAMES}
+    for place in (0, 1):
+        order = sorted(NAMES, key=lambda name: -abs(found[name][place]))
+        assert order[:2] == ["label_likeness", "near_0"]
+    likeness = [f"{value:+.2f}" for value in found["label_likeness"]]
+    assert "{} with few and {} with many; the next best".format(*likeness) in page
+    assert f"the gradient near falsehood, has {signed(found['near_0'])}." in page
+    among = [correlation(size, "label_likeness", best=10) for size in (FEW, MANY)]
+    assert (
+        "among the ten best it is {} with few and {} with many".format(
+            *signed(among).split(" and ")
+        )
+    ) in page
+    assert f"**Consistency predicts nothing:** {signed(found['consistency'])}." in page
+    assert f"Self-consistency has {signed(found['self_consistency'])}; all R-logics have 1" in page
+    known = {one["relaxation"]: one for one in RECORD["predictors"]}
+    assert all(one["self_consistency"] == 1 for name, one in known.items() if kind_of(name) == "r")
+    assert f"With {len(cases(RECORD, FEW, NAMES))} relaxations" in page
+
+
+def test_the_sizes_of_rank_correlations_that_are_significant():
+    from scipy.stats import t
+
+    for count, said in ((52, "0.27"), (26, "0.39")):
+        quantile = t.ppf(0.975, count - 2)
+        assert f"{quantile / (count - 2 + quantile**2) ** 0.5:.2f}" == said
+        assert f"correlation below {said}" in text() or f"below about {said}" in text()
+    kinds = Counter(kind_of(one.name) for one in cases(RECORD, FEW, NAMES))
+    assert kinds["r"] + kinds[""] == 26
+    assert kinds["s"] + kinds[""] == 28
+
+
+def test_how_well_unseen_families_are_predicted():
+    page = text()
+    whole, truth = (
+        [held_out(cases(RECORD, size, SETS[words])) for size in (FEW, MANY)]
+        for words in ("all", "all of the truth function")
+    )
+    assert f"a correlation of {signed([one.rank for one in whole])} and explains" in page
+    assert (
+        "{:.0%} and {:.0%} of the variance, where".format(*[one.explained for one in whole]) in page
+    )
+    assert "{:.0%} and {:.0%} are left".format(*[one.explained for one in truth]) in page
+    for size, found in zip((FEW, MANY), whole, strict=True):
+        known = cases(RECORD, size, SETS["all"])
+        assert known[int(np.argmax(found.predicted))].name == "r-product"
+        guesses = {one.name: guess for one, guess in zip(known, found.predicted, strict=True)}
+        assert sum(guesses[name] < mean(size, name) for name in ranking(size)[:10]) == 9
+    gaps = [mean(size, ranking(size)[0]) - mean(size, "r-product") for size in (FEW, MANY)]
+    assert "`r-product`, which is {:.1f} and {:.1f} points below the best".format(*gaps) in page
+    regrets = {"likeness": [], "random": []}
+    for size in (FEW, MANY):
+        known = cases(RECORD, size, ["label_likeness"])
+        groups = [
+            [one for one in known if one.family == name] for name in {one.family for one in known}
+        ]
+        groups = [group for group in groups if len(group) > 1]
+        tops = [max(one.reached for one in group) for group in groups]
+        likest = [max(group, key=lambda one: one.predictors[0]).reached for group in groups]
+        regrets["likeness"].append(fmean(tops) - fmean(likest))
+        usual = [fmean(one.reached for one in group) for group in groups]
+        regrets["random"].append(fmean(tops) - fmean(usual))
+    assert {f"{one.regret:.1f}" for one in whole} == {"1.6"}
+    assert "its choice is 1.6 points below the best member, at both sizes" in page
+    assert (
+        "highest `label_likeness` {:.1f} and {:.1f}; a member at random {:.1f} and {:.1f}; the fit "
+        "without predictors of the loss {:.1f} and {:.1f}.".format(
+            *regrets["likeness"], *regrets["random"], *[one.regret for one in truth]
+        )
+    ) in page
+
+
+def test_the_mean_of_the_other_families_ranks_them_backwards():
+    found = []
+    for size in (FEW, MANY):
+        known = cases(RECORD, size, ["consistency"])
+        guesses = [
+            fmean(other.reached for other in known if other.family != one.family) for one in known
+        ]
+        found.append(rank_correlation(guesses, [one.reached for one in known]))
+    assert f"by itself has {signed(found)}." in text()
+
+
+def test_which_choices_lie_at_an_end_of_the_grid():
+    page, cells = text(), RECORD["results"]
+    ends = [one for one in cells if one["weight"] in (WEIGHTS[0], WEIGHTS[-1])]
+    assert {one["weight"] for one in ends} == {WEIGHTS[0]}
+    assert f"In {len(ends)} of {len(cells)} cells the chosen weight is at an end" in page
+    assert {(one["relaxation"], one["size"]) for one in ends} == {
+        ("s-aczel-alsina(4)", FEW), ("s-aczel-alsina(4)", MANY), ("s-dombi(2)", FEW),
+        ("s-drastic", FEW), ("s-schweizer-sklar(-2)", FEW),
+    }  # fmt: skip
+    assert len(RATES) == 2
+    assert f"0.01 was taken in {sum(one['rate'] == 0.01 for one in cells)} cells" in page
+    for size in (FEW, MANY):
+        assert {result_of(size, name)["rate"] for name in ranking(size)[:10]} == {0.01}
+    assert not any(value is None for one in cells for value in one["operators"])  # none diverged

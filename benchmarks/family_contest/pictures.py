@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Final
@@ -24,6 +26,12 @@ LINES: Final = {"few": "--", "many": "-"}
 FAR: Final = 10
 """Points: what is predicted worse than this is named."""
 
+HEIGHT: Final = 0.034
+"""The height of a name, as a share of that of its picture."""
+
+SHADES: Final = 128
+"""How many colours a picture keeps, so that its file is small."""
+
 BRIEF: Final = {
     "product": "product", "lukasiewicz": "Łukas.", "godel": "Gödel", "hamacher(0)": "Ham. 0",
 }  # fmt: skip
@@ -39,7 +47,17 @@ def draw(record: Record, folder: Path) -> None:
             ("families-predictors.png", each_predictor(record)),
             ("families-predicted.png", predictions(record)),
         ):
-            figure.savefig(folder / name)
+            _save(figure, folder / name)
+
+
+def _save(figure: Figure, path: Path) -> None:
+    """Write a picture with few colours."""
+    from PIL import Image
+
+    drawn = BytesIO()
+    figure.savefig(drawn, format="png", dpi=150)
+    with Image.open(drawn) as picture:
+        picture.convert("RGB").quantize(SHADES).save(path, optimize=True)
 
 
 def stations(family: str, kind: str) -> list[tuple[str, str]]:
@@ -153,15 +171,41 @@ def predictions(record: Record) -> Figure:
         place.plot(ends, ends, color=INK, linewidth=0.5)
         for one, guess in zip(known, predicted, strict=True):
             place.plot(guess, one.reached, "o", markersize=3.5, color=COLOURS[kind_of(one.name)])
-            if abs(guess - one.reached) > FAR:
-                place.annotate(one.name, (guess, one.reached), fontsize=6, xytext=(3, 3),
-                               textcoords="offset points")  # fmt: skip
+        far = [
+            (guess, one.reached, one.name)
+            for one, guess in zip(known, predicted, strict=True)
+            if abs(guess - one.reached) > FAR
+        ]
+        _name(place, [one for one in far if one[0] < one[1]], "right")
+        _name(place, [one for one in far if one[0] > one[1]], "left")
         place.set_title(f"{size.name}: {size.digit_size:,} labels, {size.pair_size:,} pairs")
         place.set_xlabel("predicted from other families")
         place.set_ylabel("reached, % of TEST")
         _grid(place)
     _draw_kinds(figure)
     return figure
+
+
+def _name(place: Axes, points: Sequence[tuple[float, float, str]], side: str) -> None:
+    """Write the names of points in a column beside them, none on top of another.
+
+    `side` is the end of a name at which the column is straight, and that a line leads to. A point
+    that lies far from all others has its name beside it.
+    """
+    low, high = place.get_ylim()
+    gap, level = HEIGHT * (high - low), low
+    near = [x for x, _, _ in points if x > 0]
+    edge = min(near) - 3 if side == "right" else max(near) + 3
+    for x, y, name in sorted(points, key=lambda point: point[1]):
+        if x < 0:
+            place.text(x + 2, y, name, fontsize=6, va="center")
+            continue
+        level = max(y, level + gap)
+        place.plot([x, edge], [y, level], color=INK, linewidth=0.3, zorder=1)
+        place.annotate(name, (edge, level), xytext=(-2 if side == "right" else 2, 0), fontsize=6,
+                       textcoords="offset points", va="center", ha=side)  # fmt: skip
+    if side == "left":  # room for the names
+        place.set_xlim(right=edge + 0.34 * (edge - place.get_xlim()[0]))
 
 
 def _draw_kinds(figure: Figure) -> None:
