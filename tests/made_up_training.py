@@ -10,6 +10,7 @@ import random
 import signal
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import torch
 
@@ -52,6 +53,13 @@ def write(folder, space=GRID, more=""):
     path = Path(folder) / "sweep.toml"
     path.write_text(SWEEP.format(space=space, more=more))
     return path
+
+
+def without_pauses_of_optuna(monkeypatch):
+    """Optuna waits for up to two seconds before it tries again to write a new trial."""
+    from optuna.storages._rdb import storage
+
+    monkeypatch.setattr(storage, "time", SimpleNamespace(sleep=lambda _seconds: None))
 
 
 class Training:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from itertools import product
 from pathlib import Path
 
@@ -26,6 +24,7 @@ from circuit_contest.contenders import (  # noqa: E402
 from circuit_contest.measuring import compiled  # noqa: E402
 from circuit_contest.tables import markdown  # noqa: E402
 from circuit_contest.workloads import rules  # noqa: E402
+from running_benchmarks import run_benchmark  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
 RECORDS = {
@@ -60,9 +59,8 @@ def test_the_sum_rule_is_the_sum_over_all_digits():
 
 
 def test_the_benchmark_runs_and_its_record_becomes_a_table(tmp_path):
-    script, record = ROOT / "benchmarks" / "circuits.py", tmp_path / "record.json"
-    subprocess.run([sys.executable, script, "--quick", "--only", "one of 100", "--json", record],
-                   check=True, capture_output=True)  # fmt: skip
+    record = tmp_path / "record.json"
+    run_benchmark("circuits.py", "--quick", "--only", "one of 100", "--json", record)
     hundred, _ = json.loads(record.read_text(encoding="utf-8"))["results"]
     assert hundred["name"] == "exactly one of 100"
     assert hundred["ms"][RESIDUUM] > 0

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -13,8 +10,8 @@ torch = pytest.importorskip("torch")
 
 from loss_contest import ablation, best, plain  # noqa: E402
 from loss_contest.workloads import RELAXATIONS, Clauses, SumRule, Transitions  # noqa: E402
+from running_benchmarks import run_benchmark  # noqa: E402
 
-SCRIPT = Path(__file__).parent.parent / "benchmarks" / "losses.py"
 WORKLOADS = (
     SumRule(8, 10),
     SumRule(3, 20),  # more classes than one matrix product takes
@@ -49,20 +46,19 @@ def test_references_have_the_penalties_and_gradients_of_residuum(written, worklo
     torch.testing.assert_close(its_gradients, gradients, rtol=1e-7, atol=1e-9)
 
 
-def test_the_benchmark_runs_and_its_record_becomes_a_table(tmp_path):
+def test_the_benchmark_runs_and_its_record_becomes_a_table(tmp_path, capsys):
     record = tmp_path / "record.json"
-    subprocess.run(
-        [sys.executable, SCRIPT, "--quick", "--only", "K = 12", "--relaxations", "r-product",
-         "--contenders", "plain", "residuum", "LTNtorch", "--json", record],
-        check=True, capture_output=True,
+    run_benchmark(
+        "losses.py", "--quick", "--only", "K = 12", "--relaxations", "r-product",
+        "--contenders", "plain", "residuum", "LTNtorch", "--json", record,
     )  # fmt: skip
     results = {one["contender"]: one for one in json.loads(record.read_text())["results"]}
     assert results["plain"]["ms"] > 0
     assert results["plain"]["peak_mb"] > 0
     assert "ms" in results["LTNtorch"] or results["LTNtorch"]["note"].startswith("skipped: ")
-    printed = subprocess.run(
-        [sys.executable, SCRIPT, "--table", record], check=True, capture_output=True, text=True
-    ).stdout
+    capsys.readouterr()
+    run_benchmark("losses.py", "--table", record)
+    printed = capsys.readouterr().out
     assert "| sum rule, K = 12, batch 2 | r-product |" in printed
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from itertools import product
 from pathlib import Path
 
@@ -23,6 +21,7 @@ from requirement_contest.clauses import (  # noqa: E402
 from requirement_contest.measuring import CONTENDERS, Worker, _compare  # noqa: E402
 from requirement_contest.of_residuum import make  # noqa: E402
 from requirement_contest.tables import markdown, ratios  # noqa: E402
+from running_benchmarks import run_benchmark  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
 RECORD = json.loads((ROOT / "benchmarks/records/requirements-cpu.json").read_text("utf-8"))
@@ -99,9 +98,7 @@ def test_a_loss_that_is_not_what_it_should_be_is_not_timed(file):
 
 def test_the_benchmark_runs_and_its_record_becomes_a_table(tmp_path):
     record = tmp_path / "record.json"
-    script = ROOT / "benchmarks" / "requirements.py"
-    command = [sys.executable, script, "--quick", "--logics", "godel"]
-    subprocess.run([*command, "--json", record], check=True, capture_output=True)
+    run_benchmark("requirements.py", "--quick", "--logics", "godel", "--json", record)
     found = json.loads(record.read_text(encoding="utf-8"))
     ours, plain = found["results"]
     assert (ours["contender"], plain["contender"]) == ("residuum", "plain")

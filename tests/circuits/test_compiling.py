@@ -15,17 +15,17 @@ from residuum.circuits.top_down import OutOfWorkError, compile_top_down
 from residuum.errors import CircuitError
 
 
-def true_in(circuit, state):
-    """Return the truth of every node of a circuit in one state, and how many children are true."""
+def true_in(circuit, states):
+    """Return the truth of every node in each state, and how many of its children are true."""
     found = []
     for node in range(len(circuit)):
         below = circuit.children[circuit.starts[node] : circuit.starts[node + 1]]
         if circuit.kinds[node] == Kind.LEAF:
             number = int(circuit.leaves[node])
             variable = max(i for i, start in enumerate(circuit.offsets[:-1]) if start <= number)
-            found.append((state[variable] == number - circuit.offsets[variable], 0))
+            found.append((states[:, variable] == number - circuit.offsets[variable], 0))
         else:
-            count = sum(found[child][0] for child in below)
+            count = sum((found[child][0].astype(int) for child in below), np.zeros(len(states)))
             is_product = circuit.kinds[node] == Kind.PRODUCT
             found.append((count == len(below) if is_product else count > 0, count))
     return found
@@ -45,11 +45,11 @@ def scopes(circuit):
 
 
 def assert_is_right(circuit, formula, sizes):
-    for state in np.ndindex(*sizes):
-        nodes = true_in(circuit, state)
-        assert nodes[-1][0] == holds(formula, state)
-        for (_, count), kind in zip(nodes, circuit.kinds, strict=True):
-            assert kind != Kind.SUM or count <= 1, "two children of a sum are true"
+    states = [*np.ndindex(*sizes)]
+    nodes = true_in(circuit, np.array(states))
+    assert nodes[-1][0].tolist() == [holds(formula, state) for state in states]
+    for (_, count), kind in zip(nodes, circuit.kinds, strict=True):
+        assert kind != Kind.SUM or np.max(count) <= 1, "two children of a sum are true"
     scope = scopes(circuit)
     for node in np.flatnonzero(circuit.kinds == Kind.PRODUCT):
         below = circuit.children[circuit.starts[node] : circuit.starts[node + 1]]

@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 
 from residuum.cli.sweep import words_of
+from residuum.errors import ResiduumError
 from residuum.results import Store
 from residuum.sweeps import read_sweep
 from residuum.sweeps.tuned_studies import TUNED
@@ -112,11 +112,19 @@ def test_a_cluster_finds_what_this_machine_finds(residuum):
     assert (here[0], there[0]) == (0, 0)
     assert json.loads(there[1]) == json.loads(here[1])
     assert "6 of 6 done: relaxation s-product, learning_rate" in there[2]
-    words = ("sweep", "run", "sweep.toml", "--engine", "ray", "--device", "cuda")
-    if not torch.cuda.is_available():
-        code, _, err = residuum(*words, "--store", "there.sqlite")
-        assert (code, "--device cuda: expected a GPU" in err) == (2, True)
-    code, _, err = residuum("sweep", "run", "sweep.toml", "--address", "auto")
+
+
+def test_the_cluster_is_asked_for_by_its_address_and_device(residuum, monkeypatch):
+    from residuum.sweeps import clusters
+
+    def connected(address, device):
+        raise ResiduumError(f"asked for {device} at {address}")
+
+    monkeypatch.setattr(clusters, "connected", connected)
+    words = ("--engine", "ray", "--device", "cuda", "--address", "auto", "--store", "runs.sqlite")
+    code, _, err = residuum("sweep", "run", TINY, *words)
+    assert (code, "asked for cuda at auto" in err) == (2, True)
+    code, _, err = residuum("sweep", "run", TINY, "--address", "auto")
     assert (code, "expected --engine ray" in err) == (2, True)
 
 

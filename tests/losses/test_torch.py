@@ -177,6 +177,14 @@ def tensors_alive():
     return sum(type(thing) is torch.Tensor for thing in gc.get_objects())
 
 
+@pytest.fixture(scope="module")
+def _few_objects():
+    """What other tests have left stays: no collection of garbage looks at it again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.mark.usefixtures("_few_objects")
 @pytest.mark.parametrize("name", PAPER)
 @pytest.mark.parametrize("block", [None, 7])
 @pytest.mark.parametrize("text", [SUM, "forall a in d: P(a) -> (exists b in d: Q(b) & S(b))"])

@@ -1,10 +1,13 @@
 """A report of a few tautologies and of runs whose results are made up."""
 
+from functools import cache
+
 from made_up_chunk_runs import run as chunk_run
 from made_up_chunk_runs import runs as chunk_runs
 from made_up_runs import runs
 from residuum.analysis import Cell, catalogue, consistency
 from residuum.relaxations import default_relaxations
+from residuum.reports.page import render_page
 from residuum.reports.sections import SECTIONS, ReportData
 from residuum.study.digits.settings import TUNING
 
@@ -55,3 +58,14 @@ def some_cells():
 def some_sections(records):
     data = ReportData(default_relaxations(()), some_cells(), records)
     return [make(data) for make in SECTIONS]
+
+
+@cache
+def usual_sections():
+    """The sections about `some_records`, drawn once for the tests of all files."""
+    return some_sections(some_records())
+
+
+@cache
+def usual_page():
+    return render_page(usual_sections())

@@ -3,8 +3,8 @@
 import pytest
 
 from reports.browser import Browser, find_browser
-from reports.made_up_report import some_records, some_sections
-from residuum.reports.page import render_page, write_page
+from reports.made_up_report import usual_page
+from residuum.reports.page import write_page
 from residuum.reports.sections import SECTIONS
 
 pytestmark = pytest.mark.skipif(
@@ -23,7 +23,7 @@ def browser():
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
-    write_page(path, render_page(some_sections(some_records())))
+    write_page(path, usual_page())
     return path.as_uri()
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from reports.made_up_report import some_records, some_sections
+from reports.made_up_report import some_records, usual_sections
 from residuum.reports.blocks import Entry, Section, Table
 from residuum.reports.exports import make_folder, to_csv, to_latex, write_files
 
@@ -15,7 +15,7 @@ SPECIAL = r"[a] *& b_c {50%} $x$ #1 ~ ^ \ ≠ − ° λ → <|>"
 
 @pytest.fixture(scope="module")
 def tables():
-    return {table.name: table for one in some_sections(some_records()) for table in one.all(Table)}
+    return {table.name: table for one in usual_sections() for table in one.all(Table)}
 
 
 def read_latex(text):

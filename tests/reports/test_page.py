@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from made_up_runs import runs
-from reports.made_up_report import some_records, some_sections
+from reports.made_up_report import some_records, some_sections, usual_page
 from residuum.errors import PictureError
 from residuum.reports.blocks import Claims, Entry, Fold, Judged, Section, Table, Text
 from residuum.reports.digits_section import digits_section
@@ -52,7 +52,7 @@ class Outline(HTMLParser):
 
 @pytest.fixture(scope="module")
 def page():
-    return render_page(some_sections(some_records()))
+    return usual_page()
 
 
 @pytest.fixture(scope="module")

@@ -44,6 +44,18 @@ def test_weights_are_those_of_a_resample_written_out(data, count, places):
     assert totals[:, 0] == pytest.approx([expanded(row, units, drawn) for row in values])
 
 
+@pytest.mark.parametrize("largest", [1, 100, 1_000_000])
+def test_totals_of_whole_numbers_are_exact_in_both_precisions(largest):
+    rng = np.random.default_rng(SEED)
+    rows = rng.integers(largest + 1, size=(19, 5000))
+    indices = rng.integers(400, size=(5000, 2))
+    weights = rng.integers(9, size=(401, 70))
+    expected = rows @ (weights[indices[:, 0]] * weights[indices[:, 1]])
+    for kind in (np.float32, np.float64):
+        found = weighted_totals(rows.astype(kind), indices, weights.astype(np.float64))
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_units_may_have_any_numbers():
     rng = np.random.default_rng(SEED)
     first, second = rng.random((2, 2, 40)) < [[[0.9]], [[0.7]]]

@@ -36,8 +36,8 @@ def cluster(monkeypatch):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        one = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
-        nodes = [one.add_node(num_cpus=1) for _ in range(2)]
+        one = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "num_gpus": 0})
+        nodes = [one.add_node(num_cpus=1, num_gpus=0) for _ in range(2)]
         one.wait_for_nodes()
         yield one, nodes
         ray.shutdown()
@@ -70,6 +70,11 @@ def test_stacks_of_a_dead_node_are_trained_elsewhere_and_kept_once(tmp_path, clu
         kept = {record.configuration["seed"]: record.measures["square"] for record in store}
         again = []
         run_all_on_cluster(Waiting(folder), runs, store, gpus=0, done=again.append)
+    with (
+        pytest.raises(ResiduumError, match="--device cuda: expected a GPU, and this cluster has"),
+        connected(everything.address, "cuda"),
+    ):
+        pass
     killer.join()
     assert kept == {seed: seed**2 for seed in range(8)}
     assert sorted(record.configuration["seed"] for record in over) == list(range(8))

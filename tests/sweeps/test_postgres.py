@@ -16,7 +16,7 @@ import torch
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from made_up_training import Training, sweep_in, write
+from made_up_training import Training, sweep_in, without_pauses_of_optuna, write
 from residuum.errors import ResiduumError
 from residuum.results import Store
 from residuum.sweeps import read_sweep, storage
@@ -170,6 +170,7 @@ class Outages:
 def test_outages_are_outlasted_and_change_nothing(tmp_path, server, monkeypatch, space, more):
     expected = expected_of(tmp_path, space, more)
     monkeypatch.setattr(storage, "PAUSES", (0.01,) * 10)
+    without_pauses_of_optuna(monkeypatch)
     outages = Outages(server, every=70)
     with Store(tmp_path / "runs.sqlite") as store, outages.happening():
         found = noted_sweep(write_for(server, tmp_path, space, more), store, outages.note)

@@ -12,7 +12,7 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 from sqlalchemy.engine.default import DefaultDialect
 
-from made_up_training import RANGES, Training, sweep_in, write
+from made_up_training import RANGES, Training, sweep_in, without_pauses_of_optuna, write
 from residuum.errors import ResiduumError
 from residuum.results import Store
 from residuum.sweeps import read_sweep, storage
@@ -71,6 +71,7 @@ def test_temporary_failures_change_nothing(tmp_path, monkeypatch, space, more):
         expected = sweep_in(path, store)
     chance, notes = random.Random(0), []
     monkeypatch.setattr(storage, "PAUSES", (1e-6,) * 100)
+    without_pauses_of_optuna(monkeypatch)
     failures = Failures(monkeypatch, lambda _when: chance.random() < 0.03)
     with Store(tmp_path / "runs.sqlite") as store:
         assert noted_sweep(path, store, notes.append) == expected

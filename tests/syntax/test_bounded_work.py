@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import time
 import tracemalloc
 
 import pytest
@@ -30,6 +31,24 @@ def peak_of(read, text: str) -> int:
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     return peak
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        lambda n: f"forall {', '.join(f'x{i}' for i in range(n))} in D: P",
+        lambda n: "P" + " & P" * n,
+        lambda n: "P(" + "x, " * n + "x)",
+    ],
+    ids=["variables", "conjunction", "atom"],
+)
+def test_ten_times_as_long_a_list_takes_no_fifty_times_as_long(listed):
+    def seconds(count):
+        start = time.process_time()
+        parse(listed(count))
+        return time.process_time() - start
+
+    assert seconds(20_000) < 50 * min(seconds(2_000) for _ in range(3))
 
 
 def test_a_range_listed_again_counts_again():

@@ -55,8 +55,10 @@ class Phrase:
     def __init__(self, kind: str, children: list[Phrase | Token]) -> None:
         self.kind = str(kind)  # Lark may give a token, which compares more slowly
         self.children = children  # Lark reads them
-        self.parts = [child for child in children if isinstance(child, Phrase)]
-        self.words = [child for child in children if isinstance(child, Token)]
+        # Lark makes a phrase of every beginning of a list, and puts its children into the next one.
+        kept = [] if self.kind.startswith("_") else children
+        self.parts = [child for child in kept if isinstance(child, Phrase)]
+        self.words = [child for child in kept if isinstance(child, Token)]
 
 
 def read_phrase(text: str, symbol: str, start: int = 0, end: int | None = None) -> Phrase:
