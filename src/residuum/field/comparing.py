@@ -38,9 +38,10 @@ class Comparison:
 
     @property
     def methods(self) -> Sequence[str]:
-        """The methods that two tasks or more have, those that most tasks have first."""
+        """The methods that two tasks or more have, if there are two, the most frequent first."""
         named = [row.method for table in self.columns for row in _own(table)]
-        shared = [one for one in dict.fromkeys(named) if named.count(one) > 1]
+        least = min(2, len(self.columns))
+        shared = [one for one in dict.fromkeys(named) if named.count(one) >= least]
         return sorted(shared, key=lambda one: (-named.count(one), named.index(one)))
 
     def rank(self, method: str) -> float | None:
