@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from statistics import fmean
 from typing import Any, Final, NamedTuple
 
-from family_contest.training import Reached, Run, Size, train
+from family_contest.training import FineAdam, Reached, Run, Size, train
 from residuum.relaxations import relaxation
 
 PARAMETERS: Final = {
@@ -55,6 +56,15 @@ TUNING: Final = (100, 101)
 JUDGING: Final = tuple(range(300, 308))
 """Seeds: those that choose a rate and a weight, and those that are measured on TEST."""
 
+PRODUCTS: Final = ("r-product", "s-product")
+LEADERS: Final = ("r-hamacher(10)", "r-frank(1000)", "s-hamacher(10)", "s-aczel-alsina(0.5)")
+FRESH: Final = tuple(range(400, 424))
+"""The confirmation: the four that the judging seeds put first with many examples, once more beside
+both products, with seeds that took no part in any choice."""
+
+SCALED: Final = ("s-product", "r-product", "r-hamacher(10)")
+"""Tuned once more with an ε of Adam that no step feels."""
+
 
 class Contender(NamedTuple):
     """A relaxation, its family, and whether its implication is S or R; `exact` has neither."""
@@ -99,25 +109,51 @@ def result(job: Job) -> dict[str, Any]:
     started = time.process_time()
     tried = _tuned(name, size)
     best = max(tried, key=lambda one: one["dev"])
-    runs = [Run(seed, best["rate"], best["weight"]) for seed in JUDGING]
-    reached = train(name, runs, size, is_tuning=False)
     return {
-        "relaxation": name,
-        "size": size.name,
-        "rate": best["rate"],
-        "weight": best["weight"],
-        "digit": [one and round(one.digit, 2) for one in reached],
-        "operators": [one and round(one.operators, 2) for one in reached],
+        **_measured(name, size, best["rate"], best["weight"], JUDGING),
         "tried": tried,
         "seconds": round(time.process_time() - started, 1),
     }
 
 
-def _tuned(name: str, size: Size) -> list[dict[str, float]]:
+def confirmations(results: Iterable[Mapping[str, Any]]) -> list[tuple[str, Size, float, float]]:
+    """Return what is confirmed at every size, with the rate and the weight that were chosen."""
+    chosen = {(one["relaxation"], one["size"]): (one["rate"], one["weight"]) for one in results}
+    cells = product((*LEADERS, *PRODUCTS), SIZES)
+    return [(name, size, *chosen[name, size.name]) for name, size in cells]
+
+
+def confirmation(job: tuple[str, Size, float, float]) -> dict[str, Any]:
+    """Measure a relaxation on TEST with fresh seeds; nothing is chosen anew."""
+    return {**_measured(*job, FRESH), "seeds": [FRESH[0], FRESH[-1]]}
+
+
+def scaled(job: Job) -> dict[str, Any]:
+    """Tune a relaxation at a size on DEV, as `result` does, where no step feels Adam's ε."""
+    name, size = job
+    tried = _tuned(name, size, "fine-adam")
+    return {"relaxation": name, "size": size.name, "epsilon": FineAdam.SMALL, "tried": tried}
+
+
+def _measured(
+    name: str, size: Size, rate: float, weight: float, seeds: Sequence[int]
+) -> dict[str, Any]:
+    reached = train(name, [Run(seed, rate, weight) for seed in seeds], size, is_tuning=False)
+    return {
+        "relaxation": name,
+        "size": size.name,
+        "rate": rate,
+        "weight": weight,
+        "digit": [one and round(one.digit, 2) for one in reached],
+        "operators": [one and round(one.operators, 2) for one in reached],
+    }
+
+
+def _tuned(name: str, size: Size, optimiser: str = "adam") -> list[dict[str, float]]:
     """Return the mean score on DEV of each rate and weight."""
     cells = list(product(RATES, WEIGHTS))
     runs = [Run(seed, rate, weight) for rate, weight in cells for seed in TUNING]
-    reached = train(name, runs, size, is_tuning=True)
+    reached = train(name, runs, size, is_tuning=True, optimiser=optimiser)
     groups = [reached[at : at + len(TUNING)] for at in range(0, len(reached), len(TUNING))]
     return [
         {"rate": rate, "weight": weight, "dev": round(fmean(map(score, group)), 2)}

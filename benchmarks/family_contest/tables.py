@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from statistics import fmean, stdev
 from typing import Any, Final
 
-from family_contest.contest import CHANCE, SIZES, contenders
+from family_contest.contest import (
+    CHANCE,
+    LEADERS,
+    PRODUCTS,
+    SCALED,
+    SIZES,
+    WEIGHTS,
+    contenders,
+)
 from family_contest.fits import Case, HeldOut, held_out, rank_correlation
 from family_contest.predictors import NAMES, OF_LOSSES
-from residuum.results import Comparison, find_best, paired_t_test
+from residuum.results import Comparison, find_best, holm, paired_t_test
+from residuum.training.optimisers import Adam
 
 Record = Mapping[str, Sequence[Mapping[str, Any]]]
 
@@ -24,11 +34,11 @@ SETS: Final[Mapping[str, Sequence[str]]] = {
 """The sets of predictors that are fitted."""
 
 
-def accuracies(record: Record, size: str) -> dict[str, list[float]]:
+def accuracies(record: Record, size: str, part: str = "results") -> dict[str, list[float]]:
     """Return the accuracy of Sum and Product by relaxation; diverged runs count at chance."""
     return {
         one["relaxation"]: [CHANCE if value is None else value for value in one["operators"]]
-        for one in record["results"]
+        for one in record[part]
         if one["size"] == size
     }
 
@@ -52,7 +62,8 @@ def cases(record: Record, size: str, names: Iterable[str]) -> list[Case]:
 def markdown(record: Record) -> str:
     """Return all tables, with an empty line between two."""
     return "\n\n".join((
-        _reached(record), _best(record), _correlations(record), _fits(record)
+        _reached(record), _best(record), _correlations(record), _fits(record),
+        _confirmed(record), _by_epsilon(record),
     ))  # fmt: skip
 
 
@@ -149,6 +160,54 @@ def _fitted(found: HeldOut) -> list[str]:
     return [
         f"{found.rank:+.2f}", f"{found.explained:.0%}", f"{found.error:.1f}", f"{found.regret:.1f}"
     ]  # fmt: skip
+
+
+def leads(record: Record) -> dict[tuple[str, str, str], tuple[float, float]]:
+    """Return what each leader is above each product at each size, by fresh seeds.
+
+    Beside a lead stands its p-value, corrected for all of them.
+    """
+    reached = {size.name: accuracies(record, size.name, "confirmation") for size in SIZES}
+    keys = list(product(LEADERS, reached, PRODUCTS))
+    tests = [paired_t_test(reached[size][one], reached[size][other]) for one, size, other in keys]
+    p_values = holm([test.p_value for test in tests])
+    return {key: (test.difference, p) for key, test, p in zip(keys, tests, p_values, strict=True)}
+
+
+def _confirmed(record: Record) -> str:
+    known = leads(record)
+    rows = []
+    for name in (*LEADERS, *PRODUCTS):
+        cells = [f"`{name}`"]
+        for size in SIZES:
+            values = accuracies(record, size.name, "confirmation")[name]
+            cells.append(f"{fmean(values):.1f} ({stdev(values):.1f})")
+            cells += [_lead(known.get((name, size.name, other))) for other in PRODUCTS]
+        rows.append(cells)
+    what = ("", *(f" above `{name}`" for name in PRODUCTS))
+    return _table(["relaxation", *(f"{size.name}{one}" for size in SIZES for one in what)], rows)
+
+
+def _lead(known: tuple[float, float] | None) -> str:
+    if known is None:
+        return "–"
+    lead, p = known
+    return f"{lead:+.1f} (p {'< 0.0001' if p < 0.0001 else f'= {p:.4f}'})"
+
+
+def _by_epsilon(record: Record) -> str:
+    rows = []
+    for name, size, part in product(SCALED, SIZES, ("results", "epsilon")):
+        [cell] = [
+            one for one in record[part] if (one["relaxation"], one["size"]) == (name, size.name)
+        ]
+        best = [
+            max(one["dev"] for one in cell["tried"] if one["weight"] == weight)
+            for weight in WEIGHTS
+        ]
+        epsilon = f"{cell.get('epsilon', Adam.SMALL):g}"
+        rows.append([f"`{name}`, {size.name}", epsilon, *(f"{dev:.1f}" for dev in best)])
+    return _table(["relaxation", "ε", *(f"{weight:g}" for weight in WEIGHTS)], rows)
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
