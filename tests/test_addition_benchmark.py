@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,8 @@ def test_the_page_shows_the_record():
     assert len({row["seed"] for row in RECORD["results"]}) == 3
     assert {row["sums"] for row in RECORD["results"]} == {2000}
     assert addition.markdown(RECORD) in PAGE
+    [ratio] = re.findall(r"\| DeepProbLog \| \S+ \| (\d+) \|", addition.markdown(RECORD))
+    assert f"at an {ratio}th of DeepProbLog's time" in (ROOT / "README.md").read_text("utf-8")
     for name in ("deepproblog", "problog", "pysdd", "torch"):
         assert f"{name} {RECORD['versions'][name]}" in PAGE
     for row in RECORD["results"]:

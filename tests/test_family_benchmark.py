@@ -444,7 +444,7 @@ def test_what_advice_and_its_guide_say():
     assert "the ten best here have 10⁻⁶ or 10⁻⁵" in text()
     from residuum.advice import rehearsing
 
-    assert f"Its smallest weight is {min(rehearsing.WEIGHTS)}" in text()
+    assert f"smallest weight that `residuum advise` tries is {min(rehearsing.WEIGHTS)}" in text()
 
 
 def test_the_best_are_strict_and_below_the_product():
@@ -749,3 +749,10 @@ def test_which_choices_lie_at_an_end_of_the_grid():
     for size in (FEW, MANY):
         assert {result_of(size, name)["rate"] for name in ranking(size)[:10]} == {0.01}
     assert not any(value is None for one in cells for value in one["operators"])  # none diverged
+
+
+def test_with_a_fine_epsilon_the_smaller_rate_is_best_in_five_of_six_cells():
+    best = [max(one["tried"], key=lambda tried: tried["dev"]) for one in RECORD["epsilon"]]
+    assert [one["rate"] for one in best].count(min(contest.RATES)) == 5
+    assert len(best) == 6
+    assert "0.003, is best in five of six cells" in text()

@@ -21,6 +21,7 @@ from residuum.results import Store, read_archive
 ROOT = Path(__file__).parents[2]
 TABLES = ROOT / "docs" / "studies" / "field-tables.md"
 FINDINGS = ROOT / "docs" / "studies" / "field.md"
+README = ROOT / "README.md"
 
 # What makes a quick run quicker still, and the least that its first measure must reach.
 QUICK = {
@@ -134,3 +135,9 @@ def test_the_findings_tell_the_mean_ranks():
     page = FINDINGS.read_text("utf-8")
     for told in (first, rest):
         assert told.format(**shown) in page
+
+
+def test_the_readme_tells_the_sums_that_were_read():
+    sums = means("addition", "sum")
+    told = "({:.1f}% of sums with one digit each, {:.1f}% with four)"
+    assert told.format(sums["N=1", "exact"], sums["N=4", "exact"]) in README.read_text("utf-8")
