@@ -23,7 +23,7 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 
 types: $(INSTALLED)
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
