@@ -182,6 +182,8 @@ def _few_objects():
     """What other tests have left stays: no collection of garbage looks at it again."""
     gc.collect()
     gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.mark.usefixtures("_few_objects")

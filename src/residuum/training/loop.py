@@ -110,7 +110,7 @@ LOSS: Final = "loss/"
 
 
 def _short(value: float) -> float:
-    """Return a number rounded to six digits: more than a loss in single precision has."""
+    """Return a number rounded to six digits; a loss summed in single precision has fewer."""
     return float(f"{value:.6g}")
 
 
